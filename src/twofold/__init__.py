@@ -1,0 +1,1 @@
+"""Two-way manifold learning: latent coordinates and both maps."""
