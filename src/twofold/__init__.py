@@ -1,1 +1,15 @@
-"""Two-way manifold learning: latent coordinates and both maps."""
+"""Two-way manifold learning: latent coordinates and both maps.
+
+A fitted model takes data down to the latent space (``transform``) and latents back up to data
+(``inverse_transform``), and says how far to trust either (``score``, ``reconstruction_error``,
+``log_density``).
+"""
+
+from importlib.metadata import version as _version
+
+from twofold.density import KernelDensityClassifier
+from twofold.estimators import TwoWay
+
+__all__ = ["KernelDensityClassifier", "TwoWay", "__version__"]
+
+__version__ = _version("twofold")

@@ -1,0 +1,115 @@
+"""Blocks of rows, worked on by a pool of threads.
+
+NumPy and BLAS release the GIL, so blocks of rows run in plain threads. Two rules keep that fast and
+repeatable: BLAS is held to one thread while ours run (left alone, two BLAS threads beside two of
+ours made an evaluation twelve times slower), and the blocks do not depend on the number of threads,
+so results do not either.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from functools import cache
+from typing import Any, TypeVar
+
+from threadpoolctl import ThreadpoolController
+
+__all__ = ["map_blocks", "n_threads", "row_blocks"]
+
+Result = TypeVar("Result")
+
+BLOCK_BYTES = 16 * 2**20
+"""Scratch memory a block may use: large enough for BLAS to be efficient, small enough for caches."""
+
+
+def row_blocks(n_rows: int, bytes_per_row: int, *, budget: int = BLOCK_BYTES) -> list[slice]:
+    """Cut ``range(n_rows)`` into slices whose scratch memory stays within the budget.
+
+    The cut depends on the sizes alone, never on the number of threads.
+    """
+    size = max(1, min(n_rows, budget // max(1, bytes_per_row)))
+    return [slice(start, min(start + size, n_rows)) for start in range(0, n_rows, size)]
+
+
+def n_threads(n_jobs: int | None = None) -> int:
+    """Return how many threads to use.
+
+    None means every core this process may use, as for the BLAS and OpenMP loops of NumPy and
+    scikit-learn; negative numbers count back from there (-1 = all cores).
+    """
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    available = cores or 1
+    if n_jobs is None:
+        return available
+    if n_jobs == 0:
+        raise ValueError("n_jobs=0 has no meaning; use None or -1 for all cores, or 1 for one.")
+    return min(n_jobs, available) if n_jobs > 0 else max(1, available + 1 + n_jobs)
+
+
+def map_blocks(
+    function: Callable[[slice], Result], blocks: list[slice], *, n_jobs: int | None = None
+) -> list[Result]:
+    """Return ``[function(block) for block in blocks]``, in order, computed in threads."""
+    workers = min(n_threads(n_jobs), len(blocks))
+    if len(blocks) == 1:
+        return [function(blocks[0])]
+    with _single_threaded_blas():
+        if workers == 1:
+            return [function(block) for block in blocks]
+        with ThreadPoolExecutor(workers, thread_name_prefix="twofold") as pool:
+            futures = [pool.submit(function, block) for block in blocks]
+            try:
+                return [future.result() for future in futures]
+            except BaseException:
+                # An error or Ctrl-C: what has not started must not start.
+                pool.shutdown(wait=False, cancel_futures=True)
+                raise
+
+
+@cache
+def _controller() -> ThreadpoolController:
+    return ThreadpoolController()
+
+
+_limit_lock = threading.Lock()
+_limit_users = 0
+_limit: Any = None
+
+
+@contextmanager
+def _single_threaded_blas() -> Iterator[None]:
+    """Hold BLAS to one thread.
+
+    BLAS thread counts are global to the process. When several fits run in Python threads at once,
+    the first to enter lowers the count and the last to leave restores it; each saving and restoring
+    on its own would end with the count stuck at one.
+    """
+    global _limit, _limit_users  # noqa: PLW0603 - the state being guarded is the process's own
+    with _limit_lock:
+        if _limit_users == 0:
+            _limit = _controller().limit(limits=1, user_api="blas")
+        _limit_users += 1
+    try:
+        yield
+    finally:
+        with _limit_lock:
+            _limit_users -= 1
+            if _limit_users == 0:
+                _limit.restore_original_limits()
+                _limit = None
+
+
+def _forget_limits_after_fork() -> None:
+    """Start a forked child with no users: the threads that held the limit exist in the parent only."""
+    global _limit_lock, _limit_users, _limit  # noqa: PLW0603
+    _limit_lock = threading.Lock()
+    _limit_users = 0
+    _limit = None
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget_limits_after_fork)

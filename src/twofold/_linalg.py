@@ -1,0 +1,112 @@
+"""Squared distances, principal axes, semidefinite solves: the linear algebra everything else uses.
+
+Squared distances have two forms. The difference form ``sum_l (a_l - b_l)^2`` is exact; the product
+form ``|a|^2 + |b|^2 - 2 a.b`` runs at the speed of BLAS but cancels when both points lie far from
+the origin (an offset of 1e8 with unit spread leaves nothing). So few columns take the first form,
+many take the second, after a shift to the mean of the second argument.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy import linalg
+
+from twofold.protocols import Array, IntArray
+
+__all__ = ["k_smallest", "principal_axes", "row_norms_sq", "solve_psd", "sqdist"]
+
+FEW_COLUMNS = 4
+
+
+def row_norms_sq(A: Array) -> Array:
+    """Return ``sum_d A[:, d]^2`` of shape (n,)."""
+    norms: Array = np.einsum("nd,nd->n", A, A)
+    return norms
+
+
+def sqdist(A: Array, B: Array) -> Array:
+    """Return the squared Euclidean distances between rows, shape (len(A), len(B))."""
+    if A.shape[1] <= FEW_COLUMNS:
+        distances = np.zeros((len(A), len(B)))
+        for column in range(A.shape[1]):
+            difference = A[:, column, None] - B[:, column]
+            distances += np.square(difference, out=difference)
+        return distances
+    shift = B.mean(axis=0)
+    A, B = A - shift, B - shift
+    distances = A @ (-2.0 * B).T
+    distances += row_norms_sq(A)[:, None]
+    distances += row_norms_sq(B)
+    return np.maximum(distances, 0.0, out=distances)
+
+
+def k_smallest(values: Array, k: int) -> IntArray:
+    """Return for each row the column numbers of its k smallest entries, in ascending column order."""
+    if k >= values.shape[1]:
+        return np.broadcast_to(np.arange(values.shape[1]), values.shape)
+    return np.sort(np.argpartition(values, k - 1, axis=1)[:, :k], axis=1)
+
+
+def principal_axes(X: Array, n_axes: int) -> tuple[Array, Array]:
+    """Return the leading principal axes of centred data and the variances along them.
+
+    Works on the smaller of the covariance and the Gram matrix. Each axis is oriented so that its
+    largest entry is positive, which makes the result repeatable.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_samples, n_features)
+        Centred data.
+    n_axes : int
+        At most ``min(n_samples, n_features)``.
+
+    Returns
+    -------
+    axes : ndarray of shape (n_axes, n_features)
+        Orthonormal rows; a row is zero where the data have no further direction.
+    variances : ndarray of shape (n_axes,)
+        In descending order.
+    """
+    n_samples, n_features = X.shape
+    if n_features <= n_samples:
+        eigenvalues, vectors = _top_eigenpairs(X.T @ X, n_axes)
+        axes = vectors.T
+    else:
+        eigenvalues, vectors = _top_eigenpairs(X @ X.T, n_axes)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            axes = (X.T @ (vectors / np.sqrt(eigenvalues))).T
+        axes[~np.isfinite(axes).all(axis=1)] = 0.0
+    largest = np.take_along_axis(axes, np.abs(axes).argmax(axis=1)[:, None], axis=1)
+    axes = axes * np.where(largest < 0.0, -1.0, 1.0)
+    return axes, eigenvalues / n_samples
+
+
+def _top_eigenpairs(symmetric: Array, k: int) -> tuple[Array, Array]:
+    n = len(symmetric)
+    values, vectors = linalg.eigh(symmetric, subset_by_index=(n - k, n - 1))
+    values = np.maximum(values[::-1], 0.0)
+    # Directions at rounding level are noise, not structure.
+    values[values <= values[0] * n * np.finfo(np.float64).eps] = 0.0
+    return values, vectors[:, ::-1]
+
+
+def solve_psd(A: Array, B: Array) -> Array:
+    """Solve ``A W = B`` for a symmetric positive semidefinite ``A``.
+
+    Kernel Gram matrices of wide kernels are singular to working precision. A ridge that starts at
+    rounding level, relative to the mean eigenvalue, and grows tenfold until the Cholesky factor
+    exists, disturbs the solution least.
+    """
+    n = len(A)
+    mean_eigenvalue = float(np.trace(A)) / n
+    if mean_eigenvalue <= 0.0:
+        return np.zeros_like(B)
+    ridge = 0.0
+    while True:
+        try:
+            factor = linalg.cho_factor(A + ridge * np.eye(n) if ridge else A, lower=True)
+        except linalg.LinAlgError:
+            ridge = max(10.0 * ridge, 1e-14 * mean_eigenvalue)
+        else:
+            solution: Array = linalg.cho_solve(factor, B)
+            return solution

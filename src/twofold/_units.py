@@ -1,0 +1,100 @@
+"""Centred units: the coordinates in which all fitting is done.
+
+Squared distances lose everything at an offset of 1e8, overflow at a scale of 1e160 and vanish at
+1e-200. So data are first shifted to their mean and multiplied by a power of two that brings their
+total variance into [1, 4). A power of two changes no digit, hence data multiplied by one give
+bit-identical latents. Columns that do not vary carry nothing and are put aside.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from twofold.protocols import Array
+
+__all__ = ["CentredUnits"]
+
+FAR = 2.0**300
+"""Coordinates beyond this many units are moved here: their squares stay finite."""
+
+LARGEST_EXPONENT = 1000
+
+
+@dataclass(frozen=True)
+class CentredUnits:
+    """A shift, a power of two, and the columns that vary.
+
+    Attributes
+    ----------
+    center : ndarray of shape (n_features,)
+        The mean in units; 0 for a constant column.
+    exponent : int
+        One unit is ``2**exponent`` of the data's own units.
+    varying : ndarray of bool, shape (n_features,)
+        Columns kept in centred units.
+    constants : ndarray of shape (n_features,)
+        The values of the columns left out, in the data's own units.
+    """
+
+    center: Array
+    exponent: int
+    varying: NDArray[np.bool_]
+    constants: Array
+
+    @classmethod
+    def of(cls, X: Array, *, name: str = "X") -> CentredUnits:
+        """Measure the units of some data."""
+        largest = float(np.abs(X).max())
+        first = int(np.frexp(largest)[1])
+        if abs(first) > LARGEST_EXPONENT:
+            raise ValueError(
+                f"The values of {name} are out of range: the largest is {largest:.3g} in absolute "
+                f"value, and between 1e-301 and 1e301 is supported. Rescale {name}."
+            )
+        scaled = np.ldexp(X, -first)
+        lowest = scaled.min(axis=0)
+        varying = lowest < scaled.max(axis=0)
+        if not varying.any():
+            varying[0] = True  # all rows are equal: one column of zeros stands for them
+            center = np.where(varying, lowest, 0.0)
+            return cls(center, first, varying, np.where(varying, 0.0, X[0]))
+        center = np.where(varying, scaled.mean(axis=0), 0.0)
+        deviations = np.where(varying, scaled - center, 0.0)
+        second = int(np.frexp(np.abs(deviations).max())[1])
+        total_variance = np.square(np.ldexp(deviations, -second)).sum(axis=1).mean()
+        second += int(np.frexp(np.sqrt(total_variance))[1]) - 1
+        center = np.ldexp(center, -second)
+        return cls(center, first + second, varying, np.where(varying, 0.0, X[0]))
+
+    def into(self, X: Array) -> Array:
+        """Return data in centred units, without constant columns."""
+        with np.errstate(over="ignore"):
+            scaled = np.ldexp(X[:, self.varying], -self.exponent)
+        scaled -= self.center[self.varying]
+        return np.clip(scaled, -FAR, FAR, out=scaled)
+
+    def back(self, U: Array) -> Array:
+        """Return centred units as data, with the constant columns put back exactly."""
+        X = np.empty((len(U), len(self.center)))
+        with np.errstate(over="ignore"):
+            X[:, self.varying] = _finite(np.ldexp(U + self.center[self.varying], self.exponent))
+        X[:, ~self.varying] = self.constants[~self.varying]
+        return X
+
+    def distances(self, X: Array, Y: Array) -> Array:
+        """Return the Euclidean distances between rows of data, without overflow."""
+        # Halved before the subtraction, which could overflow where the halves cannot.
+        residual = 0.5 * X - 0.5 * Y
+        largest = np.abs(residual).max(axis=1)
+        safe = np.where(largest > 0.0, largest, 1.0)[:, None]
+        relative = np.sqrt(np.square(residual / safe).sum(axis=1))
+        with np.errstate(over="ignore"):
+            return _finite(2.0 * largest * relative)
+
+
+def _finite(A: Array) -> Array:
+    limit = np.finfo(np.float64).max
+    return np.clip(A, -limit, limit, out=A)

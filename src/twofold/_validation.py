@@ -1,0 +1,107 @@
+"""Checks at the public boundary: what comes past here is finite float64 of the right shape."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_array, validate_data
+
+from twofold.protocols import Array
+
+__all__ = ["check_choice", "check_data", "check_int", "check_latents", "check_real", "check_rng"]
+
+FLOATS = [np.float64, np.float32]
+
+
+def check_data(estimator: Any, X: Any, *, reset: bool) -> tuple[Array, np.dtype[Any]]:
+    """Validate data and return it as float64, with the type that results should have.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Who asks; its feature names and counts are set (``reset=True``) or compared.
+    X : array-like of shape (n_samples, n_features)
+        The data.
+    reset : bool
+        True in ``fit``.
+    """
+    checked = validate_data(
+        estimator,
+        X,
+        reset=reset,
+        dtype=FLOATS,
+        ensure_all_finite=False,
+        ensure_min_samples=2 if reset else 1,
+    )
+    _check_finite(checked, "X")
+    return checked.astype(np.float64, copy=False), checked.dtype
+
+
+def check_latents(Z: Any, n_components: int, *, owner: str) -> tuple[Array, np.dtype[Any]]:
+    """Validate latents and return them as float64, with the type that results should have."""
+    checked = check_array(Z, dtype=FLOATS, ensure_all_finite=False, input_name="Z")
+    _check_finite(checked, "Z")
+    if checked.shape[1] != n_components:
+        raise ValueError(
+            f"Z has {checked.shape[1]} columns, but {owner} was fitted with "
+            f"n_components={n_components}; inverse_transform takes latents, not data."
+        )
+    return checked.astype(np.float64, copy=False), checked.dtype
+
+
+def _check_finite(A: Array, name: str) -> None:
+    finite = np.isfinite(A)
+    if finite.all():
+        return
+    row, column = np.argwhere(~finite)[0]
+    kind = "NaN" if np.isnan(A[row, column]) else "infinity"
+    raise ValueError(
+        f"Input {name} contains {kind}, first in row {row}, column {column}. Missing and infinite "
+        "values are not supported: remove those rows, or fill them with sklearn.impute first."
+    )
+
+
+def check_int(name: str, value: Any, *, low: int = 1, high: int | None = None) -> int:
+    """Return an integer parameter that lies within its bounds."""
+    if isinstance(value, bool) or not isinstance(value, Integral):
+        raise TypeError(f"{name}={value!r} must be an integer.")
+    if value < low or (high is not None and value > high):
+        bound = f"at least {low}" if high is None else f"between {low} and {high}"
+        raise ValueError(f"{name}={value!r} must be {bound}.")
+    return int(value)
+
+
+def check_real(name: str, value: Any, *, above: float = 0.0) -> float:
+    """Return a finite real parameter that lies above a bound."""
+    if isinstance(value, bool) or not isinstance(value, Real):
+        raise TypeError(f"{name}={value!r} must be a number.")
+    if not (np.isfinite(value) and value > above):
+        raise ValueError(f"{name}={value!r} must be finite and greater than {above:g}.")
+    return float(value)
+
+
+def check_choice(name: str, value: Any, allowed: Collection[str]) -> str:
+    """Return a parameter that is one of some names."""
+    if not (isinstance(value, str) and value in allowed):
+        raise ValueError(f"{name}={value!r} must be one of {sorted(allowed)}.")
+    return value
+
+
+def check_rng(random_state: Any) -> np.random.Generator:
+    """Return a generator from an int, a RandomState, a Generator, or None for fresh entropy.
+
+    The global random state is never touched.
+    """
+    if isinstance(random_state, np.random.Generator):
+        return random_state
+    if isinstance(random_state, np.random.RandomState):
+        return np.random.default_rng(random_state.randint(2**31))
+    if random_state is None or (isinstance(random_state, Integral) and random_state >= 0):
+        return np.random.default_rng(random_state)
+    raise ValueError(
+        f"random_state={random_state!r} must be a nonnegative integer, a RandomState, a Generator, "
+        "or None."
+    )

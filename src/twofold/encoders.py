@@ -1,0 +1,148 @@
+r"""Projection onto a manifold: the latent whose image is nearest.
+
+.. math:: F(x) = \arg\min_z |x - f(z)|^2 \quad \text{subject to } z \in \mathcal Z
+
+(Meinicke et al. 2005, Eq. 19; Smola et al. 2001, Eq. 30). Like the first paper, each point starts
+from the nearest images of the training latents; here several of them, since images that are near
+in data space may lie apart in latent space. All points and starts then run together through a
+batched Gauss-Newton iteration (the paper: one RPROP run a point), each row on its own, so that a
+row's result does not depend on its batch. The domain is a bound on the latent density (their Eq. 7).
+
+References
+----------
+P. Meinicke, S. Klanke, R. Memisevic, H. Ritter. Principal surfaces from unsupervised kernel
+regression. IEEE TPAMI 27(9), 2005.
+A. J. Smola, S. Mika, B. Schoelkopf, R. C. Williamson. Regularized principal manifolds. JMLR 1, 2001.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+
+from twofold._blocks import row_blocks
+from twofold._linalg import k_smallest, row_norms_sq, sqdist
+from twofold.density import LatentDensity
+from twofold.optimize import GaussNewton
+from twofold.protocols import Array, IntArray, Map, NormalTerms
+
+__all__ = ["Projection"]
+
+MAX_STARTS = 20_000
+TIE = 1e-9
+"""Relative difference of losses below which the first of several starts wins: the order of the starts
+does not depend on rounding, their losses may."""
+
+
+class Projection(BaseEstimator):
+    """The down-map that belongs to an up-map: nearest point on its manifold.
+
+    Parameters
+    ----------
+    decoder : Map
+        The fitted up-map, f.
+    n_starts : int, default=4
+        Starts for each point.
+    density : LatentDensity, default=None
+        A fitted density of the latents, to bound the domain; None means no bound.
+    quantile : float, default=0.0
+        The share of training latents that may lie outside the domain.
+    max_iter : int, default=50
+        Gauss-Newton steps.
+    tol : float, default=1e-8
+        Relative change of latents and loss at which a row is done.
+
+    Attributes
+    ----------
+    latents_ : ndarray of shape (m, q)
+        Where starts are taken from; of more than 20,000 training latents, evenly chosen ones.
+    images_ : ndarray of shape (m, D)
+        Their images.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from twofold.encoders import Projection
+    >>> from twofold.maps import KernelExpansion
+    >>> z = np.linspace(0, 1, 40)[:, None]
+    >>> curve = np.hstack([z, z**2])
+    >>> encoder = Projection(KernelExpansion().fit(z, curve)).fit(curve, z)
+    >>> bool(np.abs(encoder.predict(curve) - z).max() < 1e-2)
+    True
+    """
+
+    def __init__(
+        self,
+        decoder: Map,
+        *,
+        n_starts: int = 4,
+        density: LatentDensity | None = None,
+        quantile: float = 0.0,
+        max_iter: int = 50,
+        tol: float = 1e-8,
+    ) -> None:
+        self.decoder = decoder
+        self.n_starts = n_starts
+        self.density = density
+        self.quantile = quantile
+        self.max_iter = max_iter
+        self.tol = tol
+
+    def fit(self, data: Array, latents: Array) -> Self:  # noqa: ARG002 - the signature of a map
+        """Remember the images of the training latents.
+
+        Parameters
+        ----------
+        data : ndarray of shape (n, D)
+            Training data; unused, since the decoder has seen them.
+        latents : ndarray of shape (n, q)
+            Training latents.
+        """
+        self.latents_ = np.array(latents[:: -(-len(latents) // MAX_STARTS)])
+        self.images_ = self.decoder.predict(self.latents_)
+        return self
+
+    def predict(self, data: Array) -> Array:
+        """Return the latents of the nearest points on the manifold, shape (n, q)."""
+        Z = np.empty((len(data), self.latents_.shape[1]))
+        for rows in row_blocks(len(data), bytes_per_row=2 * 8 * len(self.latents_)):
+            Z[rows] = self._project(data[rows])
+        return Z
+
+    def _project(self, data: Array) -> Array:
+        starts = k_smallest(sqdist(data, self.images_), self.n_starts)
+        n, k = starts.shape
+        problem = _NearestImage(self.decoder, data, k)
+        solver = GaussNewton(max_iter=self.max_iter, tol=self.tol)
+        feasible = None if self.density is None else self._inside
+        result = solver.minimize_rows(problem, self.latents_[starts.ravel()], feasible=feasible)
+        losses = result.losses.reshape(n, k)
+        best = losses.min(axis=1, keepdims=True)
+        # The first start that is as good as the best, up to rounding.
+        slack = TIE * np.maximum(best, np.finfo(np.float64).tiny)
+        first = (losses <= best + slack).argmax(axis=1)
+        latents: Array = result.Z.reshape(n, k, -1)[np.arange(n), first]
+        return latents
+
+    def _inside(self, Z: Array, rows: IntArray) -> NDArray[np.bool_]:  # noqa: ARG002 - a protocol
+        density: LatentDensity = self.density  # type: ignore[assignment]
+        return density.log_density(Z) >= density.log_threshold(self.quantile) - 1e-12
+
+
+@dataclass(frozen=True)
+class _NearestImage:
+    """``|x - f(z)|^2`` for rows of starts; row r belongs to point ``r // n_starts``."""
+
+    decoder: Map
+    data: Array
+    n_starts: int
+
+    def normal_terms(self, Z: Array, rows: IntArray) -> NormalTerms:
+        return self.decoder.normal_terms(Z, self.data[rows // self.n_starts])
+
+    def losses(self, Z: Array, rows: IntArray) -> Array:
+        return row_norms_sq(self.data[rows // self.n_starts] - self.decoder.predict(Z))

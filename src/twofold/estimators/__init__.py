@@ -1,0 +1,6 @@
+"""The estimators: each composes the blocks into one two-way model."""
+
+from twofold.estimators.base import TwoWayEstimator
+from twofold.estimators.two_way import TwoWay
+
+__all__ = ["TwoWay", "TwoWayEstimator"]

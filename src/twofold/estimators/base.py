@@ -1,0 +1,387 @@
+"""What every two-way estimator can do, written once.
+
+A fitted model is latent coordinates ``embedding_`` and two maps: ``encoder_`` takes data down to the
+latent space, ``decoder_`` takes latents back up. Everything public follows from that pair; a subclass
+adds one method, ``_learn``, that finds it.
+
+The maps work in centred units on both sides (`twofold._units`), so the same model comes out for data
+in metres or millimetres, and for data far from the origin. Everything a caller sees is in the
+caller's own units.
+"""
+
+from __future__ import annotations
+
+import warnings
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field
+from typing import Any, Protocol, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
+
+from twofold._units import CentredUnits
+from twofold._validation import check_data, check_int, check_latents, check_rng
+from twofold.density import LatentDensity
+from twofold.estimators._progress import CallbackSupportMixin, FitProgress, with_callbacks
+from twofold.maps import NadarayaWatson
+from twofold.protocols import Array
+
+__all__ = ["Learned", "Problem", "TwoWayEstimator"]
+
+
+class Predictor(Protocol):
+    """A fitted map, as far as an estimator needs it."""
+
+    def predict(self, inputs: Array) -> Array:
+        """Return the images."""
+        ...
+
+
+@dataclass(frozen=True)
+class Problem:
+    """What a subclass is given to learn from.
+
+    Attributes
+    ----------
+    data : ndarray of shape (n, D')
+        Data in centred units, without constant columns.
+    original : ndarray of shape (n, D)
+        The same in the caller's units.
+    y : object
+        Labels, or None.
+    n_components : int
+        Latent dimensions asked for.
+    rng : Generator
+        Source of all randomness.
+    progress : FitProgress
+        To be told of phases and iterations.
+    """
+
+    data: Array
+    original: Array
+    y: Any
+    n_components: int
+    rng: np.random.Generator
+    progress: FitProgress
+
+
+@dataclass(frozen=True)
+class Learned:
+    """What a subclass returns.
+
+    Attributes
+    ----------
+    latents : ndarray of shape (n, q)
+        Training latents, in the caller's units.
+    units : CentredUnits
+        The units of latents in which the maps work.
+    encoder, decoder : Predictor
+        The maps between centred units of data and of latents.
+    density : LatentDensity
+        The density of the latents, in centred units.
+    attributes : dict
+        Further learned attributes, by their names with the trailing underscore.
+    """
+
+    latents: Array
+    units: CentredUnits
+    encoder: Predictor
+    decoder: Predictor
+    density: LatentDensity
+    attributes: dict[str, Any] = field(default_factory=dict)
+
+
+class TwoWayEstimator(
+    CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, ABC
+):
+    """Base of all two-way estimators.
+
+    Attributes
+    ----------
+    embedding_ : ndarray of shape (n_samples, n_components)
+        Latents of the training data.
+    encoder_, decoder_ : objects with ``predict``
+        The two maps, between centred units. Use ``transform`` and ``inverse_transform``.
+    density_ : LatentDensity
+        The density of the latents, in centred units. Use ``log_density``.
+    n_features_in_, feature_names_in_
+        As everywhere in scikit-learn.
+    """
+
+    n_components: int
+    random_state: Any
+    verbose: int
+
+    @abstractmethod
+    def _learn(self, problem: Problem) -> Learned:
+        """Find latents and maps."""
+
+    @with_callbacks  # type: ignore[untyped-decorator, unused-ignore]
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Learn latents and both maps.
+
+        An interrupted or failed fit leaves the model as it was.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Data.
+        y : array-like of shape (n_samples,), default=None
+            Labels, used by supervised estimators alone.
+
+        Returns
+        -------
+        self
+        """
+        before = dict(vars(self))
+        try:
+            state = self._fit(X, y)
+        except BaseException:
+            # n_features_in_ and feature_names_in_ were set by the validation.
+            for name in ("n_features_in_", "feature_names_in_"):
+                vars(self).pop(name, None)
+                if name in before:
+                    vars(self)[name] = before[name]
+            raise
+        for name in getattr(self, "_learned_names", ()):
+            vars(self).pop(name, None)
+        vars(self).update(state, _learned_names=tuple(state))
+        return self
+
+    def _fit(self, X: Any, y: Any) -> dict[str, Any]:
+        data, _ = check_data(self, X, reset=True)
+        rng = check_rng(self.random_state)
+        n_components = self._requested_components(data)
+        progress = FitProgress(self, verbose=bool(self.verbose))
+        with progress.fit():
+            units = CentredUnits.of(data)
+            centred = units.into(data)
+            rank = _rank_up_to(centred, n_components)
+            if rank < n_components:
+                warnings.warn(
+                    f"The data vary in only {rank} directions, fewer than "
+                    f"n_components={n_components}; some latent coordinates carry nothing.",
+                    UserWarning,
+                    stacklevel=4,
+                )
+            if rank == 0:
+                learned = _constant(n_components, centred)
+            else:
+                learned = self._learn(Problem(centred, data, y, n_components, rng, progress))
+        variance = float(np.square(centred).sum(axis=1).mean())
+        return {
+            "embedding_": learned.latents,
+            "encoder_": learned.encoder,
+            "decoder_": learned.decoder,
+            "density_": learned.density,
+            **learned.attributes,
+            "_data_units": units,
+            "_latent_units": learned.units,
+            "_variance": variance,
+        }
+
+    def _requested_components(self, data: Array) -> int:
+        """Return the number of latent dimensions asked for, checked against the data."""
+        return self._check_n_components(self.n_components, data)
+
+    @staticmethod
+    def _check_n_components(value: Any, data: Array) -> int:
+        n_components = check_int("n_components", value)
+        n_samples, n_features = data.shape
+        if n_components > n_features:
+            raise ValueError(
+                f"n_components={n_components} must be at most n_features={n_features}: latents have "
+                "no more dimensions than the data."
+            )
+        if n_components >= n_samples:
+            raise ValueError(
+                f"n_components={n_components} must be less than n_samples={n_samples}. Use fewer "
+                "components or more data."
+            )
+        return n_components
+
+    def transform(self, X: Any) -> Array:
+        """Take data down to the latent space.
+
+        Each row is mapped on its own. Training data get close to, not exactly, ``embedding_``,
+        whose latents were optimised together.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Data.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_components)
+        """
+        check_is_fitted(self)
+        data, dtype = check_data(self, X, reset=False)
+        return self._encode(data).astype(dtype, copy=False)
+
+    def inverse_transform(self, Z: Any) -> Array:
+        """Take latents up to the data space.
+
+        Parameters
+        ----------
+        Z : array-like of shape (n_samples, n_components)
+            Latents.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_features)
+        """
+        check_is_fitted(self)
+        latents, dtype = check_latents(Z, self._n_features_out, owner=type(self).__name__)
+        return _cast(self._decode(latents), dtype)
+
+    def reconstruct(self, X: Any) -> Array:
+        """Return the nearest the model has to each row: down and up again.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Data.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_features)
+        """
+        check_is_fitted(self)
+        data, dtype = check_data(self, X, reset=False)
+        return _cast(self._decode(self._encode(data)), dtype)
+
+    def reconstruction_error(self, X: Any) -> Array:
+        """Return each row's distance to its reconstruction, in the data's units.
+
+        Large values lie off the manifold.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Data.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+        """
+        check_is_fitted(self)
+        data, dtype = check_data(self, X, reset=False)
+        return _cast(self._distances(data), dtype)
+
+    def score(self, X: Any, y: Any = None) -> float:  # noqa: ARG002 - scikit-learn's signature
+        """Return the share of variance that reconstruction keeps; 1 is perfect.
+
+        One minus the mean squared reconstruction error over the total variance of the training data.
+        Held-out data make it fit for ``GridSearchCV``.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Data.
+        y : ignored
+        """
+        check_is_fitted(self)
+        data, _ = check_data(self, X, reset=False)
+        distances = np.ldexp(self._distances(data), -self._data_units.exponent)
+        largest = float(distances.max())
+        if largest == 0.0:
+            return 1.0
+        mean = float(np.square(distances / largest).mean())
+        # Both factors may be huge; where their product is, the score is as low as floats go.
+        error = mean * largest * largest / max(self._variance, np.finfo(np.float64).tiny)
+        return float(max(1.0 - error, -np.finfo(np.float64).max))
+
+    def log_density(self, Z: Any) -> Array:
+        """Return the log density of latents: how well the training data support each place.
+
+        Parameters
+        ----------
+        Z : array-like of shape (n_samples, n_components)
+            Latents.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            Per unit of latent volume; finite however far away.
+        """
+        check_is_fitted(self)
+        latents, dtype = check_latents(Z, self._n_features_out, owner=type(self).__name__)
+        units: CentredUnits = self._latent_units
+        volume = int(units.varying.sum()) * units.exponent * np.log(2.0)
+        return _cast(self.density_.log_density(units.into(latents)) - volume, dtype)
+
+    def sample(self, n_samples: int = 1, *, random_state: Any = None) -> Array:
+        """Draw latents from their density and take them up to the data space.
+
+        Parameters
+        ----------
+        n_samples : int, default=1
+            How many.
+        random_state : int, RandomState, Generator or None, default=None
+            Source of randomness.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_features)
+        """
+        check_is_fitted(self)
+        n_samples = check_int("n_samples", n_samples)
+        latents = self.density_.sample(n_samples, random_state)
+        return self._data_units.back(self.decoder_.predict(latents))
+
+    def _encode(self, data: Array) -> Array:
+        return self._latent_units.back(self.encoder_.predict(self._data_units.into(data)))
+
+    def _decode(self, latents: Array) -> Array:
+        return self._data_units.back(self.decoder_.predict(self._latent_units.into(latents)))
+
+    def _distances(self, data: Array) -> Array:
+        return self._data_units.distances(data, self._decode(self._encode(data)))
+
+    @property
+    def _n_features_out(self) -> int:
+        return int(self.embedding_.shape[1])
+
+    def __sklearn_is_fitted__(self) -> bool:
+        """Return whether a fit has ended: attributes of validation alone do not count."""
+        return hasattr(self, "decoder_")
+
+    def __sklearn_tags__(self) -> Any:
+        """Tell scikit-learn what the estimator takes and gives."""
+        tags = super().__sklearn_tags__()
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+
+def _cast(A: Array, dtype: np.dtype[Any]) -> Array:
+    """Return results in the type of the input, without turning large numbers into infinity."""
+    if A.dtype == dtype:
+        return A
+    limit = np.finfo(dtype).max
+    return np.clip(A, -limit, limit).astype(dtype)
+
+
+def _rank_up_to(centred: Array, most: int) -> int:
+    """Return the number of directions in which data vary, counted up to a bound.
+
+    A random projection to that many columns keeps the rank, and costs one thin product.
+    """
+    if not centred.any():
+        return 0
+    directions = np.random.default_rng(0).standard_normal((centred.shape[1], most))
+    projected = centred @ directions
+    singular = np.linalg.svd(projected, compute_uv=False)
+    return int((singular > 1e-10 * singular[0]).sum())
+
+
+def _constant(n_components: int, centred: Array) -> Learned:
+    """Return the model of data whose rows are all equal: every latent is that row."""
+    latents = np.zeros((len(centred), n_components))
+    units = CentredUnits.of(latents, name="latents")
+    inside = units.into(latents)
+    decoder = NadarayaWatson(bandwidth=1.0).fit(inside[:1], centred[:1])
+    encoder = NadarayaWatson(bandwidth=1.0).fit(centred[:1], inside[:1])
+    density = LatentDensity(bandwidth=1.0).fit(inside)
+    return Learned(latents, units, encoder, decoder, density)

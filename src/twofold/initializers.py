@@ -1,0 +1,377 @@
+r"""First guesses of the latents: random, linear, spectral, or a neighbour embedding.
+
+An initializer is a function ``(X, n_components, rng, ...) -> Z``. Those whose cost is more than
+linear in n fit at most ``n_landmarks`` points and carry the rest along: kernel PCA by the Nystrom
+formula, which is its own extension; the others by the weights with which a point is best rebuilt
+from its nearest landmarks (sum one, least squares, as in locally linear embedding). Such weights are
+exact for locally linear maps and need no width.
+
+References
+----------
+S. Roweis, L. Saul. Nonlinear dimensionality reduction by locally linear embedding. Science 290, 2000.
+J. Tenenbaum, V. de Silva, J. Langford. A global geometric framework for nonlinear dimensionality
+reduction. Science 290, 2000.
+M. Belkin, P. Niyogi. Laplacian eigenmaps. Neural Computation 15, 2003.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from scipy import linalg
+from scipy.sparse.linalg import eigsh
+from sklearn.base import clone
+from sklearn.manifold import TSNE, LocallyLinearEmbedding
+from sklearn.neighbors import NearestNeighbors
+
+from twofold._linalg import principal_axes, sqdist
+from twofold.graph import (
+    connect_components,
+    geodesic_distances,
+    heat_affinity,
+    knn_graph,
+    normalized_affinity,
+)
+from twofold.protocols import Array, IntArray
+
+__all__ = [
+    "INITIALIZERS",
+    "extend_from_landmarks",
+    "isomap",
+    "kernel_pca",
+    "laplacian_eigenmaps",
+    "lle",
+    "pca",
+    "random",
+    "resolve_init",
+    "tsne",
+]
+
+MAX_EXACT = 10_000
+DEFAULT_LANDMARKS = 2_000
+DENSE_EIGEN = 1_000
+
+
+def random(X: Array, n_components: int, rng: np.random.Generator) -> Array:
+    """Return standard normal latents, shape (n, q)."""
+    return rng.standard_normal((len(X), n_components))
+
+
+def pca(X: Array, n_components: int, rng: np.random.Generator | None = None) -> Array:  # noqa: ARG001
+    """Return the coordinates along the leading principal axes, shape (n, q)."""
+    centred = X - X.mean(axis=0)
+    n_axes = min(n_components, *X.shape)
+    axes, _ = principal_axes(centred, n_axes)
+    Z = np.zeros((len(X), n_components))
+    Z[:, :n_axes] = centred @ axes.T
+    return Z
+
+
+def kernel_pca(
+    X: Array,
+    n_components: int,
+    rng: np.random.Generator,
+    *,
+    bandwidth: float | None = None,
+    n_landmarks: int | None = None,
+) -> Array:
+    """Return kernel principal components with a Gaussian kernel, shape (n, q).
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, D)
+        Data.
+    n_components : int
+        Latent dimensions, q.
+    rng : Generator
+        Chooses the landmarks.
+    bandwidth : float, default=None
+        Width of the kernel; None means the root of the median squared distance.
+    n_landmarks : int, default=None
+        See `resolve_init`.
+    """
+    landmarks = _landmarks(len(X), n_landmarks, rng)
+    some = X[landmarks]
+    distances = sqdist(some, some)
+    width_sq = bandwidth**2 if bandwidth else float(np.median(distances)) or 1.0
+    K = np.exp(-0.5 * distances / width_sq)
+    mean = K.mean(axis=0)
+    centred = K - mean - mean[:, None] + mean.mean()
+    n = len(some)
+    first = max(0, n - n_components)
+    values, vectors = linalg.eigh(centred, subset_by_index=(first, n - 1))
+    values, vectors = np.maximum(values[::-1], 1e-15 * n), vectors[:, ::-1]
+    vectors = _fix_signs(vectors)
+    if len(landmarks) == len(X):
+        Z = vectors * np.sqrt(values)
+    else:
+        # Nystrom: the eigenfunctions evaluated at the other points.
+        rest = np.exp(-0.5 * sqdist(X, some) / width_sq)
+        rest = rest - rest.mean(axis=1, keepdims=True) - mean + mean.mean()
+        Z = rest @ (vectors / np.sqrt(values))
+    return _pad(Z, n_components)
+
+
+def lle(
+    X: Array,
+    n_components: int,
+    rng: np.random.Generator,
+    *,
+    n_neighbors: int = 12,
+    n_landmarks: int | None = None,
+) -> Array:
+    """Return a locally linear embedding, shape (n, q); scikit-learn's."""
+
+    def embed(some: Array) -> Array:
+        k = min(n_neighbors, len(some) - 1)
+        solver = "dense" if len(some) <= DENSE_EIGEN else "arpack"
+        seed = int(rng.integers(2**31))
+        model = LocallyLinearEmbedding(
+            n_neighbors=k, n_components=n_components, eigen_solver=solver, random_state=seed
+        )
+        Z: Array = model.fit_transform(some)
+        return _fix_signs(Z)
+
+    return _through_landmarks(embed, X, n_landmarks, rng)
+
+
+def isomap(
+    X: Array,
+    n_components: int,
+    rng: np.random.Generator,
+    *,
+    n_neighbors: int = 10,
+    n_landmarks: int | None = None,
+) -> Array:
+    """Return geodesic distances embedded by classical scaling, shape (n, q).
+
+    A neighbourhood graph in several pieces is joined at the closest pairs, with a warning.
+    """
+
+    def embed(some: Array) -> Array:
+        graph = _connected_graph(some, n_neighbors, "isomap")
+        squared = np.square(geodesic_distances(graph))
+        # Orsenigo & Vercellis (2012), section 2.1, step 4: S = -B K B / 2, B the centring matrix.
+        mean = squared.mean(axis=0)
+        S = -0.5 * (squared - mean - mean[:, None] + mean.mean())
+        n = len(some)
+        values, vectors = linalg.eigh(S, subset_by_index=(max(0, n - n_components), n - 1))
+        Z = _fix_signs(vectors[:, ::-1]) * np.sqrt(np.maximum(values[::-1], 0.0))
+        return _pad(Z, n_components)
+
+    return _through_landmarks(embed, X, n_landmarks, rng)
+
+
+def laplacian_eigenmaps(
+    X: Array,
+    n_components: int,
+    rng: np.random.Generator,
+    *,
+    n_neighbors: int = 10,
+    n_landmarks: int | None = None,
+) -> Array:
+    """Return the smoothest functions on the neighbourhood graph, shape (n, q)."""
+
+    def embed(some: Array) -> Array:
+        graph = _connected_graph(some, n_neighbors, "laplacian_eigenmaps")
+        weights = heat_affinity(graph)
+        affinity = normalized_affinity(weights)
+        n, k = len(some), min(n_components + 1, len(some))
+        if n <= DENSE_EIGEN:
+            _, vectors = linalg.eigh(affinity.toarray(), subset_by_index=(n - k, n - 1))
+        else:
+            _, vectors = eigsh(affinity, k, which="LA", v0=rng.standard_normal(n))
+        # The first eigenvector is the constant function; the rest, over the root of the degrees,
+        # are the generalised eigenvectors of the Laplacian.
+        degrees = np.asarray(weights.sum(axis=1)).ravel()
+        Z = vectors[:, ::-1][:, 1:] / np.sqrt(degrees)[:, None]
+        return _pad(_fix_signs(Z), n_components)
+
+    return _through_landmarks(embed, X, n_landmarks, rng)
+
+
+def tsne(
+    X: Array,
+    n_components: int,
+    rng: np.random.Generator,
+    *,
+    perplexity: float = 30.0,
+    n_landmarks: int | None = None,
+) -> Array:
+    """Return a t-SNE embedding, shape (n, q); scikit-learn's."""
+
+    def embed(some: Array) -> Array:
+        Z: Array = TSNE(
+            n_components,
+            perplexity=min(perplexity, (len(some) - 1) / 3.0),
+            init=1e-4 * _unit_spread(pca(some, n_components)),
+            method="barnes_hut" if n_components <= 3 else "exact",
+            random_state=int(rng.integers(2**31)),
+        ).fit_transform(some)
+        return Z.astype(np.float64)
+
+    return _through_landmarks(embed, X, n_landmarks, rng)
+
+
+INITIALIZERS: dict[str, Callable[..., Array]] = {
+    "random": random,
+    "pca": pca,
+    "kernel_pca": kernel_pca,
+    "lle": lle,
+    "isomap": isomap,
+    "laplacian_eigenmaps": laplacian_eigenmaps,
+    "tsne": tsne,
+}
+
+
+def resolve_init(
+    init: Any,
+    X: Array,
+    n_components: int,
+    rng: np.random.Generator,
+    *,
+    y: Any = None,
+    name: str = "init",
+    n_landmarks: int | None = None,
+) -> Array:
+    """Return first latents from a name, an array, a function or an estimator.
+
+    Parameters
+    ----------
+    init : str, array-like, callable or estimator
+        A name from ``INITIALIZERS``; latents of shape (n, q); a function of
+        ``(X, n_components, rng)``; or an object with ``fit_transform``, of which a clone is fitted.
+    X : ndarray of shape (n, D)
+        Data.
+    n_components : int
+        Latent dimensions, q, for names and functions.
+    rng : Generator
+        Source of randomness.
+    y : array-like of shape (n,), default=None
+        Labels, handed to estimators.
+    name : str, default="init"
+        The parameter's name in error messages.
+    n_landmarks : int, default=None
+        How many points named methods fit before they carry along the rest. None means all up to
+        10,000 points, and 2,000 beyond.
+
+    Returns
+    -------
+    ndarray of shape (n, q)
+        Float64, finite, a copy.
+    """
+    if isinstance(init, str):
+        if init not in INITIALIZERS:
+            raise ValueError(
+                f"{name}={init!r} is unknown. Use one of {sorted(INITIALIZERS)}, an array of shape "
+                "(n_samples, n_components), a function, or an estimator with fit_transform."
+            )
+        linear = init in ("random", "pca")
+        options = {} if linear else {"n_landmarks": n_landmarks}
+        Z = INITIALIZERS[init](X, n_components, rng, **options)
+    elif hasattr(init, "fit_transform"):
+        Z = clone(init).fit_transform(X, y)
+    elif callable(init):
+        Z = init(X, n_components, rng)
+    else:
+        Z = init
+    return _check_latents(Z, len(X), name)
+
+
+def _check_latents(Z: Any, n_samples: int, name: str) -> Array:
+    latents = np.array(Z, dtype=np.float64)
+    if latents.ndim == 1:
+        latents = latents[:, None]
+    if latents.ndim != 2 or len(latents) != n_samples:
+        raise ValueError(
+            f"{name} gives an array of shape {latents.shape}; ({n_samples}, n_components) is needed, "
+            "one row for each row of X."
+        )
+    if not np.isfinite(latents).all():
+        row = int(np.argwhere(~np.isfinite(latents))[0, 0])
+        raise ValueError(f"{name} gives NaN or infinity, first in row {row}.")
+    return latents
+
+
+def extend_from_landmarks(X: Array, landmarks: Array, latents: Array) -> Array:
+    """Place all points by their nearest landmarks.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, D)
+        Points to place.
+    landmarks : ndarray of shape (m, D)
+        Points with known latents.
+    latents : ndarray of shape (m, q)
+        Their latents.
+
+    Returns
+    -------
+    ndarray of shape (n, q)
+    """
+    n_neighbors = min(latents.shape[1] + 4, len(landmarks))
+    search = NearestNeighbors(n_neighbors=n_neighbors).fit(landmarks)
+    neighbors = search.kneighbors(X, return_distance=False)
+    # Weights that sum to one and rebuild the point best: solve G w = 1, G the Gram matrix of the
+    # neighbours seen from the point, with a ridge so that weights stay bounded.
+    offsets = landmarks[neighbors] - X[:, None, :]
+    gram = np.einsum("nkd,nld->nkl", offsets, offsets)
+    trace = np.einsum("nkk->n", gram)
+    diagonal = np.arange(n_neighbors)
+    gram[:, diagonal, diagonal] += np.where(trace > 0.0, 1e-2 * trace, 1.0)[:, None]
+    weights = np.linalg.solve(gram, np.ones((len(X), n_neighbors, 1)))[:, :, 0]
+    weights /= weights.sum(axis=1, keepdims=True)
+    placed: Array = np.einsum("nk,nkq->nq", weights, latents[neighbors])
+    return placed
+
+
+def _through_landmarks(
+    embed: Callable[[Array], Array], X: Array, n_landmarks: int | None, rng: np.random.Generator
+) -> Array:
+    chosen = _landmarks(len(X), n_landmarks, rng)
+    latents = embed(X[chosen])
+    if len(chosen) == len(X):
+        return latents
+    Z = extend_from_landmarks(X, X[chosen], latents)
+    Z[chosen] = latents
+    return Z
+
+
+def _landmarks(n_samples: int, n_landmarks: int | None, rng: np.random.Generator) -> IntArray:
+    if n_landmarks is None:
+        n_landmarks = n_samples if n_samples <= MAX_EXACT else DEFAULT_LANDMARKS
+    if n_landmarks >= n_samples:
+        return np.arange(n_samples)
+    return np.sort(rng.choice(n_samples, size=n_landmarks, replace=False))
+
+
+def _connected_graph(X: Array, n_neighbors: int, method: str) -> Any:
+    graph = knn_graph(X, min(n_neighbors, len(X) - 1))
+    graph, n_pieces = connect_components(graph, X)
+    if n_pieces > 1:
+        warnings.warn(
+            f"{method}: the neighbourhood graph had {n_pieces} connected components, which were "
+            "joined at their closest points. More neighbours would connect it.",
+            UserWarning,
+            stacklevel=3,
+        )
+    return graph
+
+
+def _fix_signs(Z: Array) -> Array:
+    """Orient each column so that its largest entry is positive: eigenvectors have no sign."""
+    largest = np.take_along_axis(Z, np.abs(Z).argmax(axis=0)[None], axis=0)
+    return Z * np.where(largest < 0.0, -1.0, 1.0)
+
+
+def _pad(Z: Array, n_components: int) -> Array:
+    """Add columns of zeros where there were fewer directions than components."""
+    return np.pad(Z, ((0, 0), (0, n_components - Z.shape[1])))
+
+
+def _unit_spread(Z: Array) -> Array:
+    spread = Z[:, 0].std()
+    return Z / spread if spread > 0.0 else Z

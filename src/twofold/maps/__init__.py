@@ -1,0 +1,12 @@
+"""Regressions from inputs to targets, with Jacobians: the maps of the two-way estimators.
+
+Maps are building blocks: finite float64 arrays in, float64 arrays out. Validation happens once, in
+the estimators that compose them.
+"""
+
+from twofold.maps.kernel_expansion import KernelExpansion
+from twofold.maps.mlp import MLP
+from twofold.maps.nadaraya_watson import NadarayaWatson
+from twofold.maps.rbf_network import RBFNetwork
+
+__all__ = ["MLP", "KernelExpansion", "NadarayaWatson", "RBFNetwork"]

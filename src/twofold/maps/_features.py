@@ -1,0 +1,102 @@
+r"""Maps that are linear in features: ``f(z) = phi(z) W + b``.
+
+Radial basis networks, kernel expansions and one-hidden-layer perceptrons differ in their features
+``phi`` alone. With ``P_l = d phi / d z_l`` (n, M), the Jacobian's columns are ``J_l = P_l W``, and what
+a Gauss-Newton step needs is
+
+.. math:: (J^T J)_{lm} = P_l W W^T P_m^T, \qquad (J^T r)_l = P_l W r .
+
+For M < D the products go through the (M, M) matrix ``W W^T``; otherwise through the (rows, D)
+columns ``P_l W`` of one block of rows. The (n, D, q) array of all Jacobians is never formed.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Self
+
+import numpy as np
+from sklearn.base import BaseEstimator
+
+from twofold._blocks import map_blocks, row_blocks
+from twofold._linalg import row_norms_sq
+from twofold.protocols import Array, NormalTerms
+
+__all__ = ["LinearInFeatures"]
+
+
+class LinearInFeatures(BaseEstimator, ABC):
+    """Prediction, Jacobian and normal terms for every map that is linear in its features.
+
+    Attributes
+    ----------
+    weights_ : ndarray of shape (M, D)
+        ``W`` above.
+    intercept_ : ndarray of shape (D,)
+        ``b`` above.
+    """
+
+    weights_: Array
+    intercept_: Array
+
+    @abstractmethod
+    def fit(self, inputs: Array, targets: Array) -> Self:
+        """Learn features and weights."""
+
+    @abstractmethod
+    def _features(self, inputs: Array) -> Array:
+        """Return ``phi`` (n, M)."""
+
+    @abstractmethod
+    def _feature_gradients(self, inputs: Array) -> tuple[Array, list[Array]]:
+        """Return ``phi`` (n, M) and its derivatives ``P_l`` (n, M), one for each input."""
+
+    def predict(self, inputs: Array) -> Array:
+        """Return the images.
+
+        Parameters
+        ----------
+        inputs : ndarray of shape (n, q)
+            Where to evaluate the map.
+
+        Returns
+        -------
+        ndarray of shape (n, D)
+        """
+        blocks = self._row_blocks(len(inputs))
+        parts = map_blocks(lambda rows: self._features(inputs[rows]) @ self.weights_, blocks)
+        return np.concatenate(parts) + self.intercept_
+
+    def jacobian(self, inputs: Array) -> Array:
+        """Return the Jacobians, shape (n, D, q)."""
+        _, gradients = self._feature_gradients(inputs)
+        return np.stack([gradient @ self.weights_ for gradient in gradients], axis=2)
+
+    def normal_terms(self, inputs: Array, targets: Array) -> NormalTerms:
+        """Return ``J^T J`` (n, q, q), ``J^T r`` (n, q) and ``|r|^2`` (n,)."""
+        n_weights, n_targets = self.weights_.shape
+        gram = self.weights_ @ self.weights_.T if n_weights < n_targets else None
+        q = inputs.shape[1]
+        JTJ, JTr, loss = np.empty((len(inputs), q, q)), np.empty(inputs.shape), np.empty(len(inputs))
+
+        def work(rows: slice) -> None:
+            features, gradients = self._feature_gradients(inputs[rows])
+            residuals = targets[rows] - features @ self.weights_ - self.intercept_
+            loss[rows] = row_norms_sq(residuals)
+            if gram is not None:
+                residuals = residuals @ self.weights_.T
+                left = [gradient @ gram for gradient in gradients]
+            else:
+                left = gradients = [gradient @ self.weights_ for gradient in gradients]
+            for i in range(q):
+                JTr[rows, i] = np.einsum("nm,nm->n", gradients[i], residuals)
+                for j in range(i + 1):
+                    JTJ[rows, i, j] = JTJ[rows, j, i] = np.einsum(
+                        "nm,nm->n", left[i], gradients[j]
+                    )
+
+        map_blocks(work, self._row_blocks(len(inputs), copies=2 * q + 2))
+        return JTJ, JTr, loss
+
+    def _row_blocks(self, n_rows: int, *, copies: int = 2) -> list[slice]:
+        return row_blocks(n_rows, bytes_per_row=8 * copies * sum(self.weights_.shape))

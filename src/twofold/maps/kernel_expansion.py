@@ -1,0 +1,163 @@
+r"""Kernel expansions: one basis function at each of some given centres, or at every point.
+
+.. math:: f(z) = \sum_m k(|z - c_m|^2 / h^2) \, w_m + b, \qquad
+          \min_W |Y - \Phi W - 1 b^T|_F^2 + \alpha \operatorname{tr}(W^T G W)
+
+With every training point a centre and no bias the solution is kernel ridge regression,
+``(K + alpha I) W = Y`` (Orsenigo & Vercellis 2012); with fewer centres, its Nystrom form.
+
+References
+----------
+C. Orsenigo, C. Vercellis. Kernel ridge regression for out-of-sample mapping in supervised manifold
+learning. Expert Systems with Applications 39, 2012.
+"""
+
+from __future__ import annotations
+
+from typing import Self
+
+import numpy as np
+from scipy import linalg
+
+from twofold._linalg import sqdist
+from twofold.kernels import resolve_kernel
+from twofold.maps._features import LinearInFeatures
+from twofold.maps._ridge import ALPHAS, RidgePath
+from twofold.protocols import Array, RadialKernel
+from twofold.widths import width_grid
+
+__all__ = ["KernelExpansion", "RadialFeatures"]
+
+
+class RadialFeatures(LinearInFeatures):
+    """Features ``k(|z - c_m|^2 / h^2)`` around centres, shared by expansions and RBF networks.
+
+    Attributes
+    ----------
+    centers_ : ndarray of shape (M, q)
+        The centres ``c_m``.
+    bandwidth_ : float
+        The width ``h``.
+    alpha_ : float
+        The ridge.
+    loo_error_ : float
+        Mean squared leave-one-out residual; nan where neither width nor ridge was chosen by it.
+    """
+
+    kernel: str | RadialKernel
+    bandwidth: float | str
+    alpha: float | str
+    centers_: Array
+    bandwidth_: float
+    alpha_: float
+    loo_error_: float
+
+    def _features(self, inputs: Array) -> Array:
+        scaled = sqdist(inputs, self.centers_) / self.bandwidth_**2
+        features: Array = np.exp(resolve_kernel(self.kernel).log_profile(scaled))
+        return features
+
+    def _feature_gradients(self, inputs: Array) -> tuple[Array, list[Array]]:
+        # d phi_m / d z_l = 2 phi_m (log k)' (z_l - c_ml) / h^2: Carreira-Perpinan & Lu (2010),
+        # Eq. (17), for any radial kernel.
+        kernel = resolve_kernel(self.kernel)
+        scaled = sqdist(inputs, self.centers_) / self.bandwidth_**2
+        features = np.exp(kernel.log_profile(scaled))
+        slope = features * kernel.dlog_profile(scaled) * (2.0 / self.bandwidth_**2)
+        gradients = [
+            slope * (inputs[:, column, None] - self.centers_[:, column])
+            for column in range(inputs.shape[1])
+        ]
+        return features, gradients
+
+    def _fit_weights(self, inputs: Array, targets: Array, *, intercept: bool) -> None:
+        """Choose width and ridge where they are "auto", then solve for the weights."""
+        alphas = ALPHAS if self.alpha == "auto" else (float(self.alpha),)
+        widths = (
+            width_grid(self.centers_) if self.bandwidth == "auto" else [float(self.bandwidth)]
+        )
+        best_error, best_path = np.inf, None
+        for width in widths:
+            self.bandwidth_ = width
+            path = self._path(inputs, targets, intercept=intercept)
+            alpha, error = path.best_alpha(alphas)
+            if best_path is None or error < best_error:
+                best_error, best_path = error, path
+                best_width, self.alpha_ = width, alpha
+            elif error > 1.1 * best_error:
+                break  # far past the minimum: wider is only smoother
+        self.bandwidth_, self.loo_error_ = best_width, best_error
+        self.weights_, self.intercept_ = best_path.solve(self.alpha_)  # type: ignore[union-attr]
+
+    def _path(self, inputs: Array, targets: Array, *, intercept: bool) -> RidgePath:
+        return RidgePath.of(
+            self._features(inputs), targets, self._features(self.centers_), intercept=intercept
+        )
+
+
+class KernelExpansion(RadialFeatures):
+    """Kernel ridge regression on all points or on given centres.
+
+    Parameters
+    ----------
+    kernel : str or RadialKernel, default="gaussian"
+        The basis function.
+    bandwidth : float or "auto", default="auto"
+        Its width; "auto" takes the lowest leave-one-out error.
+    alpha : float or "auto", default="auto"
+        The ridge in the norm of the kernel's space, likewise.
+    centers : ndarray of shape (M, q), default=None
+        Centres; None means every training input.
+
+    Attributes
+    ----------
+    centers_, bandwidth_, alpha_, weights_, intercept_, loo_error_
+        What was learned; see `RadialFeatures`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from twofold.maps import KernelExpansion
+    >>> z = np.linspace(0, 1, 50)[:, None]
+    >>> bool(np.abs(KernelExpansion().fit(z, np.sin(6 * z)).predict(z) - np.sin(6 * z)).max() < 1e-3)
+    True
+    """
+
+    def __init__(
+        self,
+        *,
+        kernel: str | RadialKernel = "gaussian",
+        bandwidth: float | str = "auto",
+        alpha: float | str = "auto",
+        centers: Array | None = None,
+    ) -> None:
+        self.kernel = kernel
+        self.bandwidth = bandwidth
+        self.alpha = alpha
+        self.centers = centers
+
+    def fit(self, inputs: Array, targets: Array) -> Self:
+        """Learn the weights of the expansion."""
+        self.centers_ = np.array(inputs if self.centers is None else self.centers)
+        self._fit_weights(inputs, targets, intercept=False)
+        return self
+
+    def _path(self, inputs: Array, targets: Array, *, intercept: bool) -> RidgePath:
+        if self.centers is not None:
+            return super()._path(inputs, targets, intercept=intercept)
+        # Every point a centre: Phi = G = K, one decomposition K = V diag(s) V^T serves both roles,
+        # with scores V s^{1/2} and weights V s^{-1/2} C.
+        spectrum, vectors = linalg.eigh(self._features(inputs))
+        kept = spectrum > spectrum[-1] * len(inputs) * np.finfo(np.float64).eps
+        spectrum, vectors = spectrum[kept], vectors[:, kept]
+        root = np.sqrt(spectrum)
+        return RidgePath(
+            vectors * root,
+            vectors / root,
+            spectrum,
+            root[:, None] * (vectors.T @ targets),
+            targets,
+            np.zeros(len(inputs)),
+            np.zeros(targets.shape[1]),
+            intercept=False,
+        )

@@ -1,0 +1,200 @@
+r"""Nadaraya-Watson regression: the kernel-weighted mean of the training targets.
+
+.. math:: f(z) = \frac{\sum_j k(|z - s_j|^2 / h^2)\, y_j}{\sum_j k(|z - s_j|^2 / h^2)}
+
+This is the map of unsupervised kernel regression (Meinicke et al. 2005, Eq. 2; with ``h = 1`` there,
+since the scale of the latents does the smoothing) and, under the name of general regression network,
+the out-of-sample map of earlier supervised manifold learning.
+
+With weights ``b_j`` that sum to one and ``a_jl = 2 (log k)'_j (z_l - s_jl) / h^2``, the Jacobian is
+``df/dz_l = sum_j b_j a_jl (y_j - f)``, Meinicke et al. (2005), Eq. (22) in log form.
+
+Where no training point lies within reach of a compact kernel, ``f`` is the target of the nearest one
+and the Jacobian is zero: the limit of every kernel for ``h`` to zero.
+
+Notation
+--------
+===============  ======================
+Meinicke et al.  here
+===============  ======================
+``x_j``, ``X``   ``inputs_[j]`` (``s_j``)
+``y_j``, ``Y``   ``targets_[j]``
+``b_j(x; X)``    ``b_j`` above
+===============  ======================
+
+References
+----------
+P. Meinicke, S. Klanke, R. Memisevic, H. Ritter. Principal surfaces from unsupervised kernel
+regression. IEEE TPAMI 27(9), 2005.
+"""
+
+from __future__ import annotations
+
+from typing import Self
+
+import numpy as np
+from sklearn.base import BaseEstimator
+
+from twofold._blocks import map_blocks, row_blocks
+from twofold._linalg import row_norms_sq, sqdist
+from twofold.kernels import resolve_kernel
+from twofold.protocols import Array, NormalTerms, RadialKernel
+from twofold.sums import DenseSums, Sums
+from twofold.widths import width_grid
+
+__all__ = ["NadarayaWatson"]
+
+MAX_PAIRS = 2 * 10**7
+"""Pairs that choosing a width may look at: beyond, some of the targets stand for all."""
+
+SMALLEST_WIDTH = 1e-100
+"""Narrower kernels are treated as this one: their limit, the nearest neighbour, is reached long before."""
+
+
+class NadarayaWatson(BaseEstimator):
+    """Kernel-weighted means.
+
+    Parameters
+    ----------
+    kernel : str or RadialKernel, default="gaussian"
+        The weight as a function of distance.
+    bandwidth : float or "auto", default="auto"
+        Its width; "auto" minimises the leave-one-out error (Meinicke et al. 2005, Eq. 10).
+    n_jobs : int or None, default=None
+        Threads; None means all cores.
+
+    Attributes
+    ----------
+    inputs_ : ndarray of shape (n, q)
+        Training inputs.
+    targets_ : ndarray of shape (n, D)
+        Training targets.
+    bandwidth_ : float
+        The width.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from twofold.maps import NadarayaWatson
+    >>> z = np.array([[0.0], [1.0], [2.0]])
+    >>> NadarayaWatson(bandwidth=1e9).fit(z, z).predict(z).ravel()
+    array([1., 1., 1.])
+    """
+
+    def __init__(
+        self,
+        *,
+        kernel: str | RadialKernel = "gaussian",
+        bandwidth: float | str = "auto",
+        n_jobs: int | None = None,
+    ) -> None:
+        self.kernel = kernel
+        self.bandwidth = bandwidth
+        self.n_jobs = n_jobs
+
+    def fit(self, inputs: Array, targets: Array) -> Self:
+        """Remember the training pairs and choose the width."""
+        self.inputs_, self.targets_ = np.array(inputs), np.array(targets)
+        if self.bandwidth == "auto":
+            self.bandwidth_ = self._best_bandwidth()
+        else:
+            self.bandwidth_ = max(float(self.bandwidth), SMALLEST_WIDTH)
+        return self
+
+    def predict(self, inputs: Array) -> Array:
+        """Return the weighted means, shape (n, D)."""
+        sums = self._sums(inputs, self.bandwidth_)
+        return self._means(sums, inputs)
+
+    def jacobian(self, inputs: Array) -> Array:
+        """Return the Jacobians, shape (n, D, q)."""
+        columns = [np.empty((len(inputs), self.targets_.shape[1])) for _ in inputs.T]
+
+        def work(rows: slice) -> None:
+            _, block = self._prediction_and_columns(inputs[rows])
+            for column, part in zip(columns, block, strict=True):
+                column[rows] = part
+
+        map_blocks(work, self._blocks(len(inputs)), n_jobs=self.n_jobs)
+        return np.stack(columns, axis=2)
+
+    def normal_terms(self, inputs: Array, targets: Array) -> NormalTerms:
+        """Return ``J^T J`` (n, q, q), ``J^T r`` (n, q) and ``|r|^2`` (n,)."""
+        q = inputs.shape[1]
+        JTJ, JTr, loss = np.empty((len(inputs), q, q)), np.empty(inputs.shape), np.empty(len(inputs))
+
+        def work(rows: slice) -> None:
+            prediction, columns = self._prediction_and_columns(inputs[rows])
+            residuals = targets[rows] - prediction
+            loss[rows] = row_norms_sq(residuals)
+            for i in range(q):
+                JTr[rows, i] = np.einsum("nd,nd->n", columns[i], residuals)
+                for j in range(i + 1):
+                    JTJ[rows, i, j] = JTJ[rows, j, i] = np.einsum(
+                        "nd,nd->n", columns[i], columns[j]
+                    )
+
+        map_blocks(work, self._blocks(len(inputs)), n_jobs=self.n_jobs)
+        return JTJ, JTr, loss
+
+    def _prediction_and_columns(self, inputs: Array) -> tuple[Array, list[Array]]:
+        """Return the images (n, D) and the Jacobians' columns, q arrays (n, D)."""
+        kernel = resolve_kernel(self.kernel)
+        with np.errstate(over="ignore"):
+            scaled = sqdist(inputs / self.bandwidth_, self.inputs_ / self.bandwidth_)
+        log_weights = kernel.log_profile(scaled)
+        shift = log_weights.max(axis=1)
+        reached = np.isfinite(shift)
+        weights = np.exp(log_weights - np.where(reached, shift, 0.0)[:, None])
+        mass = weights.sum(axis=1)
+        weights /= np.where(reached, mass, 1.0)[:, None]
+        prediction = weights @ self.targets_
+        prediction[~reached] = self._nearest_targets(inputs[~reached])
+        slope = weights * np.where(reached[:, None], kernel.dlog_profile(scaled), 0.0)
+        columns = []
+        for sources, targets in zip(self.inputs_.T, inputs.T, strict=True):
+            change = slope * ((targets[:, None] - sources) * (2.0 / self.bandwidth_**2))
+            columns.append(change @ self.targets_ - change.sum(axis=1)[:, None] * prediction)
+        return prediction, columns
+
+    def _sums(self, inputs: Array, width: float, rows: Array | None = None) -> Sums:
+        engine = DenseSums(resolve_kernel(self.kernel), self.n_jobs)
+        with np.errstate(over="ignore"):
+            return engine.forward(
+                inputs / width, self.inputs_ / width, self.targets_, exclude=rows
+            )
+
+    def _means(self, sums: Sums, inputs: Array) -> Array:
+        reached = sums.mass > 0.0
+        means = sums.weighted / np.where(reached, sums.mass, 1.0)[:, None]
+        means[~reached] = self._nearest_targets(inputs[~reached])
+        return means
+
+    def _nearest_targets(self, inputs: Array) -> Array:
+        nearest: Array = self.targets_[sqdist(inputs, self.inputs_).argmin(axis=1)]
+        return nearest
+
+    def _best_bandwidth(self) -> float:
+        """Minimise the leave-one-out error: a coarse grid, then finer steps around its best."""
+        n = len(self.inputs_)
+        step = max(1, (n * n) // MAX_PAIRS)
+        rows = np.arange(0, n, step)
+        inputs, targets = self.inputs_[rows], self.targets_[rows]
+
+        def error(width: float) -> float:
+            sums = self._sums(inputs, width, rows)
+            reached = sums.mass > 0.0
+            residuals = targets - sums.weighted / np.where(reached, sums.mass, 1.0)[:, None]
+            # Unreached means unpredicted: it counts as predicting the mean.
+            residuals[~reached] = targets[~reached] - self.targets_.mean(axis=0)
+            return float(np.square(residuals).sum())
+
+        errors = {width: error(width) for width in width_grid(self.inputs_)}
+        best = min(errors, key=errors.__getitem__)
+        for ratio in (2.0**0.5, 2.0**0.25, 2.0**0.125):
+            errors |= {width: error(width) for width in (best / ratio, best * ratio)}
+            best = min(errors, key=errors.__getitem__)
+        return best
+
+    def _blocks(self, n_rows: int) -> list[slice]:
+        return row_blocks(n_rows, bytes_per_row=6 * 8 * len(self.inputs_))

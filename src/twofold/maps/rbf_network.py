@@ -1,0 +1,115 @@
+r"""Radial basis function networks: a few Gaussian centres found by k-means, and a bias.
+
+.. math:: f(z) = \sum_{m=1}^M w_m \exp(-\tfrac12 |(z - \mu_m) / \sigma|^2) + w
+
+Fitting costs O(n M (M + D)), whatever n, and the model's size depends on M alone (Carreira-Perpinan
+& Lu 2010, Eqs. 13-17).
+
+Notation
+--------
+=======================  ===================
+Carreira-Perpinan & Lu   here
+=======================  ===================
+``mu_m``                 ``centers_[m]``
+``sigma``                ``bandwidth_``
+``lambda``               ``alpha_``
+``W``, ``w``             ``weights_.T``, ``intercept_``
+``G_xy``, ``G_xx``       features of the inputs (transposed), of the centres
+=======================  ===================
+
+References
+----------
+M. A. Carreira-Perpinan, Z. Lu. Parametric dimensionality reduction by unsupervised regression.
+CVPR 2010.
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import Self
+
+import numpy as np
+from sklearn.cluster import KMeans
+from sklearn.exceptions import ConvergenceWarning
+
+from twofold.maps.kernel_expansion import RadialFeatures
+from twofold.protocols import Array, RadialKernel
+
+__all__ = ["RBFNetwork", "kmeans_centers"]
+
+
+class RBFNetwork(RadialFeatures):
+    """A radial basis function network.
+
+    Parameters
+    ----------
+    n_centers : int, default=100
+        Number of centres, M; at most the number of distinct inputs is used.
+    kernel : str or RadialKernel, default="gaussian"
+        The basis function.
+    bandwidth : float or "auto", default="auto"
+        Its width; "auto" takes the lowest leave-one-out error.
+    alpha : float or "auto", default="auto"
+        The ridge in the norm of the kernel's space, likewise.
+    init : ndarray of shape (M, q), default=None
+        Where k-means starts, for warm starts; None means k-means++.
+    random_state : int, RandomState instance or None, default=None
+        Seeds k-means.
+
+    Attributes
+    ----------
+    centers_, bandwidth_, alpha_, weights_, intercept_, loo_error_
+        What was learned; see `twofold.maps.kernel_expansion.RadialFeatures`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from twofold.maps import RBFNetwork
+    >>> z = np.linspace(0, 1, 200)[:, None]
+    >>> network = RBFNetwork(n_centers=10, random_state=0).fit(z, np.sin(6 * z))
+    >>> network.centers_.shape, network.predict(z).shape
+    ((10, 1), (200, 1))
+    """
+
+    def __init__(
+        self,
+        n_centers: int = 100,
+        *,
+        kernel: str | RadialKernel = "gaussian",
+        bandwidth: float | str = "auto",
+        alpha: float | str = "auto",
+        init: Array | None = None,
+        random_state: int | np.random.RandomState | None = None,
+    ) -> None:
+        self.n_centers = n_centers
+        self.kernel = kernel
+        self.bandwidth = bandwidth
+        self.alpha = alpha
+        self.init = init
+        self.random_state = random_state
+
+    def fit(self, inputs: Array, targets: Array) -> Self:
+        """Place the centres, then learn the weights."""
+        self.centers_ = kmeans_centers(
+            inputs, self.n_centers, init=self.init, random_state=self.random_state
+        )
+        self._fit_weights(inputs, targets, intercept=True)
+        return self
+
+
+def kmeans_centers(
+    inputs: Array,
+    n_centers: int,
+    *,
+    init: Array | None = None,
+    random_state: int | np.random.RandomState | None = None,
+) -> Array:
+    """Return at most ``n_centers`` distinct k-means centres, shape (M, q)."""
+    n_clusters = min(n_centers, len(inputs))
+    start = "k-means++" if init is None else init
+    kmeans = KMeans(n_clusters, init=start, n_init=1, random_state=random_state)
+    with warnings.catch_warnings():
+        # Fewer distinct points than clusters: the surplus centres are dropped below.
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        centers: Array = kmeans.fit(inputs).cluster_centers_
+    return np.unique(centers, axis=0)

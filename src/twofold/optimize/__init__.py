@@ -1,0 +1,91 @@
+"""Minimizers: they lower any `twofold.protocols.Objective` from a start and know nothing else.
+
+=====================  ==========  ================================================================
+class                  name        when
+=====================  ==========  ================================================================
+`LBFGS`                "lbfgs"     the default: fewest evaluations
+`RProp`                "rprop"     the papers' choice; sturdy, one evaluation a step
+`ConjugateGradient`    "cg"        values that never rise, in little memory
+`GradientDescent`      "gd"        the plain reference
+`GaussNewton`                      many small least-squares problems at once, one per row
+=====================  ==========  ================================================================
+
+All are frozen dataclasses holding their settings; a run's outcome is a `MinimizeResult` (or, row by
+row, a `RowsResult`). The four that minimize an objective share their stopping rule and the
+treatment of values that are not finite, see `twofold.optimize._progress`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from twofold.optimize.conjugate_gradient import ConjugateGradient
+from twofold.optimize.gauss_newton import Feasible, GaussNewton, RowProblem, RowsResult
+from twofold.optimize.gradient_descent import GradientDescent
+from twofold.optimize.lbfgs import LBFGS
+from twofold.optimize.pull import Pull
+from twofold.optimize.rprop import RProp
+from twofold.protocols import Minimizer
+
+__all__ = [
+    "LBFGS",
+    "ConjugateGradient",
+    "Feasible",
+    "GaussNewton",
+    "GradientDescent",
+    "Pull",
+    "RProp",
+    "RowProblem",
+    "RowsResult",
+    "resolve_minimizer",
+]
+
+_BY_NAME: Final[dict[str, Callable[..., Minimizer]]] = {
+    "lbfgs": LBFGS,
+    "rprop": RProp,
+    "cg": ConjugateGradient,
+    "gd": GradientDescent,
+}
+
+
+def resolve_minimizer(
+    optimizer: str | Minimizer, *, max_iter: int | None = None, tol: float | None = None
+) -> Minimizer:
+    """Return the minimizer of that name, or the given one.
+
+    Parameters
+    ----------
+    optimizer : {"lbfgs", "rprop", "cg", "gd"} or Minimizer
+        A name, or an object with ``minimize(objective, Z0, *, callback=None)``.
+    max_iter : int, optional
+        Iterations of a minimizer given by name; None is its default. An object keeps its own.
+    tol : float, optional
+        Tolerance of a minimizer given by name; None is its default. An object keeps its own.
+
+    Returns
+    -------
+    Minimizer
+
+    Examples
+    --------
+    >>> resolve_minimizer("gd", max_iter=20)
+    GradientDescent(max_iter=20, tol=1e-06, window=10, sufficient=0.0001)
+    """
+    names = ", ".join(map(repr, _BY_NAME))
+    candidate: object = optimizer
+    if isinstance(candidate, str):
+        if candidate not in _BY_NAME:
+            msg = f"optimizer={candidate!r} is unknown; it must be one of {names}, or a Minimizer."
+            raise ValueError(msg)
+        given: dict[str, Any] = {"max_iter": max_iter, "tol": tol}
+        return _BY_NAME[candidate](**{k: v for k, v in given.items() if v is not None})
+    # A class has the method too, but no settings; isinstance cannot tell it from an instance.
+    if isinstance(candidate, Minimizer) and not isinstance(candidate, type):
+        return candidate
+    kind = "a class" if isinstance(candidate, type) else f"of type {type(candidate).__name__}"
+    msg = (
+        f"optimizer={candidate!r} is {kind}; it must be one of {names}, or an object with "
+        "minimize(objective, Z0, *, callback=None), for example LBFGS(max_iter=100)."
+    )
+    raise TypeError(msg)

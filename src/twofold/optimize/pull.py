@@ -1,0 +1,81 @@
+r"""A quadratic pull added to a row problem: the second half of DRUR's energy.
+
+For every row::
+
+    E_i(z) + w_i |z - c_i|^2
+
+adds ``w I`` to ``J^T J``, ``w (c - z)`` to ``J^T r``, and so makes every Gauss-Newton matrix
+positive definite. With ``w = 1`` and ``c_i = F(y_i)`` the full Gauss-Newton step is
+Carreira-Perpinan & Lu (2010), Eq. (12).
+
+Notation
+--------
+``w`` is ``weight``, ``c`` are the ``centres``; the paper's ``x`` is a row of ``Z``.
+
+References
+----------
+M. Carreira-Perpinan and Z. Lu (2010). Parametric dimensionality reduction by
+unsupervised regression. IEEE conference on computer vision and pattern recognition.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from twofold.optimize.gauss_newton import RowProblem
+from twofold.protocols import Array, IntArray, NormalTerms
+
+__all__ = ["Pull"]
+
+
+@dataclass(frozen=True)
+class Pull:
+    """A row problem with ``weight |z_i - centres_i|^2`` added.
+
+    Parameters
+    ----------
+    problem : RowProblem
+        What the pull is added to.
+    centres : ndarray of shape (n, q)
+        Where each row is pulled.
+    weight : float or ndarray of shape (n,), default=1.0
+        How strongly; not negative.
+    """
+
+    problem: RowProblem
+    centres: Array
+    weight: float | Array = 1.0
+
+    def __post_init__(self) -> None:
+        weight = np.asarray(self.weight, dtype=np.float64)
+        if not (np.isfinite(weight).all() and (weight >= 0.0).all()):
+            msg = f"Pull(weight={self.weight!r}): weight must be finite and not negative."
+            raise ValueError(msg)
+        if weight.shape not in {(), self.centres.shape[:1]}:
+            msg = (
+                f"Pull: weight has shape {weight.shape}; it must be one number or one per row of "
+                f"centres, {self.centres.shape[:1]}."
+            )
+            raise ValueError(msg)
+
+    def normal_terms(self, Z: Array, rows: IntArray) -> NormalTerms:
+        """Return the problem's terms with those of the pull added (Eq. 8 and 11 of the paper)."""
+        curvature, descent, losses = self.problem.normal_terms(Z, rows)
+        gaps, weight = self._gaps(Z, rows)
+        return (
+            curvature + weight[:, None, None] * np.eye(Z.shape[1]),
+            descent + weight[:, None] * gaps,
+            losses + weight * np.square(gaps).sum(axis=1),
+        )
+
+    def losses(self, Z: Array, rows: IntArray) -> Array:
+        """Return the problem's losses (m,) with that of the pull added."""
+        gaps, weight = self._gaps(Z, rows)
+        total: Array = self.problem.losses(Z, rows) + weight * np.square(gaps).sum(axis=1)
+        return total
+
+    def _gaps(self, Z: Array, rows: IntArray) -> tuple[Array, Array]:
+        weight = np.broadcast_to(np.asarray(self.weight, dtype=np.float64), self.centres.shape[:1])
+        return self.centres[rows] - Z, weight[rows]

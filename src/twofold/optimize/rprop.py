@@ -1,0 +1,170 @@
+r"""Resilient propagation: a step for every coordinate, moved by the gradient's signs alone.
+
+With ``g`` the gradient at the current point and ``g'`` that at the last one, for every coordinate::
+
+    g' g > 0   s <- min(1.2 s, s_max)                         same sign: faster
+    g' g < 0   s <- 0.5 s,  and g <- 0 for this step          sign change: a minimum was passed over
+    z <- z - sign(g) s
+
+This is iRPROP- (Igel and Huesken 2000): after a sign change the coordinate rests for one iteration
+and keeps its halved step in the next. Meinicke et al. (2005) minimize UKR's leave-one-out error
+this way.
+
+No value enters the steps, so values may rise for a while: the best point is kept, and ``history``
+is not monotone. Where the objective is not finite, or the gradient vanishes at a point that is no
+improvement, the run goes back to its best point with all steps halved; such an iteration enters
+``history`` with the best value.
+
+Step sizes are lengths in the units of the latents. "auto" takes them from the spread of the start
+(root mean square about the mean row): the first step is a tenth of it, the longest the spread
+itself.
+
+Notation
+--------
+==========================  ==============================
+Igel & Huesken              here
+==========================  ==============================
+``eta^+``, ``eta^-``        ``growth``, ``shrink``
+``Delta_0``, ``Delta_max``  ``initial_step``, ``max_step``
+==========================  ==============================
+
+References
+----------
+C. Igel and M. Huesken (2000). Improving the Rprop learning algorithm. Proceedings of the second
+international symposium on neural computation.
+
+M. Riedmiller and H. Braun (1993). A direct adaptive method for faster backpropagation learning: the
+RPROP algorithm. IEEE international conference on neural networks.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from twofold.optimize._progress import FIRST_STEP, Progress
+from twofold.optimize._settings import check_count, check_number
+from twofold.protocols import Array, Callback, MinimizeResult, Objective
+
+__all__ = ["RProp"]
+
+# Steps below this part of the start's spread no longer move a map.
+_TINY_STEP = 1e-10
+
+
+@dataclass(frozen=True)
+class RProp:
+    """The iRPROP- algorithm.
+
+    Parameters
+    ----------
+    max_iter : int, default=500
+        Iterations at most; each is one evaluation.
+    tol : float, default=1e-6
+        Relative decrease of the lowest value over ``window`` iterations below which the run is
+        over.
+    window : int, default=20
+        Iterations over which the decrease is measured; values rise in between.
+    initial_step : float or "auto", default="auto"
+        First step of every coordinate; "auto" is a tenth of the start's spread.
+    max_step : float or "auto", default="auto"
+        Longest step; "auto" is the start's spread, or ``initial_step`` if that is longer.
+    growth : float, default=1.2
+        Factor of a step while the gradient keeps its sign.
+    shrink : float, default=0.5
+        Factor of a step after a change of sign.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> class Bowl:
+    ...     def value_and_grad(self, Z):
+    ...         return float(np.sum(Z**2)), 2.0 * Z
+    >>> result = RProp().minimize(Bowl(), np.array([[3.0, 4.0]]))
+    >>> result.converged, round(result.value, 12)
+    (True, 0.0)
+    """
+
+    max_iter: int = 500
+    tol: float = 1e-6
+    window: int = 20
+    initial_step: float | Literal["auto"] = "auto"
+    max_step: float | Literal["auto"] = "auto"
+    growth: float = 1.2
+    shrink: float = 0.5
+
+    def __post_init__(self) -> None:
+        owner = type(self).__name__
+        check_count(owner, "max_iter", self.max_iter, least=1)
+        check_number(owner, "tol", self.tol, least=0.0)
+        check_count(owner, "window", self.window, least=1)
+        check_number(owner, "initial_step", self.initial_step, above=0.0, word="auto")
+        check_number(owner, "max_step", self.max_step, above=0.0, word="auto")
+        # A spread of 0 leaves only the steps given as numbers to compare.
+        first, longest = self._step_range(0.0)
+        if first > longest:
+            msg = (
+                f"{owner}(initial_step={self.initial_step!r}, max_step={self.max_step!r}): "
+                "initial_step must not exceed max_step; lower the one or raise the other."
+            )
+            raise ValueError(msg)
+        check_number(owner, "growth", self.growth, above=1.0)
+        check_number(owner, "shrink", self.shrink, above=0.0, below=1.0)
+
+    def minimize(
+        self, objective: Objective, Z0: Array, *, callback: Callback | None = None
+    ) -> MinimizeResult:
+        """Minimize from ``Z0``, which is left unchanged.
+
+        Parameters
+        ----------
+        objective : Objective
+            What is minimized.
+        Z0 : ndarray of any shape
+            The start.
+        callback : callable, optional
+            ``callback(n_iter, value, Z)`` after each iteration; True ends the run.
+
+        Returns
+        -------
+        MinimizeResult
+            Its ``Z`` is the best point, its ``history`` may rise.
+        """
+        progress = Progress(objective, Z0, callback, self.tol, self.window)
+        point = best = progress.start
+        if not point.grad.any():
+            return progress.zero_gradient()
+        first, longest = self._step_range(progress.spread)
+        steps = np.full_like(point.Z, first)
+        last_signs = np.zeros_like(point.Z)
+        for _ in range(self.max_iter):
+            signs = np.sign(point.grad)
+            agreement = last_signs * signs
+            steps[agreement > 0.0] *= self.growth
+            np.minimum(steps, longest, out=steps)
+            steps[agreement < 0.0] *= self.shrink
+            signs[agreement < 0.0] = 0.0
+            last_signs = signs
+            point = progress.evaluate(point.Z - signs * steps)
+            if point.value < best.value:
+                best = point
+            elif math.isinf(point.value) or not (point.grad.any() or point.value == best.value):
+                point = best
+                steps *= self.shrink
+                last_signs = np.zeros_like(point.Z)
+            result = progress.record(point)
+            if result is not None:
+                return result
+            longest_in_use = np.max(steps, where=point.grad != 0.0, initial=0.0)
+            if longest_in_use <= _TINY_STEP * progress.spread:
+                return progress.result("The steps have become negligible.", converged=True)
+        return progress.out_of_iterations()
+
+    def _step_range(self, spread: float) -> tuple[float, float]:
+        """Return the first and the longest step in the units of the latents."""
+        first = FIRST_STEP * spread if self.initial_step == "auto" else self.initial_step
+        longest = max(first, spread) if self.max_step == "auto" else self.max_step
+        return first, longest

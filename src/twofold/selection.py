@@ -1,0 +1,131 @@
+r"""Choosing a pair of maps by what it loses on held-out rows.
+
+A pair ``(f, F)`` is judged by ``|x - f(F(x))|^2`` on rows that neither map has seen, in units of the
+variance. The embedding has seen them; that favours no pair over another.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from twofold._linalg import row_norms_sq
+from twofold.density import LatentDensity
+from twofold.encoders import Projection
+from twofold.protocols import Array, Map
+
+__all__ = ["PROJECTION", "ChosenPair", "choose_pair", "fit_pair"]
+
+PROJECTION = "projection"
+"""Stands for a down-map that is the projection onto the up-map's manifold."""
+
+MIN_ROWS = 20
+MAX_HELD_OUT = 500
+
+
+@dataclass(frozen=True)
+class ChosenPair:
+    """The outcome of a choice.
+
+    Attributes
+    ----------
+    up, down : str
+        Names of the chosen maps.
+    up_map : Map
+        Unfitted, with the widths and ridges that were found.
+    down_map : Map or "projection"
+        Likewise.
+    table : list of dict
+        "up", "down" and "error" of every pair compared, best first.
+    """
+
+    up: str
+    down: str
+    up_map: Map
+    down_map: Map | str
+    table: list[dict[str, Any]]
+
+
+def choose_pair(
+    ups: Mapping[str, Map],
+    downs: Mapping[str, Map | str],
+    data: Array,
+    latents: Array,
+    rng: np.random.Generator,
+) -> ChosenPair:
+    """Return the pair of the lowest held-out reconstruction error.
+
+    Parameters
+    ----------
+    ups : mapping of str to Map
+        Unfitted up-maps, by name.
+    downs : mapping of str to Map or "projection"
+        Unfitted down-maps, by name.
+    data : ndarray of shape (n, D)
+        Centred data.
+    latents : ndarray of shape (n, q)
+        Their latents.
+    rng : Generator
+        Chooses the held-out rows: a tenth, at most 500. With fewer than 20 rows there is nothing to
+        judge by, and the first of each is taken.
+    """
+    first_up, first_down = next(iter(ups)), next(iter(downs))
+    if len(data) < MIN_ROWS or len(ups) * len(downs) == 1:
+        return ChosenPair(first_up, first_down, ups[first_up], downs[first_down], [])
+    order = rng.permutation(len(data))
+    n_held_out = min(len(data) // 10, MAX_HELD_OUT)
+    held_out, kept = np.sort(order[:n_held_out]), np.sort(order[n_held_out:])
+    decoders = {name: clone(up).fit(latents[kept], data[kept]) for name, up in ups.items()}
+    encoders = {
+        name: clone(down).fit(data[kept], latents[kept])
+        for name, down in downs.items()
+        if not isinstance(down, str)
+    }
+    variance = float(np.square(data - data.mean(axis=0)).sum(axis=1).mean())
+    table = []
+    for up, decoder in decoders.items():
+        for down in downs:
+            encoder = encoders.get(down)
+            if encoder is None:
+                encoder = Projection(decoder).fit(data[kept], latents[kept])
+            rebuilt = decoder.predict(encoder.predict(data[held_out]))
+            error = float(row_norms_sq(data[held_out] - rebuilt).mean()) / variance
+            table.append({"up": up, "down": down, "error": error})
+    table.sort(key=lambda row: row["error"])
+    up, down = table[0]["up"], table[0]["down"]
+    chosen_down = _settled(encoders[down]) if down in encoders else PROJECTION
+    return ChosenPair(up, down, _settled(decoders[up]), chosen_down, table)
+
+
+def fit_pair(
+    up_map: Map, down_map: Map | str, data: Array, latents: Array, density: LatentDensity
+) -> tuple[Map, Any]:
+    """Fit a pair to all rows.
+
+    Returns
+    -------
+    decoder : Map
+        The up-map.
+    encoder : Map or Projection
+        The down-map; a projection stays where the latents' density is at least its lowest value at
+        the latents themselves.
+    """
+    decoder = clone(up_map).fit(latents, data)
+    if isinstance(down_map, str):
+        return decoder, Projection(decoder, density=density).fit(data, latents)
+    return decoder, clone(down_map).fit(data, latents)
+
+
+def _settled(fitted: Map) -> Map:
+    """Return an unfitted copy whose "auto" width and ridge are the ones that were found."""
+    fresh = clone(fitted)
+    found = {
+        name: getattr(fitted, f"{name}_")
+        for name in ("bandwidth", "alpha")
+        if fresh.get_params().get(name) == "auto"
+    }
+    return fresh.set_params(**found)  # type: ignore[no-any-return]

@@ -1,0 +1,91 @@
+"""Kernel sums over all pairs, in blocks of rows, by BLAS.
+
+The way for small n, or for kernels so wide that everything overlaps. A block holds a few
+(rows x sources) matrices; memory stays bounded whatever n.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from twofold._blocks import map_blocks, row_blocks
+from twofold._linalg import sqdist
+from twofold.protocols import Array, IntArray, RadialKernel
+from twofold.sums.base import Sums
+
+__all__ = ["DenseSums"]
+
+
+@dataclass(frozen=True)
+class DenseSums:
+    """All pairs.
+
+    Parameters
+    ----------
+    kernel : RadialKernel
+        The kernel.
+    n_jobs : int or None, default=None
+        Threads; None means all cores.
+    """
+
+    kernel: RadialKernel
+    n_jobs: int | None = None
+
+    def forward(
+        self, targets: Array, sources: Array, values: Array, *, exclude: IntArray | None = None
+    ) -> Sums:
+        """Return the sums at the targets; see `KernelSums.forward`."""
+        log_shift = np.empty(len(targets))
+        mass = np.empty(len(targets))
+        weighted = np.empty((len(targets), values.shape[1]))
+
+        def work(rows: slice) -> None:
+            log_k = self.kernel.log_profile(sqdist(targets[rows], sources))
+            if exclude is not None:
+                log_k[np.arange(len(log_k)), exclude[rows]] = -np.inf
+            shift = log_k.max(axis=1)
+            log_k -= np.where(np.isneginf(shift), 0.0, shift)[:, None]
+            weights = np.exp(log_k, out=log_k)
+            log_shift[rows] = shift
+            mass[rows] = weights.sum(axis=1)
+            weighted[rows] = weights @ values
+
+        map_blocks(work, self._blocks(targets, sources), n_jobs=self.n_jobs)
+        return Sums(log_shift, mass, weighted)
+
+    def backward(
+        self,
+        targets: Array,
+        sources: Array,
+        values: Array,
+        sums: Sums,
+        weighted_bar: Array,
+        mass_bar: Array,
+        *,
+        exclude: IntArray | None = None,
+    ) -> tuple[Array, Array]:
+        """Return the gradients at targets and sources; see `KernelSums.backward`."""
+        targets_bar = np.empty_like(targets)
+        shift = np.where(np.isneginf(sums.log_shift), 0.0, sums.log_shift)[:, None]
+
+        def work(rows: slice) -> Array:
+            distances = sqdist(targets[rows], sources)
+            weights = np.exp(self.kernel.log_profile(distances) - shift[rows])
+            pull = weighted_bar[rows] @ values.T
+            pull += mass_bar[rows, None]
+            pull *= weights
+            pull *= self.kernel.dlog_profile(distances)
+            pull *= 2.0
+            if exclude is not None:
+                pull[np.arange(len(pull)), exclude[rows]] = 0.0
+            targets_bar[rows] = pull.sum(axis=1)[:, None] * targets[rows] - pull @ sources
+            sources_bar: Array = pull.sum(axis=0)[:, None] * sources - pull.T @ targets[rows]
+            return sources_bar
+
+        parts = map_blocks(work, self._blocks(targets, sources), n_jobs=self.n_jobs)
+        return targets_bar, np.sum(parts, axis=0)
+
+    def _blocks(self, targets: Array, sources: Array) -> list[slice]:
+        return row_blocks(len(targets), bytes_per_row=4 * 8 * len(sources))

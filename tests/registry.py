@@ -1,0 +1,42 @@
+"""Every kernel, map, loss, penalty and estimator, listed once: adding a block adds a line here."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from twofold import TwoWay
+from twofold.kernels import Compact, Gaussian, StudentT
+from twofold.losses import L1, Huber, Norm, Squared
+from twofold.maps import MLP, KernelExpansion, NadarayaWatson, RBFNetwork
+from twofold.penalties import L1Penalty, L2Penalty, RKHSPenalty
+
+KERNELS = {
+    "gaussian": Gaussian(),
+    "quartic": Compact(2.0),
+    "triweight": Compact(3.0),
+    "student": StudentT(1.0),
+    "student3": StudentT(3.0),
+}
+
+LOSSES = {"squared": Squared(), "l1": L1(), "norm": Norm(), "huber": Huber(0.7)}
+
+_A = np.random.default_rng(5).standard_normal((6, 6))
+PENALTIES = {"rkhs": RKHSPenalty(_A @ _A.T), "l2": L2Penalty(), "l1": L1Penalty()}
+
+MAPS = {
+    "nw": NadarayaWatson(bandwidth=0.7),
+    "nw-quartic": NadarayaWatson(kernel="quartic", bandwidth=2.5),
+    "rbf": RBFNetwork(7, random_state=0),
+    "krr": KernelExpansion(bandwidth=0.8, alpha=1e-3),
+    "krr-student": KernelExpansion(kernel="student", bandwidth=0.8, alpha=1e-3),
+    "mlp": MLP(5, max_iter=50, random_state=0),
+}
+
+ESTIMATORS = {
+    "two_way-isomap": TwoWay("isomap", random_state=0),
+    "two_way-pca-rbf": TwoWay("pca", up="rbf", down="rbf", random_state=0),
+    "two_way-krr": TwoWay("isomap", up="krr", down="krr", random_state=0),
+    "two_way-nw": TwoWay("laplacian_eigenmaps", up="nw", down="projection", random_state=0),
+}
+"""Small-problem instances of every estimator. Each runs the promises, scikit-learn's checks and the
+torture table."""

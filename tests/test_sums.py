@@ -1,0 +1,113 @@
+import numpy as np
+import pytest
+from differences import central_gradient, naive_sqdist
+from registry import KERNELS
+
+from twofold import _blocks
+from twofold.sums import DenseSums
+
+SUMS = {"dense": DenseSums}
+
+
+@pytest.fixture
+def points():
+    rng = np.random.default_rng(0)
+    return rng.standard_normal((9, 2)) * 0.4, rng.standard_normal((7, 2)) * 0.4, rng.random((7, 3))
+
+
+def naive(kernel, targets, sources, values, exclude=None):
+    k = np.exp(kernel.log_profile(naive_sqdist(targets, sources)))
+    mass, weighted = np.zeros(len(targets)), np.zeros((len(targets), values.shape[1]))
+    for i in range(len(targets)):
+        for j in range(len(sources)):
+            if exclude is not None and exclude[i] == j:
+                continue
+            mass[i] += k[i, j]
+            weighted[i] += k[i, j] * values[j]
+    return mass, weighted
+
+
+@pytest.mark.parametrize("engine", SUMS.values(), ids=SUMS)
+@pytest.mark.parametrize("kernel", KERNELS.values(), ids=KERNELS)
+@pytest.mark.parametrize("leave_out", [False, True])
+def test_forward_equals_a_loop(engine, kernel, leave_out, points):
+    targets, sources, values = points
+    exclude = np.arange(len(targets)) % len(sources) if leave_out else None
+    sums = engine(kernel).forward(targets, sources, values, exclude=exclude)
+    mass, weighted = naive(kernel, targets, sources, values, exclude)
+    scale = np.exp(sums.log_shift)
+    np.testing.assert_allclose(scale * sums.mass, mass, rtol=1e-12)
+    np.testing.assert_allclose(scale[:, None] * sums.weighted, weighted, rtol=1e-12, atol=1e-15)
+    assert (sums.mass[np.isfinite(sums.log_shift)] >= 1.0).all()
+
+
+@pytest.mark.parametrize("engine", SUMS.values(), ids=SUMS)
+@pytest.mark.parametrize("kernel", KERNELS.values(), ids=KERNELS)
+@pytest.mark.parametrize("leave_out", [False, True])
+def test_backward_equals_differences(engine, kernel, leave_out, points):
+    targets, sources, values = points
+    exclude = np.arange(len(targets)) % len(sources) if leave_out else None
+    rng = np.random.default_rng(1)
+    mass_bar, weighted_bar = rng.standard_normal(9), rng.standard_normal((9, 3))
+
+    def value(t, s):
+        mass, weighted = naive(kernel, t, s, values, exclude)
+        return (mass_bar * mass).sum() + (weighted_bar * weighted).sum()
+
+    sums = engine(kernel).forward(targets, sources, values, exclude=exclude)
+    scale = np.exp(sums.log_shift)
+    targets_bar, sources_bar = engine(kernel).backward(
+        targets,
+        sources,
+        values,
+        sums,
+        scale[:, None] * weighted_bar,
+        scale * mass_bar,
+        exclude=exclude,
+    )
+    numeric_targets = central_gradient(lambda t: value(t, sources), targets)
+    numeric_sources = central_gradient(lambda s: value(targets, s), sources)
+    np.testing.assert_allclose(targets_bar, numeric_targets, rtol=1e-6, atol=1e-8)
+    np.testing.assert_allclose(sources_bar, numeric_sources, rtol=1e-6, atol=1e-8)
+
+
+@pytest.mark.parametrize("engine", SUMS.values(), ids=SUMS)
+def test_far_targets_stay_finite(engine):
+    sources, values = np.zeros((3, 2)), np.arange(3.0)[:, None]
+    far = np.full((1, 2), 1e6)
+    sums = engine(KERNELS["gaussian"]).forward(far, sources, values)
+    assert sums.weighted[0] / sums.mass[0] == pytest.approx(1.0)
+    sums = engine(KERNELS["quartic"]).forward(far, sources, values)
+    assert sums.mass[0] == 0.0
+    assert np.isneginf(sums.log_shift[0])
+    targets_bar, sources_bar = engine(KERNELS["quartic"]).backward(
+        far, sources, values, sums, np.ones((1, 1)), np.ones(1)
+    )
+    assert not targets_bar.any()
+    assert not sources_bar.any()
+
+
+@pytest.mark.parametrize("engine", SUMS.values(), ids=SUMS)
+def test_blocks_and_threads_change_nothing(engine, monkeypatch):
+    rng = np.random.default_rng(2)
+    Z, values = rng.standard_normal((300, 2)), rng.random((300, 4))
+    order = np.arange(300)
+    kernel = KERNELS["gaussian"]
+    whole = engine(kernel).forward(Z, Z, values, exclude=order)
+    grads = engine(kernel).backward(Z, Z, values, whole, values, np.ones(300), exclude=order)
+    results = []
+    for n_jobs in (1, 2):
+        cut = engine(kernel, n_jobs=n_jobs)
+        monkeypatch.setattr(
+            "twofold.sums.dense.row_blocks",
+            lambda n, bytes_per_row: _blocks.row_blocks(n, bytes_per_row, budget=300 * 32 * 40),
+        )
+        sums = cut.forward(Z, Z, values, exclude=order)
+        results.append(
+            (sums.weighted, *cut.backward(Z, Z, values, sums, values, np.ones(300), exclude=order))
+        )
+        np.testing.assert_allclose(sums.weighted, whole.weighted, rtol=1e-13)
+        np.testing.assert_allclose(results[-1][1], grads[0], rtol=1e-10, atol=1e-12)
+        np.testing.assert_allclose(results[-1][2], grads[1], rtol=1e-10, atol=1e-12)
+    for one, two in zip(*results, strict=True):
+        np.testing.assert_array_equal(one, two)
