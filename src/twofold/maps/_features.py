@@ -77,7 +77,11 @@ class LinearInFeatures(BaseEstimator, ABC):
         n_weights, n_targets = self.weights_.shape
         gram = self.weights_ @ self.weights_.T if n_weights < n_targets else None
         q = inputs.shape[1]
-        JTJ, JTr, loss = np.empty((len(inputs), q, q)), np.empty(inputs.shape), np.empty(len(inputs))
+        JTJ, JTr, loss = (
+            np.empty((len(inputs), q, q)),
+            np.empty(inputs.shape),
+            np.empty(len(inputs)),
+        )
 
         def work(rows: slice) -> None:
             features, gradients = self._feature_gradients(inputs[rows])
@@ -91,9 +95,7 @@ class LinearInFeatures(BaseEstimator, ABC):
             for i in range(q):
                 JTr[rows, i] = np.einsum("nm,nm->n", gradients[i], residuals)
                 for j in range(i + 1):
-                    JTJ[rows, i, j] = JTJ[rows, j, i] = np.einsum(
-                        "nm,nm->n", left[i], gradients[j]
-                    )
+                    JTJ[rows, i, j] = JTJ[rows, j, i] = np.einsum("nm,nm->n", left[i], gradients[j])
 
         map_blocks(work, self._row_blocks(len(inputs), copies=2 * q + 2))
         return JTJ, JTr, loss

@@ -73,9 +73,7 @@ class RadialFeatures(LinearInFeatures):
     def _fit_weights(self, inputs: Array, targets: Array, *, intercept: bool) -> None:
         """Choose width and ridge where they are "auto", then solve for the weights."""
         alphas = ALPHAS if self.alpha == "auto" else (float(self.alpha),)
-        widths = (
-            width_grid(self.centers_) if self.bandwidth == "auto" else [float(self.bandwidth)]
-        )
+        widths = width_grid(self.centers_) if self.bandwidth == "auto" else [float(self.bandwidth)]
         best_error, best_path = np.inf, None
         for width in widths:
             self.bandwidth_ = width

@@ -87,6 +87,7 @@ class MLP(LinearInFeatures):
                 solver="lbfgs",
                 alpha=self.alpha,
                 max_iter=self.max_iter,
+                tol=1e-7,
                 warm_start=self.warm_start,
                 random_state=self.random_state,
             )

@@ -38,8 +38,8 @@ from sklearn.base import BaseEstimator
 from twofold._blocks import map_blocks, row_blocks
 from twofold._linalg import row_norms_sq, sqdist
 from twofold.kernels import resolve_kernel
-from twofold.protocols import Array, NormalTerms, RadialKernel
-from twofold.sums import DenseSums, Sums
+from twofold.protocols import Array, IntArray, NormalTerms, RadialKernel
+from twofold.sums import DenseSums
 from twofold.widths import width_grid
 
 __all__ = ["NadarayaWatson"]
@@ -103,8 +103,7 @@ class NadarayaWatson(BaseEstimator):
 
     def predict(self, inputs: Array) -> Array:
         """Return the weighted means, shape (n, D)."""
-        sums = self._sums(inputs, self.bandwidth_)
-        return self._means(sums, inputs)
+        return self._means(inputs, self.bandwidth_)
 
     def jacobian(self, inputs: Array) -> Array:
         """Return the Jacobians, shape (n, D, q)."""
@@ -121,7 +120,11 @@ class NadarayaWatson(BaseEstimator):
     def normal_terms(self, inputs: Array, targets: Array) -> NormalTerms:
         """Return ``J^T J`` (n, q, q), ``J^T r`` (n, q) and ``|r|^2`` (n,)."""
         q = inputs.shape[1]
-        JTJ, JTr, loss = np.empty((len(inputs), q, q)), np.empty(inputs.shape), np.empty(len(inputs))
+        JTJ, JTr, loss = (
+            np.empty((len(inputs), q, q)),
+            np.empty(inputs.shape),
+            np.empty(len(inputs)),
+        )
 
         def work(rows: slice) -> None:
             prediction, columns = self._prediction_and_columns(inputs[rows])
@@ -157,21 +160,25 @@ class NadarayaWatson(BaseEstimator):
             columns.append(change @ self.targets_ - change.sum(axis=1)[:, None] * prediction)
         return prediction, columns
 
-    def _sums(self, inputs: Array, width: float, rows: Array | None = None) -> Sums:
+    def _means(self, inputs: Array, width: float, exclude: IntArray | None = None) -> Array:
+        """Return the weighted means (n, D), each without one training point where asked."""
         engine = DenseSums(resolve_kernel(self.kernel), self.n_jobs)
         with np.errstate(over="ignore"):
-            return engine.forward(
-                inputs / width, self.inputs_ / width, self.targets_, exclude=rows
+            sums = engine.forward(
+                inputs / width, self.inputs_ / width, self.targets_, exclude=exclude
             )
-
-    def _means(self, sums: Sums, inputs: Array) -> Array:
         reached = sums.mass > 0.0
         means = sums.weighted / np.where(reached, sums.mass, 1.0)[:, None]
-        means[~reached] = self._nearest_targets(inputs[~reached])
+        if not reached.all():
+            excluded = None if exclude is None else exclude[~reached]
+            means[~reached] = self._nearest_targets(inputs[~reached], excluded)
         return means
 
-    def _nearest_targets(self, inputs: Array) -> Array:
-        nearest: Array = self.targets_[sqdist(inputs, self.inputs_).argmin(axis=1)]
+    def _nearest_targets(self, inputs: Array, exclude: IntArray | None = None) -> Array:
+        distances = sqdist(inputs, self.inputs_)
+        if exclude is not None:
+            distances[np.arange(len(inputs)), exclude] = np.inf
+        nearest: Array = self.targets_[distances.argmin(axis=1)]
         return nearest
 
     def _best_bandwidth(self) -> float:
@@ -182,12 +189,8 @@ class NadarayaWatson(BaseEstimator):
         inputs, targets = self.inputs_[rows], self.targets_[rows]
 
         def error(width: float) -> float:
-            sums = self._sums(inputs, width, rows)
-            reached = sums.mass > 0.0
-            residuals = targets - sums.weighted / np.where(reached, sums.mass, 1.0)[:, None]
-            # Unreached means unpredicted: it counts as predicting the mean.
-            residuals[~reached] = targets[~reached] - self.targets_.mean(axis=0)
-            return float(np.square(residuals).sum())
+            means = self._means(inputs, width, exclude=rows)
+            return float(np.square(targets - means).sum())
 
         errors = {width: error(width) for width in width_grid(self.inputs_)}
         best = min(errors, key=errors.__getitem__)

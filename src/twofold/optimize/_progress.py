@@ -111,9 +111,9 @@ class Progress:
 
     def evaluate(self, Z: Array) -> Point:
         """Evaluate at ``Z``; the value is infinite where the objective is not finite."""
-        raw = self._raw(Z)
+        raw = self._raw(np.asarray(Z))
         with np.errstate(over="ignore"):
-            point = Point(Z, raw.value / self._unit, raw.grad / self._unit)
+            point = Point(raw.Z, raw.value / self._unit, np.asarray(raw.grad / self._unit))
         if not _is_finite(point):
             return point._replace(value=math.inf)
         if point.value < self._best.value:
@@ -171,9 +171,9 @@ class Progress:
         )
         return self.result(status, converged=False)
 
-    def first_step(self, point: Point) -> float:
-        """Return the step along the gradient that moves no coordinate beyond 0.1 of the spread."""
-        return FIRST_STEP * self.spread / float(np.abs(point.grad).max())
+    def step_within(self, part: float, direction: Array) -> float:
+        """Return the step that moves no coordinate further than this part of the spread."""
+        return part * self.spread / float(np.abs(direction).max())
 
     def result(self, status: str, *, converged: bool) -> MinimizeResult:
         """Return the best point seen, with the record."""
@@ -201,7 +201,7 @@ class Progress:
 
     def _attainable_decrease(self, point: Point) -> float:
         """Return the depth of the parabola through the value, the slope and a trial's value."""
-        step = self.first_step(point)
+        step = self.step_within(FIRST_STEP, point.grad)
         trial = self.evaluate(point.Z - step * point.grad)
         for _ in range(_MAX_HALVINGS):
             if math.isfinite(trial.value):

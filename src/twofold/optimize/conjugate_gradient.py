@@ -109,13 +109,14 @@ class ConjugateGradient:
         if not point.grad.any():
             return progress.zero_gradient()
         directions = [-point.grad]
-        expected, reach = math.inf, FIRST_STEP * progress.spread
+        expected, reach = math.inf, FIRST_STEP
         for _ in range(self.max_iter):
             found = None
             while found is None and directions:
                 direction = directions.pop(0)
                 slope = slope_along(point, direction)
-                step = _trial_step(expected, slope, direction, reach)
+                longest = progress.step_within(reach, direction)
+                step = min(expected / -slope, longest) if slope < 0.0 else longest
                 found = wolfe_search(
                     progress.evaluate, point, direction, step, curvature=self.curvature
                 )
@@ -128,14 +129,8 @@ class ConjugateGradient:
             directions = _directions(point, new, direction)
             point = new
             # A slope that underflows predicts nothing.
-            expected, reach = -step * slope or math.inf, progress.spread
+            expected, reach = -step * slope or math.inf, 1.0
         return progress.out_of_iterations()
-
-
-def _trial_step(expected: float, slope: float, direction: Array, reach: float) -> float:
-    """Return the step whose predicted decrease is ``expected``, without moving beyond ``reach``."""
-    longest = reach / float(np.abs(direction).max())
-    return min(expected / -slope, longest) if slope < 0.0 else longest
 
 
 def _directions(old: Point, new: Point, direction: Array) -> list[Array]:

@@ -7,7 +7,8 @@ tenth of the start's spread::
 
     s_0 = 0.1 spread(Z_0) / max |grad f(Z_0)|
 
-so that neither the units of the objective nor those of the latents matter. The values never rise.
+so that neither the units of the objective nor those of the latents matter. No later iteration
+starts with a move of more than ten spreads. The values never rise.
 
 Plain and slow: the reference for the other minimizers, and the one whose every step can be
 explained.
@@ -25,12 +26,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from twofold.optimize._progress import Progress
+from twofold.optimize._progress import FIRST_STEP, Progress
 from twofold.optimize._settings import check_count, check_number
 from twofold.optimize.line_search import armijo_search
 from twofold.protocols import Array, Callback, MinimizeResult, Objective
 
 __all__ = ["GradientDescent"]
+
+_LONGEST_STEP = 10.0  # of an iteration's first trial, in spreads
 
 
 @dataclass(frozen=True)
@@ -95,8 +98,10 @@ class GradientDescent:
         point = progress.start
         if not point.grad.any():
             return progress.zero_gradient()
-        step = progress.first_step(point)
+        step = progress.step_within(FIRST_STEP, point.grad)
         for _ in range(self.max_iter):
+            # A gradient that has grown suddenly must not throw the first trial far away.
+            step = min(step, progress.step_within(_LONGEST_STEP, point.grad))
             found = armijo_search(
                 progress.evaluate, point, -point.grad, step, sufficient=self.sufficient
             )

@@ -184,6 +184,9 @@ class _Search:
 
     def end_iteration(self, _variables: Array) -> None:
         """Accept the latest finite trial, which is where SciPy's line search ended."""
+        # A search that fails inside its bracket returns to its start and reports an iteration.
+        if self._latest.value >= self.iterate.value:
+            raise _Ended(self._progress.no_lower_point(self.iterate))
         self.iterate = self._latest
         try:
             result = self._progress.record(self.iterate)

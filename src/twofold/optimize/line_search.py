@@ -151,7 +151,7 @@ def wolfe_search(
     # Invariant: phi'(low) < 0 and low satisfies (1). Once high is finite, phi rises again before
     # it, so that (low, high) holds a local minimum.
     low, low_value, low_slope = 0.0, point.value, first_slope
-    high, high_slope = math.inf, math.inf
+    high, high_value, high_slope = math.inf, math.inf, math.inf
     found: tuple[float, Point] | None = None
     for _ in range(max_trials):
         trial = evaluate(point.Z + step * direction)
@@ -173,17 +173,30 @@ def wolfe_search(
                 step = min(max(step + further, 1.1 * step), 10.0 * step)
                 continue
         else:
-            high, high_slope = step, slope
-        # The secant's zero, kept off the ends so that the bracket shrinks by a tenth at least; the
-        # middle where the slope at the far end says nothing.
-        is_uphill = 0.0 < high_slope < math.inf
-        part = low_slope / (low_slope - high_slope) if is_uphill else 0.5
-        step = low + min(max(part, 0.1), 0.9) * (high - low)
+            high, high_value, high_slope = step, trial.value, slope
+        part = _inner_part(low_value, low_slope, high_value, high_slope, high - low)
+        step = low + part * (high - low)
         # At a kink or the edge of the domain no slope is ever flat: a narrow bracket must do.
         is_narrow = found is not None and high - low <= _NARROW * high
         if is_narrow or _is_hidden(point, first_slope, step):
             break
     return found
+
+
+def _inner_part(
+    low_value: float, low_slope: float, high_value: float, high_slope: float, width: float
+) -> float:
+    """Return where to try next inside the bracket, as a part of its width from the low end."""
+    part = 0.5
+    if 0.0 < high_slope < math.inf:
+        part = low_slope / (low_slope - high_slope)  # the zero of the slopes' secant
+    if low_value <= high_value < math.inf:
+        # The minimum of the parabola through both values and the low slope: the same on a parabola,
+        # but not misled by a slope that is small because the trial is far out.
+        promised = -low_slope * width
+        part = min(part, promised / (2.0 * (high_value - low_value + promised)))
+    # Kept off the ends, so that the bracket shrinks by a tenth at least.
+    return min(max(part, 0.1), 0.9)
 
 
 def _is_hidden(point: Point, slope: float, step: float) -> bool:

@@ -138,22 +138,21 @@ class RProp:
         if not point.grad.any():
             return progress.zero_gradient()
         first, longest = self._step_range(progress.spread)
-        steps = np.full_like(point.Z, first)
+        steps = np.full(point.Z.shape, min(first, longest))
         last_signs = np.zeros_like(point.Z)
         for _ in range(self.max_iter):
             signs = np.sign(point.grad)
             agreement = last_signs * signs
-            steps[agreement > 0.0] *= self.growth
-            np.minimum(steps, longest, out=steps)
-            steps[agreement < 0.0] *= self.shrink
-            signs[agreement < 0.0] = 0.0
+            steps = np.where(agreement > 0.0, np.minimum(self.growth * steps, longest), steps)
+            steps = np.where(agreement < 0.0, self.shrink * steps, steps)
+            signs = np.where(agreement < 0.0, 0.0, signs)
             last_signs = signs
             point = progress.evaluate(point.Z - signs * steps)
             if point.value < best.value:
                 best = point
             elif math.isinf(point.value) or not (point.grad.any() or point.value == best.value):
                 point = best
-                steps *= self.shrink
+                steps = self.shrink * steps
                 last_signs = np.zeros_like(point.Z)
             result = progress.record(point)
             if result is not None:

@@ -1,0 +1,223 @@
+import numpy as np
+import pytest
+from differences import central_gradient
+from registry import MAPS
+from sklearn.base import clone
+from sklearn.kernel_ridge import KernelRidge
+
+from twofold import _blocks
+from twofold.maps import MLP, KernelExpansion, NadarayaWatson, RBFNetwork
+from twofold.maps._ridge import RidgePath
+from twofold.protocols import Map
+from twofold.widths import width_grid
+
+maps = pytest.mark.parametrize("map_", MAPS.values(), ids=MAPS)
+
+
+@pytest.fixture(params=[2, 9], ids=["D=2", "D=9"])
+def pairs(request):
+    """Fewer and more targets than the RBF network has centres: both ways of normal_terms."""
+    rng = np.random.default_rng(0)
+    inputs = rng.standard_normal((40, 2))
+    return inputs, np.sin(inputs @ rng.standard_normal((2, request.param))) + 3.0
+
+
+@maps
+def test_is_a_map(map_, pairs):
+    assert isinstance(map_, Map)
+    fitted = clone(map_).fit(*pairs)
+    assert fitted.predict(pairs[0][:3]).shape == (3, pairs[1].shape[1])
+
+
+@maps
+def test_jacobian_by_differences(map_, pairs):
+    fitted = clone(map_).fit(*pairs)
+    point = pairs[0][:3] + 0.1
+    jacobian = fitted.jacobian(point)
+    for row in range(3):
+        numeric = central_gradient(lambda z: fitted.predict(z[None])[0], point[row])
+        np.testing.assert_allclose(jacobian[row], numeric, rtol=1e-6, atol=1e-8)
+
+
+@maps
+def test_normal_terms_equal_the_jacobians(map_, pairs, monkeypatch):
+    fitted = clone(map_).fit(*pairs)
+    point, targets = pairs[0][:7] + 0.1, pairs[1][:7] - 0.3
+    J = fitted.jacobian(point)
+    r = targets - fitted.predict(point)
+    expected = (
+        np.einsum("ndq,ndp->nqp", J, J),
+        np.einsum("ndq,nd->nq", J, r),
+        np.square(r).sum(axis=1),
+    )
+    for module in ("_features", "nadaraya_watson"):
+        monkeypatch.setattr(
+            f"twofold.maps.{module}.row_blocks",
+            lambda n, bytes_per_row: _blocks.row_blocks(n, bytes_per_row, budget=3 * bytes_per_row),
+        )
+    for got, want in zip(fitted.normal_terms(point, targets), expected, strict=True):
+        np.testing.assert_allclose(got, want, rtol=1e-9, atol=1e-12)
+
+
+@maps
+def test_refit_is_deterministic_and_inputs_unchanged(map_, pairs):
+    inputs, targets = (a.copy() for a in pairs)
+    one = clone(map_).fit(inputs, targets).predict(inputs)
+    two = clone(map_).fit(inputs, targets).predict(inputs)
+    np.testing.assert_array_equal(one, two)
+    np.testing.assert_array_equal(inputs, pairs[0])
+    np.testing.assert_array_equal(targets, pairs[1])
+
+
+@pytest.mark.parametrize(
+    "up", [KernelExpansion(), RBFNetwork(20, random_state=0), MLP(20, random_state=0)]
+)
+def test_learns_a_curve(up):
+    z = np.linspace(0.0, 1.0, 200)[:, None]
+    curve = np.hstack([np.cos(6.0 * z), np.sin(6.0 * z), z])
+    fitted = clone(up).fit(z[::2], curve[::2])
+    assert np.abs(fitted.predict(z[1:-1:2]) - curve[1:-1:2]).max() < 0.05
+
+
+class TestKernelExpansion:
+    def test_equals_kernel_ridge(self, pairs):
+        inputs, targets = pairs
+        ours = KernelExpansion(bandwidth=0.8, alpha=0.05).fit(inputs, targets)
+        theirs = KernelRidge(alpha=0.05, kernel="rbf", gamma=0.5 / 0.8**2).fit(inputs, targets)
+        np.testing.assert_allclose(ours.predict(inputs), theirs.predict(inputs), rtol=1e-8)
+
+    def test_all_centers_given_equal_all_centers(self, pairs):
+        inputs, targets = pairs
+        implied = KernelExpansion(bandwidth=0.8, alpha=0.05).fit(inputs, targets)
+        given = KernelExpansion(bandwidth=0.8, alpha=0.05, centers=inputs).fit(inputs, targets)
+        np.testing.assert_allclose(given.predict(inputs), implied.predict(inputs), rtol=1e-6)
+
+    def test_leave_one_out_by_formula_equals_leaving_out(self, pairs):
+        inputs, targets = pairs
+        whole = KernelExpansion(bandwidth=0.8, alpha=0.05).fit(inputs, targets)
+        errors = []
+        for row in range(len(inputs)):
+            rest = np.arange(len(inputs)) != row
+            part = clone(whole).fit(inputs[rest], targets[rest])
+            errors.append(np.square(targets[row] - part.predict(inputs[[row]])).sum())
+        assert whole.loo_error_ == pytest.approx(np.mean(errors), rel=1e-8)
+
+    def test_auto_is_the_best_of_the_grid(self, pairs):
+        inputs, targets = pairs
+        auto = KernelExpansion().fit(inputs, targets)
+        for width in width_grid(inputs):
+            for alpha in (1e-4, 1e-1):
+                other = KernelExpansion(bandwidth=width, alpha=alpha).fit(inputs, targets)
+                assert auto.loo_error_ <= other.loo_error_ * (1 + 1e-9)
+
+
+class TestRidge:
+    def test_bias_and_penalty_are_equations_14_to_16(self, pairs):
+        """The paper's normal equations, solved as printed."""
+        inputs, targets = pairs
+        network = RBFNetwork(7, bandwidth=1.0, alpha=0.3, random_state=0).fit(inputs, targets)
+        G_xy = network._features(inputs).T
+        G_xx = network._features(network.centers_)
+        n, ones = len(inputs), np.ones((len(inputs), 1))
+        system = G_xy @ G_xy.T + 0.3 * G_xx - (G_xy @ ones) @ (G_xy @ ones).T / n
+        W = np.linalg.solve(system, G_xy @ (np.eye(n) - ones @ ones.T / n) @ targets)
+        np.testing.assert_allclose(network.weights_, W, rtol=1e-6)
+        np.testing.assert_allclose(
+            network.intercept_, (targets - G_xy.T @ W).mean(axis=0), rtol=1e-8
+        )
+
+    def test_leave_one_out_with_bias(self):
+        rng = np.random.default_rng(0)
+        features, targets = rng.standard_normal((15, 4)), rng.standard_normal((15, 2))
+        gram = np.diag([1.0, 2.0, 3.0, 4.0])
+        errors = []
+        for row in range(15):
+            rest = np.arange(15) != row
+            path = RidgePath.of(features[rest], targets[rest], gram, intercept=True)
+            weights, bias = path.solve(0.7)
+            errors.append(np.square(targets[row] - features[row] @ weights - bias).sum())
+        whole = RidgePath.of(features, targets, gram, intercept=True)
+        assert whole.leave_one_out_error(0.7) == pytest.approx(np.mean(errors), rel=1e-8)
+
+
+class TestRBFNetwork:
+    def test_more_centers_than_points(self):
+        inputs = np.repeat(np.arange(3.0), 4)[:, None]
+        network = RBFNetwork(50, random_state=0).fit(inputs, inputs)
+        assert len(network.centers_) == 3
+        np.testing.assert_allclose(network.predict(inputs), inputs, atol=1e-3)
+
+    def test_warm_start(self, pairs):
+        first = RBFNetwork(5, random_state=0).fit(*pairs)
+        again = RBFNetwork(5, init=first.centers_).fit(*pairs)
+        np.testing.assert_allclose(again.centers_, first.centers_, atol=1e-8)
+
+    def test_one_repeated_input(self):
+        network = RBFNetwork(3, random_state=0).fit(np.ones((5, 2)), np.arange(5.0)[:, None])
+        np.testing.assert_allclose(network.predict(np.ones((1, 2))), [[2.0]])
+
+
+class TestNadarayaWatson:
+    def test_limits_of_the_bandwidth(self, pairs):
+        inputs, targets = pairs
+        wide = NadarayaWatson(bandwidth=1e150).fit(inputs, targets)
+        np.testing.assert_allclose(wide.predict(inputs), np.tile(targets.mean(axis=0), (40, 1)))
+        narrow = NadarayaWatson(bandwidth=1e-200).fit(inputs, targets)
+        np.testing.assert_array_equal(narrow.predict(inputs), targets)
+        query = inputs + 1e-3
+        np.testing.assert_array_equal(narrow.predict(query), targets)
+        assert not narrow.jacobian(query).any()
+
+    def test_unreached_points_take_the_nearest_target(self, pairs):
+        fitted = NadarayaWatson(kernel="quartic", bandwidth=0.1).fit(*pairs)
+        far = np.array([[100.0, 0.0], [1e6, -1e6]])
+        nearest = np.square(far[:, None] - pairs[0]).sum(axis=2).argmin(axis=1)
+        np.testing.assert_array_equal(fitted.predict(far), pairs[1][nearest])
+        JTJ, JTr, loss = fitted.normal_terms(far, np.zeros((2, pairs[1].shape[1])))
+        assert not JTJ.any()
+        assert not JTr.any()
+        assert (loss > 0.0).all()
+
+    @pytest.mark.parametrize("kernel", ["gaussian", "quartic"])
+    def test_bandwidth_minimises_the_leave_one_out_error(self, kernel, pairs):
+        inputs, targets = pairs
+
+        def error(width):
+            total = 0.0
+            for row in range(len(inputs)):
+                rest = np.arange(len(inputs)) != row
+                part = NadarayaWatson(kernel=kernel, bandwidth=width).fit(
+                    inputs[rest], targets[rest]
+                )
+                total += np.square(targets[row] - part.predict(inputs[[row]])).sum()
+            return total
+
+        best = NadarayaWatson(kernel=kernel).fit(inputs, targets).bandwidth_
+        assert error(best) <= min(error(best * ratio) for ratio in (0.25, 0.5, 2.0, 4.0)) * 1.001
+
+    def test_many_points_use_some_targets(self, pairs, monkeypatch):
+        monkeypatch.setattr("twofold.maps.nadaraya_watson.MAX_PAIRS", 400)
+        assert 0.01 < NadarayaWatson().fit(*pairs).bandwidth_ < 10.0
+
+
+class TestMLP:
+    def test_warm_start_goes_on(self, pairs):
+        cold = MLP(5, max_iter=30, random_state=0).fit(*pairs)
+        warm = MLP(5, max_iter=30, warm_start=True, random_state=0)
+        for _ in range(5):
+            warm.fit(*pairs)
+        loss = [np.square(m.predict(pairs[0]) - pairs[1]).sum() for m in (cold, warm)]
+        assert loss[1] < loss[0]
+
+    def test_one_target_and_constant_targets(self):
+        z = np.linspace(0, 1, 30)[:, None]
+        assert MLP(3, random_state=0).fit(z, z**2).predict(z).shape == (30, 1)
+        constant = MLP(3, random_state=0).fit(z, np.full((30, 2), 4.0))
+        np.testing.assert_allclose(constant.predict(z), 4.0, atol=1e-2)
+
+
+def test_width_grid():
+    grid = width_grid(np.arange(100.0)[:, None])
+    assert grid[0] == pytest.approx(1.0)
+    assert grid[-1] >= np.std(np.arange(100.0))
+    assert width_grid(np.ones((4, 2))) == [1.0]
