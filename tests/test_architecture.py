@@ -36,7 +36,17 @@ LAYERS = {
 SEPARATE = 2
 """In this layer blocks meet only through protocols and never import each other."""
 
-OPTIONAL = {"numba", "matplotlib", "dask", "distributed", "pandas", "click", "rich", "onnx", "pyarrow"}
+OPTIONAL = {
+    "numba",
+    "matplotlib",
+    "dask",
+    "distributed",
+    "pandas",
+    "click",
+    "rich",
+    "onnx",
+    "pyarrow",
+}
 
 FILES = sorted(path for path in SOURCE.rglob("*.py") if path != SOURCE / "__init__.py")
 

@@ -22,7 +22,7 @@ __all__ = ["map_blocks", "n_threads", "row_blocks"]
 
 Result = TypeVar("Result")
 
-BLOCK_BYTES = 16 * 2**20
+BLOCK_BYTES = 4 * 2**20
 """Scratch memory a block may use: large enough for BLAS to be efficient, small enough for caches."""
 
 

@@ -13,9 +13,19 @@ from scipy import linalg
 
 from twofold.protocols import Array, IntArray
 
-__all__ = ["k_smallest", "principal_axes", "row_norms_sq", "solve_psd", "sqdist"]
+__all__ = [
+    "k_smallest",
+    "principal_axes",
+    "row_norms_sq",
+    "shifted_exp",
+    "solve_psd",
+    "sqdist",
+]
 
 FEW_COLUMNS = 4
+
+NEGLIGIBLE = -40.0
+"""Weights below ``exp`` of this, beside a weight of one, vanish in rounding."""
 
 
 def row_norms_sq(A: Array) -> Array:
@@ -38,6 +48,28 @@ def sqdist(A: Array, B: Array) -> Array:
     distances += row_norms_sq(A)[:, None]
     distances += row_norms_sq(B)
     return np.maximum(distances, 0.0, out=distances)
+
+
+def shifted_exp(log_weights: Array, shift: Array | None = None) -> tuple[Array, Array]:
+    """Return ``exp(log_weights - shift)`` and the shift, by default each row's maximum.
+
+    Negligible weights are zero, and cost nothing: the exponential is most of the price of a kernel,
+    and at useful widths nearly all pairs are out of reach of each other. A row of ``-inf`` gives zeros
+    and a shift of ``-inf``.
+
+    Parameters
+    ----------
+    log_weights : ndarray of shape (n, m)
+        Overwritten.
+    shift : ndarray of shape (n,), default=None
+        What to subtract from each row.
+    """
+    if shift is None:
+        shift = log_weights.max(axis=1)
+    log_weights -= np.where(np.isneginf(shift), 0.0, shift)[:, None]
+    weights = np.zeros_like(log_weights)
+    np.exp(log_weights, out=weights, where=log_weights > NEGLIGIBLE)
+    return weights, shift
 
 
 def k_smallest(values: Array, k: int) -> IntArray:

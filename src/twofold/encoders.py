@@ -53,7 +53,7 @@ class Projection(BaseEstimator):
         The share of training latents that may lie outside the domain.
     max_iter : int, default=50
         Gauss-Newton steps.
-    tol : float, default=1e-8
+    tol : float, default=1e-6
         Relative change of latents and loss at which a row is done.
 
     Attributes
@@ -83,7 +83,7 @@ class Projection(BaseEstimator):
         density: LatentDensity | None = None,
         quantile: float = 0.0,
         max_iter: int = 50,
-        tol: float = 1e-8,
+        tol: float = 1e-6,
     ) -> None:
         self.decoder = decoder
         self.n_starts = n_starts

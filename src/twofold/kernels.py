@@ -94,7 +94,9 @@ class Compact:
     def dlog_profile(self, sqdist: Array) -> Array:
         """Return ``-power / (1 - r^2)``, 0 outside the support."""
         inside = sqdist < 1.0
-        return np.where(inside, -self.power / np.where(inside, 1.0 - sqdist, 1.0), 0.0)
+        slope = np.zeros_like(sqdist)
+        np.divide(-self.power, 1.0 - sqdist, out=slope, where=inside)
+        return slope
 
     def log_integral(self, n_components: int) -> float:
         """Return the log of ``pi^(q/2) Gamma(p + 1) / Gamma(p + 1 + q/2)``."""

@@ -289,8 +289,10 @@ class TwoWayEstimator(
         if largest == 0.0:
             return 1.0
         mean = float(np.square(distances / largest).mean())
-        # Both factors may be huge; where their product is, the score is as low as floats go.
-        error = mean * largest * largest / max(self._variance, np.finfo(np.float64).tiny)
+        with np.errstate(over="ignore", divide="ignore"):
+            error = np.float64(mean) * largest * largest / self._variance
+        # Where the error is beyond floats, or the training data had no variance, the score is as
+        # low as floats go.
         return float(max(1.0 - error, -np.finfo(np.float64).max))
 
     def log_density(self, Z: Any) -> Array:

@@ -41,8 +41,8 @@ class TwoWay(TwoWayEstimator):
         Where the latents come from: a name ("tsne", "isomap", "lle", "laplacian_eigenmaps",
         "kernel_pca", "pca", "random"), an estimator with ``fit_transform`` (a clone is fitted to the
         data as given), latents of shape (n_samples, n_components), or a function of
-        ``(X, n_components, rng)``. Named methods see the data in centred units, so they do not
-        depend on the data's scale.
+        ``(X, n_components, rng)``. Named methods see the data centred and scaled to a total
+        variance of one, so that latents do not depend on the data's units.
     down : {"auto", "projection", "krr", "rbf", "nw"} or Map, default="auto"
         The map from data to latents: projection onto the up-map's manifold, kernel ridge
         regression, a radial basis network, Nadaraya-Watson, or a map of your own. "auto" takes the
@@ -124,7 +124,9 @@ class TwoWay(TwoWayEstimator):
         with problem.progress.phase("embedding"):
             latents = resolve_init(
                 self.embedding,
-                problem.data if isinstance(self.embedding, str) else problem.original,
+                _unit_variance(problem.data)
+                if isinstance(self.embedding, str)
+                else problem.original,
                 problem.n_components,
                 problem.rng,
                 y=problem.y,
@@ -173,3 +175,7 @@ class TwoWay(TwoWayEstimator):
             return KernelExpansion()
         rows = np.sort(rng.choice(n, size=n_centers, replace=False))
         return KernelExpansion(centers=inputs[rows])
+
+
+def _unit_variance(centred: Array) -> Array:
+    return centred / np.sqrt(np.square(centred).sum(axis=1).mean())

@@ -104,10 +104,18 @@ class RidgePath:
         return float(np.square(residuals / keep[:, None]).sum(axis=1).mean())
 
     def best_alpha(self, alphas: tuple[float, ...] = ALPHAS) -> tuple[float, float]:
-        """Return the ridge of the lowest leave-one-out error, and that error."""
+        """Return the ridge of the lowest leave-one-out error, and that error.
+
+        Among ridges that differ by less than a percent the largest is taken: smaller ones buy
+        nothing but weights so large that their sums cancel.
+        """
         errors = [self.leave_one_out_error(alpha) for alpha in alphas]
-        best = int(np.argmin(errors))
-        return alphas[best], errors[best]
+        lowest = min(errors)
+        return max(
+            (alpha, error)
+            for alpha, error in zip(alphas, errors, strict=True)
+            if error <= 1.01 * lowest
+        )
 
     def _shrink(self, alpha: float) -> Array:
         floor = np.finfo(np.float64).eps * max(float(self.spectrum[-1]), 1e-300)

@@ -36,7 +36,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from twofold._blocks import map_blocks, row_blocks
-from twofold._linalg import row_norms_sq, sqdist
+from twofold._linalg import row_norms_sq, shifted_exp, sqdist
 from twofold.kernels import resolve_kernel
 from twofold.protocols import Array, IntArray, NormalTerms, RadialKernel
 from twofold.sums import DenseSums
@@ -145,12 +145,9 @@ class NadarayaWatson(BaseEstimator):
         kernel = resolve_kernel(self.kernel)
         with np.errstate(over="ignore"):
             scaled = sqdist(inputs / self.bandwidth_, self.inputs_ / self.bandwidth_)
-        log_weights = kernel.log_profile(scaled)
-        shift = log_weights.max(axis=1)
+        weights, shift = shifted_exp(kernel.log_profile(scaled))
         reached = np.isfinite(shift)
-        weights = np.exp(log_weights - np.where(reached, shift, 0.0)[:, None])
-        mass = weights.sum(axis=1)
-        weights /= np.where(reached, mass, 1.0)[:, None]
+        weights /= np.where(reached, weights.sum(axis=1), 1.0)[:, None]
         prediction = weights @ self.targets_
         prediction[~reached] = self._nearest_targets(inputs[~reached])
         slope = weights * np.where(reached[:, None], kernel.dlog_profile(scaled), 0.0)

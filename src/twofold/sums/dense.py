@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from twofold._blocks import map_blocks, row_blocks
-from twofold._linalg import sqdist
+from twofold._linalg import shifted_exp, sqdist
 from twofold.protocols import Array, IntArray, RadialKernel
 from twofold.sums.base import Sums
 
@@ -45,10 +45,7 @@ class DenseSums:
             log_k = self.kernel.log_profile(sqdist(targets[rows], sources))
             if exclude is not None:
                 log_k[np.arange(len(log_k)), exclude[rows]] = -np.inf
-            shift = log_k.max(axis=1)
-            log_k -= np.where(np.isneginf(shift), 0.0, shift)[:, None]
-            weights = np.exp(log_k, out=log_k)
-            log_shift[rows] = shift
+            weights, log_shift[rows] = shifted_exp(log_k)
             mass[rows] = weights.sum(axis=1)
             weighted[rows] = weights @ values
 
@@ -68,11 +65,10 @@ class DenseSums:
     ) -> tuple[Array, Array]:
         """Return the gradients at targets and sources; see `KernelSums.backward`."""
         targets_bar = np.empty_like(targets)
-        shift = np.where(np.isneginf(sums.log_shift), 0.0, sums.log_shift)[:, None]
 
         def work(rows: slice) -> Array:
             distances = sqdist(targets[rows], sources)
-            weights = np.exp(self.kernel.log_profile(distances) - shift[rows])
+            weights, _ = shifted_exp(self.kernel.log_profile(distances), sums.log_shift[rows])
             pull = weighted_bar[rows] @ values.T
             pull += mass_bar[rows, None]
             pull *= weights

@@ -1,0 +1,165 @@
+"""The promises of the maps, for every estimator, and scikit-learn's own checks."""
+
+import copy
+import pickle
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from registry import ESTIMATORS
+from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils import estimator_checks
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from twofold.datasets import make_s_curve
+
+estimators = pytest.mark.parametrize("estimator", ESTIMATORS.values(), ids=ESTIMATORS)
+
+# The generator leaves these to scikit-learn's own test suite.
+LEFT_OUT = [
+    "check_dataframe_column_names_consistency",
+    "check_get_feature_names_out_error",
+    "check_global_output_transform_pandas",
+    "check_global_set_output_transform_polars",
+    "check_inplace_ensure_writeable",
+    "check_set_output_transform",
+    "check_set_output_transform_pandas",
+    "check_set_output_transform_polars",
+    "check_transformer_get_feature_names_out",
+    "check_transformer_get_feature_names_out_pandas",
+]
+
+
+@pytest.fixture(scope="module")
+def data():
+    return make_s_curve(120, noise=0.05, random_state=0)[0]
+
+
+@pytest.fixture(scope="module")
+def fitted(data):
+    return {name: clone(estimator).fit(data) for name, estimator in ESTIMATORS.items()}
+
+
+@parametrize_with_checks(list(ESTIMATORS.values()))
+@pytest.mark.filterwarnings("ignore:.*(joined at their closest|vary in only).*:UserWarning")
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)
+
+
+@estimators
+@pytest.mark.parametrize("name", LEFT_OUT)
+@pytest.mark.filterwarnings("ignore:X (does not have valid|has) feature names:UserWarning")
+@pytest.mark.filterwarnings("ignore:.*(joined at their closest|vary in only).*:UserWarning")
+def test_scikit_learn_checks_left_out_for_third_parties(name, estimator):
+    check = getattr(estimator_checks, name)
+    check(type(estimator).__name__, clone(estimator))
+
+
+@pytest.mark.parametrize("name", ESTIMATORS)
+class TestPromises:
+    def test_latents_and_both_maps(self, name, fitted, data):
+        model = fitted[name]
+        assert model.embedding_.shape == (120, 2)
+        Z = model.transform(data)
+        assert Z.shape == (120, 2)
+        assert model.inverse_transform(Z).shape == data.shape
+        np.testing.assert_array_equal(model.reconstruct(data), model.inverse_transform(Z))
+
+    def test_training_data_come_back(self, name, fitted, data):
+        model = fitted[name]
+        assert model.score(data) > 0.6
+        relative = np.abs(model.transform(data) - model.embedding_).mean() / model.embedding_.std()
+        assert relative < 0.35
+
+    def test_batch_invariant(self, name, fitted, data):
+        model = fitted[name]
+        query = data[:20] + 0.02
+        whole = model.transform(query)
+        rows = np.vstack([model.transform(query[i : i + 1]) for i in range(20)])
+        np.testing.assert_allclose(whole, rows, atol=1e-7)
+        np.testing.assert_allclose(model.transform(query[::-1])[::-1], whole, atol=1e-9)
+        up = model.inverse_transform(whole)
+        np.testing.assert_allclose(
+            np.vstack([model.inverse_transform(row[None]) for row in whole]), up, atol=1e-8
+        )
+
+    def test_pure(self, name, fitted, data):
+        model = fitted[name]
+        before = pickle.dumps(model)
+        X, Z = data.copy(), model.embedding_.copy()
+        model.transform(X)
+        model.inverse_transform(Z)
+        model.reconstruction_error(X)
+        model.score(X)
+        model.log_density(Z)
+        model.sample(3, random_state=0)
+        assert pickle.dumps(model) == before
+        np.testing.assert_array_equal(X, data)
+        np.testing.assert_array_equal(Z, model.embedding_)
+
+    def test_numbers_for_trust(self, name, fitted, data):
+        model = fitted[name]
+        errors = model.reconstruction_error(data)
+        np.testing.assert_allclose(
+            errors, np.linalg.norm(data - model.reconstruct(data), axis=1), rtol=1e-9, atol=1e-12
+        )
+        variance = np.square(data - data.mean(axis=0)).sum(axis=1).mean()
+        expected = 1.0 - np.square(errors).mean() / variance
+        assert model.score(data) == pytest.approx(expected, rel=1e-9)
+        off = data + np.array([0.0, 0.0, 5.0])
+        assert np.median(model.reconstruction_error(off)) > 5 * np.median(errors)
+        supported = model.log_density(model.embedding_)
+        center, spread = model.embedding_.mean(axis=0), model.embedding_.std()
+        assert model.log_density([center + 50 * spread])[0] < supported.min()
+
+    def test_log_density_integrates_to_one(self, name, fitted):
+        model = fitted[name]
+        low, high = model.embedding_.min(axis=0), model.embedding_.max(axis=0)
+        margin = 0.5 * (high - low)
+        axes = [np.linspace(a, b, 150) for a, b in zip(low - margin, high + margin, strict=True)]
+        grid = np.stack(np.meshgrid(*axes), axis=-1).reshape(-1, 2)
+        cell = np.prod([axis[1] - axis[0] for axis in axes])
+        assert np.exp(model.log_density(grid)).sum() * cell == pytest.approx(1.0, abs=0.05)
+
+    def test_samples_look_like_data(self, name, fitted, data):
+        model = fitted[name]
+        drawn = model.sample(200, random_state=0)
+        assert drawn.shape == (200, 3)
+        np.testing.assert_array_equal(drawn, model.sample(200, random_state=0))
+        nearest = np.sqrt(np.square(drawn[:, None] - data).sum(axis=2).min(axis=1))
+        assert np.median(nearest) < 0.5
+        with pytest.raises(ValueError, match="n_samples=0"):
+            model.sample(0)
+
+    def test_copies_are_equal(self, name, fitted, data):
+        model = fitted[name]
+        for other in (pickle.loads(pickle.dumps(model)), copy.deepcopy(model)):
+            np.testing.assert_array_equal(other.transform(data), model.transform(data))
+            Z = model.embedding_
+            np.testing.assert_array_equal(other.inverse_transform(Z), model.inverse_transform(Z))
+
+    def test_frames(self, name, fitted, data):
+        for frame in (pd.DataFrame(data, columns=list("abc")), pl.DataFrame(data, list("abc"))):
+            model = clone(ESTIMATORS[name]).fit(frame)
+            assert model.feature_names_in_.tolist() == ["a", "b", "c"]
+            np.testing.assert_allclose(model.transform(frame), fitted[name].transform(data))
+            with pytest.raises(ValueError, match="feature names"):
+                model.transform(frame[["c", "b", "a"]])
+        prefix = type(model).__name__.lower()
+        assert model.get_feature_names_out().tolist() == [f"{prefix}0", f"{prefix}1"]
+        wrapped = model.set_output(transform="pandas").transform(
+            pd.DataFrame(data, columns=list("abc"))
+        )
+        assert isinstance(wrapped, pd.DataFrame)
+
+    def test_in_a_pipeline_and_a_grid_search(self, name, data):
+        model = make_pipeline(StandardScaler(), clone(ESTIMATORS[name]))
+        search = GridSearchCV(
+            model, {f"{type(ESTIMATORS[name]).__name__.lower()}__n_components": [1, 2]}, cv=2
+        )
+        search.fit(data)
+        assert search.best_params_.popitem()[1] == 2

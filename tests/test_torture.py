@@ -1,0 +1,374 @@
+"""What every estimator does with bad input and faults, one test a row of the design's torture table."""
+
+import concurrent.futures
+import multiprocessing
+import signal
+import threading
+import time
+import warnings
+
+import numpy as np
+import pytest
+from joblib import Parallel, delayed
+from registry import ESTIMATORS
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.datasets import load_iris
+from sklearn.exceptions import NotFittedError
+
+from twofold.datasets import make_s_curve
+from twofold.metrics import procrustes_r2
+
+pytestmark = [
+    pytest.mark.parametrize("name", ESTIMATORS),
+    # Row 20: pieces are joined with a warning; tested where the joining is.
+    pytest.mark.filterwarnings("ignore:.*joined at their closest points.*:UserWarning"),
+]
+RANK_WARNING = pytest.mark.filterwarnings("ignore:The data vary in only:UserWarning")
+
+
+def make(name, **params):
+    return clone(ESTIMATORS[name]).set_params(**params)
+
+
+@pytest.fixture(scope="module")
+def X():
+    return make_s_curve(80, noise=0.05, random_state=0)[0]
+
+
+@pytest.fixture(scope="module")
+def models(X):
+    return {name: make(name).fit(X) for name in ESTIMATORS}
+
+
+def outputs(model, X):
+    Z = model.transform(X)
+    return [
+        model.embedding_,
+        Z,
+        model.inverse_transform(Z),
+        model.reconstruction_error(X),
+        model.log_density(Z),
+        np.array([model.score(X)]),
+        model.sample(5, random_state=0),
+    ]
+
+
+def assert_finite(model, X):
+    for output in outputs(model, X):
+        assert np.isfinite(output).all()
+
+
+@pytest.mark.parametrize(
+    ("value", "word"), [(np.nan, "NaN"), (np.inf, "infinity"), (-np.inf, "infinity")]
+)
+def test_01_nan_and_infinity(name, X, models, value, word):
+    bad = X.copy()
+    bad[5, 1] = value
+    with pytest.raises(ValueError, match=f"Input X contains {word}, first in row 5, column 1"):
+        make(name).fit(bad)
+    for method in ("transform", "reconstruct", "reconstruction_error", "score"):
+        with pytest.raises(ValueError, match=word):
+            getattr(models[name], method)(bad)
+    for method in ("inverse_transform", "log_density"):
+        with pytest.raises(ValueError, match=f"Input Z contains {word}"):
+            getattr(models[name], method)(np.array([[0.0, value]]))
+
+
+@pytest.mark.parametrize(
+    ("shape", "message"), [((0, 3), "0 sample"), ((5, 0), "0 feature"), ((1, 3), "1 sample")]
+)
+def test_02_too_little(name, X, shape, message):
+    with pytest.raises(ValueError, match=message):
+        make(name).fit(np.zeros(shape))
+
+
+def test_03_two_rows(name):
+    model = make(name, n_components=1).fit(np.array([[0.0, 1.0], [1.0, 3.0]]))
+    assert_finite(model, np.array([[0.0, 1.0], [0.5, 2.0]]))
+
+
+def test_03_one_iteration(name, X):
+    if "max_iter" not in ESTIMATORS[name].get_params():
+        pytest.skip("the estimator does not iterate")
+    with pytest.warns(match="iteration"):
+        model = make(name, max_iter=1).fit(X)
+    assert model.n_iter_ == 1
+    assert_finite(model, X)
+
+
+@pytest.mark.parametrize(
+    ("rows", "n_components", "message"),
+    [
+        (2, 2, "n_components=2 must be less than n_samples=2"),
+        (80, 4, "n_components=4 must be at most n_features=3"),
+        (80, 0, "n_components=0"),
+    ],
+)
+def test_04_too_many_components(name, X, rows, n_components, message):
+    with pytest.raises(ValueError, match=message):
+        make(name, n_components=n_components).fit(X[:rows])
+
+
+def test_05_one_feature_keeps_its_order(name):
+    x = np.sort(np.random.default_rng(0).random(40))[:, None]
+    model = make(name, n_components=1).fit(x)
+    steps = np.diff(model.embedding_[:, 0])
+    assert (steps >= 0.0).all() or (steps <= 0.0).all()
+    assert_finite(model, x)
+
+
+def test_06_a_constant_column_is_as_none(name, X, models):
+    with_constant = np.insert(X, 1, 0.1, axis=1)
+    model = make(name).fit(with_constant)
+    np.testing.assert_array_equal(model.embedding_, models[name].embedding_)
+    up = model.inverse_transform(model.embedding_)
+    assert (up[:, 1] == 0.1).all()
+    np.testing.assert_array_equal(
+        np.delete(up, 1, axis=1), models[name].inverse_transform(models[name].embedding_)
+    )
+
+
+def test_07_equal_rows(name):
+    X = np.full((30, 3), 0.1)
+    with pytest.warns(UserWarning, match="vary in only 0 directions"):
+        model = make(name).fit(X)
+    assert_finite(model, X)
+    np.testing.assert_array_equal(model.inverse_transform([[3.0, -2.0]]), X[:1])
+    assert model.score(X) == 1.0
+    assert_finite(model, X + 1.0)
+
+
+def test_08_duplicated_rows_share_their_latents(name, X):
+    twice = np.vstack([X, X[::2]])
+    model = make(name).fit(twice)
+    assert_finite(model, twice)
+    Z = model.transform(twice)
+    np.testing.assert_allclose(Z[:80:2], Z[80:], atol=1e-8)
+
+
+def test_09_collinear_data(name):
+    line = np.outer(np.linspace(-1.0, 1.0, 40), [1.0, 2.0, -1.0])
+    with pytest.warns(UserWarning, match="vary in only 1 directions, fewer than n_components=2"):
+        model = make(name).fit(line)
+    assert_finite(model, line)
+
+
+@pytest.mark.parametrize("factor", [1e150, 1e-150])
+def test_10_large_and_small_units(name, X, models, factor):
+    model = make(name).fit(X * factor)
+    assert procrustes_r2(models[name].embedding_, model.embedding_, scaling=False) > 1 - 1e-10
+    Z = models[name].embedding_[:5]
+    up = model.inverse_transform(Z) / factor
+    np.testing.assert_allclose(up, models[name].inverse_transform(Z), rtol=1e-6, atol=1e-8)
+    assert_finite(model, X * factor)
+
+
+@pytest.mark.parametrize("factor", [1e300, 1e-300, 1e-310])
+def test_11_extreme_units(name, X, factor):
+    try:
+        model = make(name).fit(X * factor)
+    except ValueError as error:
+        assert "range" in str(error)
+    else:
+        assert_finite(model, X * factor)
+
+
+@pytest.mark.parametrize("power", [-30, 7, 100])
+def test_12_powers_of_two(name, X, models, power):
+    model = make(name).fit(np.ldexp(X, power))
+    np.testing.assert_array_equal(model.embedding_, models[name].embedding_)
+    np.testing.assert_array_equal(model.transform(np.ldexp(X, power)), models[name].transform(X))
+
+
+def test_13_a_large_offset(name, X, models):
+    model = make(name).fit(X + 1e8)
+    # The offset itself rounds the data at 1e-8; the same rounding without the offset is the reference.
+    rounded = make(name).fit((X + 1e8) - 1e8)
+    assert procrustes_r2(rounded.embedding_, model.embedding_, scaling=False) > 1 - 1e-6
+    assert model.score(X + 1e8) == pytest.approx(rounded.score((X + 1e8) - 1e8), abs=1e-6)
+
+
+def test_14_permuted_and_rotated(name, X, models):
+    rotation = np.linalg.qr(np.random.default_rng(0).standard_normal((3, 3)))[0]
+    order = np.random.default_rng(1).permutation(3)
+    for other in (X[:, order], X @ rotation):
+        model = make(name).fit(other)
+        assert procrustes_r2(models[name].embedding_, model.embedding_) > 1 - 1e-8
+        assert model.score(other) == pytest.approx(models[name].score(X), abs=1e-3)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float16, np.int64, bool])
+@RANK_WARNING
+def test_15_types(name, X, dtype):
+    converted = (X * 4.0).astype(dtype)
+    model = make(name).fit(converted)
+    Z = model.transform(converted)
+    expected = np.float32 if dtype is np.float32 else np.float64
+    assert Z.dtype == model.inverse_transform(Z).dtype == expected
+    reference = make(name).fit(converted.astype(np.float64))
+    scale = np.abs(reference.embedding_).max()
+    np.testing.assert_allclose(model.embedding_, reference.embedding_, atol=1e-3 * scale)
+
+
+def test_15_types_refused(name, X):
+    for bad in (X.astype(complex), X.astype(str).astype(object) + "x"):
+        with pytest.raises(ValueError, match=r"[Cc]omplex|could not convert"):
+            make(name).fit(bad)
+
+
+def test_16_sparse(name, X):
+    with pytest.raises(TypeError, match=r"[Ss]parse"):
+        make(name).fit(sparse.csr_array(X))
+
+
+def test_17_memory_layouts(name, X, models, tmp_path):
+    file = np.memmap(tmp_path / "x", dtype=np.float64, mode="w+", shape=X.shape)
+    file[:] = X
+    file.flush()
+    layouts = [
+        np.asfortranarray(X),
+        X[::-1][::-1],
+        X.astype(X.dtype.newbyteorder()),
+        np.memmap(tmp_path / "x", dtype=np.float64, mode="r", shape=X.shape),
+    ]
+    for layout in layouts:
+        model = make(name).fit(layout)
+        np.testing.assert_allclose(model.embedding_, models[name].embedding_, atol=1e-12)
+        np.testing.assert_array_equal(np.asarray(layout), X)
+
+
+def test_19_wrong_width_and_not_fitted(name, X, models):
+    with pytest.raises(ValueError, match=r"X has 2 features.*expecting 3"):
+        models[name].transform(X[:, :2])
+    with pytest.raises(ValueError, match=r"Z has 3 columns.*n_components=2"):
+        models[name].inverse_transform(X)
+    for method in (
+        "transform",
+        "inverse_transform",
+        "reconstruct",
+        "reconstruction_error",
+        "score",
+        "log_density",
+        "sample",
+    ):
+        with pytest.raises(NotFittedError):
+            getattr(make(name), method)(*(() if method == "sample" else (X,)))
+
+
+def test_23_one_outlier(name, X):
+    outlier = X.copy()
+    outlier[0] = 1e6 * X.std()
+    model = make(name).fit(outlier)
+    assert_finite(model, outlier)
+
+
+def test_24_far_away(name, X, models):
+    model = models[name]
+    far = np.vstack([X[:3] + 1e6, X[:3] * 1e150, np.full((1, 3), 1e300)])
+    assert np.isfinite(model.transform(far)).all()
+    assert (model.reconstruction_error(far) > 1e3 * model.reconstruction_error(X).max()).all()
+    assert np.isfinite(model.score(far))
+    spread = model.embedding_.std()
+    latents = np.array([[1e6 * spread, 0.0], [1e150, -1e150], [1e300, 1e300]])
+    assert np.isfinite(model.inverse_transform(latents)).all()
+    densities = model.log_density(latents)
+    assert np.isfinite(densities).all()
+    assert (densities < model.log_density(model.embedding_).min() - 100.0).all()
+    small = latents[:1].astype(np.float32)
+    assert np.isfinite(model.inverse_transform(small)).all()
+    assert np.isfinite(model.log_density(small)).all()
+
+
+def test_26_seeds(name, X):
+    before = np.random.get_state()[1].copy()
+    for seed in (3, np.random.RandomState, np.random.default_rng):
+        one, two = (
+            make(name, random_state=seed if isinstance(seed, int) else seed(3)).fit(X)
+            for _ in range(2)
+        )
+        for a, b in zip(outputs(one, X), outputs(two, X), strict=True):
+            np.testing.assert_array_equal(a, b)
+    assert_finite(make(name, random_state=None).fit(X), X)
+    np.testing.assert_array_equal(np.random.get_state()[1], before)
+    with pytest.raises(ValueError, match="random_state"):
+        make(name, random_state="seed").fit(X)
+
+
+def _fit_and_score(name, X):
+    return make(name).fit(X).score(X)
+
+
+def test_27_concurrent_fits(name, X, models):
+    expected = models[name].score(X)
+    with concurrent.futures.ThreadPoolExecutor(4) as pool:
+        scores = list(pool.map(_fit_and_score, [name] * 4, [X] * 4))
+    np.testing.assert_allclose(scores, expected, rtol=1e-9)
+
+
+@pytest.mark.parametrize("method", ["fork", "spawn"])
+def test_27_processes(name, X, models, method):
+    with warnings.catch_warnings():
+        # Forking a process that has threads is what is being tested.
+        warnings.simplefilter("ignore", DeprecationWarning)
+        with concurrent.futures.ProcessPoolExecutor(
+            2, mp_context=multiprocessing.get_context(method)
+        ) as pool:
+            scores = list(pool.map(_fit_and_score, [name] * 2, [X] * 2, timeout=120))
+    np.testing.assert_allclose(scores, models[name].score(X), rtol=1e-9)
+
+
+def test_27_loky(name, X, models):
+    scores = Parallel(2, backend="loky")(delayed(_fit_and_score)(name, X) for _ in range(2))
+    np.testing.assert_allclose(scores, models[name].score(X), rtol=1e-9)
+
+
+PHASES = ("_fit", "_learn")
+
+
+@pytest.mark.parametrize("phase", PHASES)
+@pytest.mark.parametrize("when", ["before", "after"])
+def test_28_interrupted_fit_leaves_all_or_nothing(name, X, monkeypatch, phase, when):
+    fresh, old = make(name), make(name).fit(X)
+    latents = old.transform(X)
+    real = getattr(type(fresh), phase)
+
+    def interrupted(self, *args):
+        if when == "after":
+            real(self, *args)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(type(fresh), phase, interrupted)
+    for model in (fresh, old):
+        with pytest.raises(KeyboardInterrupt):
+            model.fit(X[:, :2])
+    with pytest.raises(NotFittedError):
+        fresh.transform(X)
+    assert not hasattr(fresh, "n_features_in_")
+    assert old.n_features_in_ == 3
+    np.testing.assert_array_equal(old.transform(X), latents)
+
+
+def test_28_ctrl_c_is_prompt(name):
+    X = np.random.default_rng(0).standard_normal((1_500, 10))
+    model = make(name)
+    main = threading.main_thread().ident
+    timer = threading.Timer(0.3, signal.pthread_kill, (main, signal.SIGINT))
+    started = time.perf_counter()
+    timer.start()
+    try:
+        while time.perf_counter() - started < 20.0:
+            model.fit(X)
+    except KeyboardInterrupt:
+        pass
+    else:
+        pytest.fail("the interrupt was lost")
+    assert time.perf_counter() - started - 0.3 < 5.0
+
+
+def test_refit_forgets_the_old_model(name, X):
+    model = make(name).fit(X)
+    iris, _ = load_iris(return_X_y=True)
+    model.fit(iris)
+    assert model.inverse_transform(model.transform(iris)).shape == iris.shape
+    np.testing.assert_array_equal(model.embedding_, make(name).fit(iris).embedding_)

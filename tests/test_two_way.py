@@ -1,0 +1,176 @@
+import logging
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_digits, load_iris
+from sklearn.decomposition import PCA
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.manifold import TSNE
+from sklearn.model_selection import train_test_split
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from twofold import TwoWay
+from twofold.datasets import make_s_curve
+from twofold.maps import MLP, KernelExpansion
+from twofold.metrics import nearest_neighbor_accuracy, relative_reconstruction_error
+from twofold.selection import choose_pair
+
+
+@pytest.fixture(scope="module")
+def data():
+    return make_s_curve(150, noise=0.05, random_state=0)[0]
+
+
+def test_digits_under_tsne():
+    """The figure of the README: at most 0.25 of the variance lost on held-out digits."""
+    X, y = load_digits(return_X_y=True)
+    X, X_test, y, y_test = train_test_split(X, y, test_size=0.1, random_state=0)
+    model = TwoWay(TSNE(random_state=0), random_state=0).fit(X)
+    assert relative_reconstruction_error(X_test, model.reconstruct(X_test)) <= 0.25
+    accuracy = nearest_neighbor_accuracy(model.embedding_, y, model.transform(X_test), y_test)
+    assert accuracy > 0.95
+    assert model.down_ == "projection"
+
+
+@pytest.mark.parametrize("up", ["nw", "krr", "rbf", MLP(20, random_state=0)])
+@pytest.mark.parametrize("down", ["projection", "nw", "krr", "rbf", KernelExpansion()])
+def test_every_pair(up, down, data):
+    model = TwoWay("isomap", up=up, down=down, random_state=0).fit(data)
+    assert model.score(data) > 0.9
+    assert model.candidates_ == []
+    expected = up if isinstance(up, str) else type(up).__name__
+    assert model.up_ == expected
+
+
+def test_auto_takes_the_best_on_held_out_rows(data):
+    model = TwoWay("isomap", random_state=0).fit(data)
+    errors = [row["error"] for row in model.candidates_]
+    assert len(errors) == 12
+    assert errors == sorted(errors)
+    assert (model.up_, model.down_) == (model.candidates_[0]["up"], model.candidates_[0]["down"])
+
+
+def test_few_rows_take_the_first_pair():
+    model = TwoWay("pca", n_components=1).fit(np.arange(12.0).reshape(6, 2))
+    assert (model.up_, model.down_) == ("nw", "projection")
+    assert model.candidates_ == []
+
+
+@pytest.mark.parametrize(
+    "embedding",
+    [
+        PCA(2),
+        make_pipeline(StandardScaler(), PCA(2)),
+        lambda X, q, rng: X[:, :q],
+        "lle",
+        "kernel_pca",
+        "random",
+    ],
+)
+def test_embeddings(embedding, data):
+    model = TwoWay(embedding, up="nw", down="nw", random_state=0).fit(data)
+    assert model.embedding_.shape == (150, 2)
+    assert np.isfinite(model.transform(data)).all()
+
+
+def test_array_embedding_in_odd_units():
+    data, truth = make_s_curve(150, noise=0.05, random_state=0)
+    Z = 1e-200 * truth + 1e-195
+    model = TwoWay(Z, random_state=0).fit(data)
+    np.testing.assert_array_equal(model.embedding_, Z)
+    assert model.score(data) > 0.9
+    one = TwoWay(truth[:, 0], random_state=0).fit(data)
+    assert one.transform(data).shape == (150, 1)
+
+
+def test_labels_reach_the_embedding():
+    X, y = load_iris(return_X_y=True)
+    model = TwoWay(LinearDiscriminantAnalysis(n_components=2), random_state=0).fit(X, y)
+    assert nearest_neighbor_accuracy(model.embedding_, y, model.transform(X), y) > 0.9
+
+
+def test_n_centers(data):
+    for up in ("krr", "rbf"):
+        model = TwoWay("isomap", up=up, down="nw", n_centers=9, random_state=0).fit(data)
+        assert len(model.decoder_.centers_) == 9
+        full = TwoWay("isomap", up=up, down="nw", n_centers=10_000, random_state=0).fit(data)
+        assert len(full.decoder_.centers_) == 150
+
+
+@pytest.mark.parametrize(
+    ("params", "error", "message"),
+    [
+        ({"up": "spline"}, ValueError, "up='spline'"),
+        ({"up": "projection"}, ValueError, "up='projection'"),
+        ({"down": MLP}, ValueError, "down="),
+        ({"n_centers": 0}, ValueError, "n_centers=0"),
+        ({"n_centers": 2.5}, TypeError, "n_centers=2.5"),
+        ({"embedding": "umap"}, ValueError, "embedding='umap'"),
+        ({"embedding": np.zeros((3, 2))}, ValueError, "embedding gives an array of shape"),
+        ({"embedding": PCA(3), "n_components": 9}, None, None),
+        ({"embedding": np.zeros((150, 4))}, ValueError, "n_components=4"),
+        ({"embedding": make_pipeline(PCA(2)), "n_components": 9}, None, None),
+    ],
+)
+def test_parameters(params, error, message, data):
+    model = TwoWay(**{"embedding": "pca", **params})
+    if error is None:
+        assert model.fit(data).score(data) > 0.8
+    else:
+        with pytest.raises(error, match=message):
+            model.fit(data)
+
+
+def test_embedding_wider_than_the_data_says_so(data):
+    def wide(X, q, rng):
+        return np.hstack([X, X])
+
+    with pytest.raises(ValueError, match="n_components=6 must be at most n_features=3"):
+        TwoWay(wide).fit(data)
+
+
+def test_verbose_logs_the_phases(data, caplog):
+    with caplog.at_level(logging.INFO, logger="twofold"):
+        TwoWay("pca", verbose=1).fit(data)
+    assert [record.message for record in caplog.records] == [
+        "TwoWay: embedding",
+        "TwoWay: choosing the maps",
+        "TwoWay: fitting the maps",
+    ]
+
+
+def test_callbacks(data):
+    callback = pytest.importorskip("sklearn.callback", reason="scikit-learn before 1.9")
+
+    class Recorder:
+        events = []
+
+        def setup(self, estimator, context):
+            self.events.append("setup")
+
+        def teardown(self, estimator, context):
+            self.events.append("teardown")
+
+        def on_fit_task_begin(self, estimator, context):
+            self.events.append(context.task_name)
+
+        def on_fit_task_end(self, estimator, context):
+            return False
+
+    assert isinstance(Recorder(), callback.FitCallback)
+    TwoWay("pca").set_callbacks(Recorder()).fit(data)
+    assert Recorder.events == [
+        "setup",
+        "fit",
+        "embedding",
+        "choosing the maps",
+        "fitting the maps",
+        "teardown",
+    ]
+
+
+def test_choose_pair_needs_rows(data):
+    ups, downs = {"krr": KernelExpansion()}, {"krr": KernelExpansion(), "projection": "projection"}
+    chosen = choose_pair(ups, downs, data[:10], data[:10, :1], np.random.default_rng(0))
+    assert (chosen.up, chosen.down, chosen.table) == ("krr", "krr", [])
