@@ -30,6 +30,7 @@ LAYERS = {
     "encoders": 3,
     "selection": 3,
     "estimators": 4,
+    "__main__": 5,
     "cli": 5,
     "plotting": 5,
 }

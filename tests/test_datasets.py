@@ -67,7 +67,7 @@ class TestEveryMaker:
 
     @pytest.mark.parametrize("maker", ONLY_MAKERS)
     def test_random_state(self, maker):
-        before = np.random.get_state()[1].copy()  # noqa: NPY002
+        before = np.random.get_state()[1].copy()
         X, parameters = maker(random_state=3)
         for again in (3, np.int64(3), np.random.default_rng(3)):
             same = maker(random_state=again)
@@ -77,7 +77,7 @@ class TestEveryMaker:
         assert not np.array_equal(maker()[0], maker()[0])
         legacy = [maker(random_state=np.random.RandomState(3))[0] for _ in range(2)]
         np.testing.assert_array_equal(*legacy)
-        np.testing.assert_array_equal(np.random.get_state()[1], before)  # noqa: NPY002
+        np.testing.assert_array_equal(np.random.get_state()[1], before)
 
     @pytest.mark.parametrize("maker", ONLY_MAKERS)
     def test_a_generator_moves_on(self, maker):
@@ -98,7 +98,7 @@ class TestEveryMaker:
         for noise in (-0.1, np.nan, np.inf):
             with pytest.raises(ValueError, match="noise must be finite and not negative"):
                 maker(noise=noise)
-        with pytest.raises(TypeError, match=r"random_state must be None, an int.*'seed'"):
+        with pytest.raises(ValueError, match="random_state='seed'"):
             maker(random_state="seed")
 
 

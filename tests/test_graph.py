@@ -8,7 +8,6 @@ from scipy.sparse import csr_array, csr_matrix
 from scipy.sparse.csgraph import connected_components, dijkstra
 from scipy.spatial.distance import cdist
 
-from twofold import graph as graph_module
 from twofold.graph import (
     connect_components,
     geodesic_distances,
@@ -123,7 +122,7 @@ class TestKnnGraph:
     def test_blocks_and_threads_do_not_matter(self, monkeypatch):
         X = points()
         expected = knn_graph(X, 4).toarray()
-        monkeypatch.setattr(graph_module, "_BLOCK_ENTRIES", 5)
+        monkeypatch.setattr("twofold._blocks.BLOCK_BYTES", 8 * 5)
         np.testing.assert_array_equal(knn_graph(X, 4, n_jobs=2).toarray(), expected)
 
     @pytest.mark.parametrize("n_neighbors", [-1, 0, 5, 6])
@@ -207,7 +206,7 @@ class TestConnectComponents:
         X = points(60, 2)
         graph = knn_graph(X, 1)
         expected = connect_components(graph, X)[0].toarray()
-        monkeypatch.setattr(graph_module, "_BLOCK_ENTRIES", 100)
+        monkeypatch.setattr("twofold._blocks.BLOCK_BYTES", 8 * 100)
         np.testing.assert_array_equal(connect_components(graph, X)[0].toarray(), expected)
 
     def test_memory_is_bounded_with_many_components(self):

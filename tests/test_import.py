@@ -11,7 +11,7 @@ before = set(sys.modules)  # scikit-learn itself may bring pandas along
 start = time.perf_counter()
 import twofold
 seconds = time.perf_counter() - start
-names = ("numba", "matplotlib", "dask", "pandas", "click", "rich")
+names = ("numba", "matplotlib", "dask", "pandas", "click")
 heavy = [name for name in names if name in set(sys.modules) - before]
 print(json.dumps({"seconds": seconds, "heavy": heavy, "version": twofold.__version__}))
 """

@@ -58,7 +58,7 @@ def test_resolve_kernel():
     assert resolve_kernel("quartic") == Compact(2.0)
     kernel = StudentT(2.0)
     assert resolve_kernel(kernel) is kernel
-    with pytest.raises(ValueError, match="kernel='box' is unknown.*gaussian"):
+    with pytest.raises(ValueError, match=r"kernel='box' is unknown.*gaussian"):
         resolve_kernel("box")
     with pytest.raises(TypeError, match="log_profile"):
         resolve_kernel(3)

@@ -21,9 +21,10 @@ def blas_threads():
 
 
 class TestBlocks:
-    def test_cover_all_rows_once(self):
+    def test_cover_all_rows_once(self, monkeypatch):
         for n, size in [(1, 10), (10, 10), (11, 10), (100, 3)]:
-            blocks = row_blocks(n, bytes_per_row=8, budget=8 * size)
+            monkeypatch.setattr(_blocks, "BLOCK_BYTES", 8 * size)
+            blocks = row_blocks(n, bytes_per_row=8)
             rows = np.concatenate([np.arange(n)[block] for block in blocks])
             np.testing.assert_array_equal(rows, np.arange(n))
             assert max(block.stop - block.start for block in blocks) <= size
@@ -33,7 +34,7 @@ class TestBlocks:
 
     @pytest.mark.parametrize("n_jobs", [1, 2, -1, None])
     def test_map_keeps_order(self, n_jobs):
-        blocks = row_blocks(7, 1, budget=2)
+        blocks = [slice(start, start + 2) for start in (0, 2, 4, 6)]
         assert map_blocks(lambda rows: rows.start, blocks, n_jobs=n_jobs) == [0, 2, 4, 6]
 
     def test_n_threads(self, monkeypatch):
@@ -56,7 +57,7 @@ class TestBlocks:
                 raise RuntimeError("block 0")
 
         with pytest.raises(RuntimeError, match="block 0"):
-            map_blocks(work, row_blocks(1000, 1, budget=1))
+            map_blocks(work, [slice(i, i + 1) for i in range(1000)])
         assert len(started) < 1000
 
     def test_blas_is_limited_inside_and_restored_after(self, monkeypatch):
@@ -69,7 +70,7 @@ class TestBlocks:
             overlap.wait()
             map_blocks(
                 lambda _: (inside.append(blas_threads()), time.sleep(delay)),
-                row_blocks(4, 1, budget=1),
+                [slice(i, i + 1) for i in range(4)],
             )
 
         fits = [threading.Thread(target=fit, args=(delay,)) for delay in (0.0, 0.01, 0.02)]

@@ -5,7 +5,6 @@ from registry import MAPS
 from sklearn.base import clone
 from sklearn.kernel_ridge import KernelRidge
 
-from twofold import _blocks
 from twofold.maps import MLP, KernelExpansion, NadarayaWatson, RBFNetwork
 from twofold.maps._ridge import RidgePath
 from twofold.protocols import Map
@@ -50,11 +49,7 @@ def test_normal_terms_equal_the_jacobians(map_, pairs, monkeypatch):
         np.einsum("ndq,nd->nq", J, r),
         np.square(r).sum(axis=1),
     )
-    for module in ("_features", "nadaraya_watson"):
-        monkeypatch.setattr(
-            f"twofold.maps.{module}.row_blocks",
-            lambda n, bytes_per_row: _blocks.row_blocks(n, bytes_per_row, budget=3 * bytes_per_row),
-        )
+    monkeypatch.setattr("twofold._blocks.BLOCK_BYTES", 2_000)
     for got, want in zip(fitted.normal_terms(point, targets), expected, strict=True):
         np.testing.assert_allclose(got, want, rtol=1e-9, atol=1e-12)
 

@@ -11,7 +11,6 @@ from sklearn import manifold
 from sklearn.decomposition import PCA
 from sklearn.neighbors import KNeighborsClassifier
 
-from twofold import metrics
 from twofold.metrics import (
     continuity,
     nearest_neighbor_accuracy,
@@ -75,7 +74,7 @@ class TestRankMetrics:
     @pytest.mark.parametrize("n_neighbors", [1, 5, 14])
     @pytest.mark.parametrize("block", [1, 100, 1 << 20])
     def test_equal_to_naive_loops_with_ties(self, block, n_neighbors, monkeypatch):
-        monkeypatch.setattr(metrics, "_BLOCK_ENTRIES", block)
+        monkeypatch.setattr("twofold._blocks.BLOCK_BYTES", 8 * block)
         rng = np.random.default_rng(0)
         for n_features in (2, 20):
             X = rng.integers(4, size=(30, n_features)).astype(float)

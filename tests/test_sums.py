@@ -3,7 +3,6 @@ import pytest
 from differences import central_gradient, naive_sqdist
 from registry import KERNELS
 
-from twofold import _blocks
 from twofold.sums import DenseSums
 
 SUMS = {"dense": DenseSums}
@@ -95,13 +94,10 @@ def test_blocks_and_threads_change_nothing(engine, monkeypatch):
     kernel = KERNELS["gaussian"]
     whole = engine(kernel).forward(Z, Z, values, exclude=order)
     grads = engine(kernel).backward(Z, Z, values, whole, values, np.ones(300), exclude=order)
+    monkeypatch.setattr("twofold._blocks.BLOCK_BYTES", 300 * 32 * 40)
     results = []
     for n_jobs in (1, 2):
         cut = engine(kernel, n_jobs=n_jobs)
-        monkeypatch.setattr(
-            "twofold.sums.dense.row_blocks",
-            lambda n, bytes_per_row: _blocks.row_blocks(n, bytes_per_row, budget=300 * 32 * 40),
-        )
         sums = cut.forward(Z, Z, values, exclude=order)
         results.append(
             (sums.weighted, *cut.backward(Z, Z, values, sums, values, np.ones(300), exclude=order))

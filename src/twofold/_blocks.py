@@ -26,12 +26,12 @@ BLOCK_BYTES = 4 * 2**20
 """Scratch memory a block may use: large enough for BLAS to be efficient, small enough for caches."""
 
 
-def row_blocks(n_rows: int, bytes_per_row: int, *, budget: int = BLOCK_BYTES) -> list[slice]:
-    """Cut ``range(n_rows)`` into slices whose scratch memory stays within the budget.
+def row_blocks(n_rows: int, bytes_per_row: int) -> list[slice]:
+    """Cut ``range(n_rows)`` into slices whose scratch memory stays within ``BLOCK_BYTES``.
 
     The cut depends on the sizes alone, never on the number of threads.
     """
-    size = max(1, min(n_rows, budget // max(1, bytes_per_row)))
+    size = max(1, min(n_rows, BLOCK_BYTES // max(1, bytes_per_row)))
     return [slice(start, min(start + size, n_rows)) for start in range(0, n_rows, size)]
 
 

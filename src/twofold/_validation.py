@@ -68,19 +68,21 @@ def check_int(name: str, value: Any, *, low: int = 1, high: int | None = None) -
     """Return an integer parameter that lies within its bounds."""
     if isinstance(value, bool) or not isinstance(value, Integral):
         raise TypeError(f"{name}={value!r} must be an integer.")
-    if value < low or (high is not None and value > high):
+    number = int(value)
+    if number < low or (high is not None and number > high):
         bound = f"at least {low}" if high is None else f"between {low} and {high}"
         raise ValueError(f"{name}={value!r} must be {bound}.")
-    return int(value)
+    return number
 
 
 def check_real(name: str, value: Any, *, above: float = 0.0) -> float:
     """Return a finite real parameter that lies above a bound."""
     if isinstance(value, bool) or not isinstance(value, Real):
         raise TypeError(f"{name}={value!r} must be a number.")
-    if not (np.isfinite(value) and value > above):
+    number = float(value)
+    if not (np.isfinite(number) and number > above):
         raise ValueError(f"{name}={value!r} must be finite and greater than {above:g}.")
-    return float(value)
+    return number
 
 
 def check_choice(name: str, value: Any, allowed: Collection[str]) -> str:
@@ -99,8 +101,10 @@ def check_rng(random_state: Any) -> np.random.Generator:
         return random_state
     if isinstance(random_state, np.random.RandomState):
         return np.random.default_rng(random_state.randint(2**31))
-    if random_state is None or (isinstance(random_state, Integral) and random_state >= 0):
-        return np.random.default_rng(random_state)
+    if random_state is None:
+        return np.random.default_rng()
+    if isinstance(random_state, Integral) and int(random_state) >= 0:
+        return np.random.default_rng(int(random_state))
     raise ValueError(
         f"random_state={random_state!r} must be a nonnegative integer, a RandomState, a Generator, "
         "or None."

@@ -114,7 +114,8 @@ class LatentDensity(BaseEstimator):
         log_density[reached] = sums.log_shift[reached] + np.log(sums.mass[reached])
         distances = sqdist(Z[~reached] / self.bandwidth_, points)
         log_density[~reached] = LOG_FLOOR - distances.min(axis=1, initial=np.inf)
-        return log_density - constant
+        log_density -= constant
+        return log_density
 
     def log_threshold(self, quantile: float = 0.0) -> float:
         """Return the log density that all but a share of the points reach.
@@ -168,7 +169,7 @@ def likelihood_cv_bandwidth(Z: Array, kernel: DensityKernel) -> float:
     parts = map_blocks(work, row_blocks(len(points), bytes_per_row=3 * 8 * len(points)))
     log_likelihoods = np.sum(parts, axis=0) - len(points) * q * np.log(widths)
     best = float(widths[np.argmax(log_likelihoods)])
-    return best * (len(points) / len(Z)) ** (1.0 / (q + 4.0))
+    return float(best * (len(points) / len(Z)) ** (1.0 / (q + 4.0)))
 
 
 class KernelDensityClassifier(ClassifierMixin, BaseEstimator):

@@ -52,6 +52,7 @@ from scipy.spatial.distance import cdist
 from sklearn.neighbors import NearestNeighbors
 from sklearn.utils import check_array
 
+from twofold._blocks import row_blocks
 from twofold.protocols import Array, IntArray
 
 __all__ = [
@@ -64,10 +65,6 @@ __all__ = [
 ]
 
 Metric = Literal["euclidean", "precomputed"]
-
-# Entries of a temporary block of distances: 16 MB, small beside the data of any problem for which
-# the blocking matters, large enough for BLAS to run at full speed.
-_BLOCK_ENTRIES = 1 << 21
 
 # Up to here differences are as fast as a matrix product, and free of its cancellation. It is also
 # where scikit-learn's neighbour search goes over from trees to products.
@@ -291,7 +288,7 @@ def _lengths(points: Array, rows: IntArray, cols: IntArray, metric: str) -> Arra
     From differences, whatever form the search used: duplicates are exactly at zero.
     """
     lengths = np.empty(len(rows))
-    for block in _batches(len(rows), points.shape[1]):
+    for block in row_blocks(len(rows), 8 * points.shape[1]):
         if metric == "precomputed":
             lengths[block] = points[rows[block], cols[block]]
         else:
@@ -350,7 +347,7 @@ def _bridges(points: Array, component: IntArray, metric: str) -> tuple[IntArray,
 def _nearest_foreign(points: Array, rows: IntArray, labels: IntArray, metric: str) -> IntArray:
     """Return, for each of ``rows``, the nearest sample that has another label."""
     nearest = np.empty(len(rows), dtype=np.intp)
-    for block in _batches(len(rows), len(points)):
+    for block in row_blocks(len(rows), 8 * len(points)):
         i = rows[block]
         farness = _farness(points, i, metric)
         np.copyto(farness, np.inf, where=labels[i, np.newaxis] == labels)
@@ -368,12 +365,6 @@ def _farness(points: Array, rows: IntArray, metric: str) -> Array:
     # |x - y|^2 / 2 less |x|^2 / 2, which is the same along a row
     half_norms: Array = 0.5 * np.einsum("ij,ij->i", points, points)
     return half_norms - points[rows] @ points.T
-
-
-def _batches(n_rows: int, width: int) -> list[slice]:
-    """Return slices of rows such that a block of them, ``width`` wide, stays small."""
-    size = max(1, _BLOCK_ENTRIES // width)
-    return [slice(start, start + size) for start in range(0, n_rows, size)]
 
 
 def _is_sparse(W: Any) -> bool:

@@ -37,7 +37,7 @@ import numpy as np
 from twofold._linalg import row_norms_sq
 from twofold.protocols import Array
 
-__all__ = ["LOSSES", "Huber", "L1", "Loss", "Norm", "Squared", "resolve_loss"]
+__all__ = ["L1", "LOSSES", "Huber", "Loss", "Norm", "Squared", "resolve_loss"]
 
 TINY = 1e-12
 """Residuals below this get the weight of this: the parabola at zero would be infinitely steep."""

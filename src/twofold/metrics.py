@@ -46,6 +46,7 @@ from scipy.spatial.distance import cdist
 from sklearn.neighbors import NearestNeighbors
 from sklearn.utils import check_array, check_consistent_length
 
+from twofold._blocks import row_blocks
 from twofold.protocols import Array, IntArray
 
 __all__ = [
@@ -57,9 +58,6 @@ __all__ = [
     "round_trip_error",
     "trustworthiness",
 ]
-
-# Entries of a temporary block of distances: 8 MB, which the passes of a rank count share in cache.
-_BLOCK_ENTRIES = 1 << 20
 
 
 class _TwoWayMap(Protocol):
@@ -324,7 +322,7 @@ def _nearest(points: Array, n_neighbors: int) -> IntArray:
     nearest: IntArray = neighbors[:, :n_neighbors]
     # Only where the last one in and the first one out are equally far does the choice matter.
     tied = np.flatnonzero(distances[:, -2] == distances[:, -1])
-    for block in _batches(len(tied), len(points)):
+    for block in row_blocks(len(tied), 8 * len(points)):
         rows = tied[block]
         to_all = cdist(points[rows], points, "sqeuclidean")
         to_all[np.arange(len(rows)), rows] = np.inf
@@ -341,7 +339,7 @@ def _ranks(points: Array, others: IntArray) -> IntArray:
     index = np.arange(len(points))
     sqnorms = np.einsum("ij,ij->i", points, points)
     ranks = np.empty(others.shape, dtype=np.intp)
-    for block in _batches(len(points), len(points)):
+    for block in row_blocks(len(points), 8 * len(points)):
         sqdist = sqnorms - 2 * (points[block] @ points.T)  # less |x_i|^2, the same along a row
         sqdist[index[: len(sqdist)], index[block]] = np.inf
         for column, other in enumerate(others[block].T):
@@ -350,9 +348,3 @@ def _ranks(points: Array, others: IntArray) -> IntArray:
             before |= sqdist < own
             ranks[block, column] = 1 + np.count_nonzero(before, axis=1)
     return ranks
-
-
-def _batches(n_rows: int, width: int) -> list[slice]:
-    """Return slices of rows such that a block of them, ``width`` wide, stays small."""
-    size = max(1, _BLOCK_ENTRIES // width)
-    return [slice(start, start + size) for start in range(0, n_rows, size)]

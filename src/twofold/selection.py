@@ -86,7 +86,7 @@ def choose_pair(
         if not isinstance(down, str)
     }
     variance = float(np.square(data - data.mean(axis=0)).sum(axis=1).mean())
-    table = []
+    table: list[dict[str, Any]] = []
     for up, decoder in decoders.items():
         for down in downs:
             encoder = encoders.get(down)

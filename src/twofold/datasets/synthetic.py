@@ -36,6 +36,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from twofold._validation import check_rng
 from twofold.protocols import Array
 
 __all__ = [
@@ -47,8 +48,7 @@ __all__ = [
     "make_swiss_roll",
 ]
 
-RandomSource = np.random.Generator | np.random.RandomState
-RandomLike = int | np.integer | RandomSource | None
+RandomLike = int | np.random.Generator | np.random.RandomState | None
 
 # Chords of the arc-length tables. The relative error of a table falls with the square of their
 # number; for the curves below it is under 1e-6.
@@ -355,28 +355,21 @@ class _ArcLength:
         return self._curve(np.interp(position, self._arc, self._t))
 
 
-def _check(n_samples: int, noise: float, random_state: RandomLike) -> RandomSource:
+def _check(n_samples: int, noise: float, random_state: RandomLike) -> np.random.Generator:
     """Check the parameters that all makers share and return the source of randomness."""
     if n_samples < 1:
         raise ValueError(f"n_samples must be at least 1, got {n_samples!r}.")
     if not 0 <= noise < np.inf:
         raise ValueError(f"noise must be finite and not negative, got {noise!r}.")
-    if isinstance(random_state, np.random.Generator | np.random.RandomState):
-        return random_state
-    if random_state is None or isinstance(random_state, int | np.integer):
-        return np.random.default_rng(random_state)
-    raise TypeError(
-        "random_state must be None, an int, a numpy Generator or a numpy RandomState, got "
-        f"{random_state!r}."
-    )
+    return check_rng(random_state)
 
 
-def _perturbed(X: Array, noise: float, rng: RandomSource) -> Array:
+def _perturbed(X: Array, noise: float, rng: np.random.Generator) -> Array:
     """Return ``X`` with isotropic Gaussian noise."""
     return X + noise * rng.standard_normal(X.shape)
 
 
-def _lifted(X: Array, n_features: int, scale: float, rng: RandomSource) -> Array:
+def _lifted(X: Array, n_features: int, scale: float, rng: np.random.Generator) -> Array:
     """Return ``X`` with columns of noise appended, up to ``n_features``."""
     n_samples, n_own = X.shape
     if n_features < n_own:

@@ -112,6 +112,13 @@ class TwoWayEstimator(
     n_components: int
     random_state: Any
     verbose: int
+    embedding_: Array
+    encoder_: Predictor
+    decoder_: Predictor
+    density_: LatentDensity
+    _data_units: CentredUnits
+    _latent_units: CentredUnits
+    _variance: float
 
     @abstractmethod
     def _learn(self, problem: Problem) -> Learned:
@@ -134,19 +141,19 @@ class TwoWayEstimator(
         -------
         self
         """
-        before = dict(vars(self))
+        before = dict(self.__dict__)
         try:
             state = self._fit(X, y)
         except BaseException:
             # n_features_in_ and feature_names_in_ were set by the validation.
             for name in ("n_features_in_", "feature_names_in_"):
-                vars(self).pop(name, None)
+                self.__dict__.pop(name, None)
                 if name in before:
-                    vars(self)[name] = before[name]
+                    self.__dict__[name] = before[name]
             raise
         for name in getattr(self, "_learned_names", ()):
-            vars(self).pop(name, None)
-        vars(self).update(state, _learned_names=tuple(state))
+            self.__dict__.pop(name, None)
+        self.__dict__.update(state, _learned_names=tuple(state))
         return self
 
     def _fit(self, X: Any, y: Any) -> dict[str, Any]:
@@ -310,7 +317,7 @@ class TwoWayEstimator(
         """
         check_is_fitted(self)
         latents, dtype = check_latents(Z, self._n_features_out, owner=type(self).__name__)
-        units: CentredUnits = self._latent_units
+        units = self._latent_units
         volume = int(units.varying.sum()) * units.exponent * np.log(2.0)
         return _cast(self.density_.log_density(units.into(latents)) - volume, dtype)
 

@@ -178,4 +178,4 @@ class TwoWay(TwoWayEstimator):
 
 
 def _unit_variance(centred: Array) -> Array:
-    return centred / np.sqrt(np.square(centred).sum(axis=1).mean())
+    return centred / float(np.sqrt(np.square(centred).sum(axis=1).mean()))

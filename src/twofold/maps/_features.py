@@ -20,6 +20,7 @@ from sklearn.base import BaseEstimator
 
 from twofold._blocks import map_blocks, row_blocks
 from twofold._linalg import row_norms_sq
+from twofold.maps._normal import normal_products
 from twofold.protocols import Array, NormalTerms
 
 __all__ = ["LinearInFeatures"]
@@ -87,15 +88,13 @@ class LinearInFeatures(BaseEstimator, ABC):
             features, gradients = self._feature_gradients(inputs[rows])
             residuals = targets[rows] - features @ self.weights_ - self.intercept_
             loss[rows] = row_norms_sq(residuals)
-            if gram is not None:
-                residuals = residuals @ self.weights_.T
-                left = [gradient @ gram for gradient in gradients]
+            if gram is None:
+                columns = [gradient @ self.weights_ for gradient in gradients]
+                JTJ[rows], JTr[rows] = normal_products(columns, residuals)
             else:
-                left = gradients = [gradient @ self.weights_ for gradient in gradients]
-            for i in range(q):
-                JTr[rows, i] = np.einsum("nm,nm->n", gradients[i], residuals)
-                for j in range(i + 1):
-                    JTJ[rows, i, j] = JTJ[rows, j, i] = np.einsum("nm,nm->n", left[i], gradients[j])
+                left = [gradient @ gram for gradient in gradients]
+                duals = residuals @ self.weights_.T
+                JTJ[rows], JTr[rows] = normal_products(gradients, duals, left)
 
         map_blocks(work, self._row_blocks(len(inputs), copies=2 * q + 2))
         return JTJ, JTr, loss

@@ -38,6 +38,7 @@ from sklearn.base import BaseEstimator
 from twofold._blocks import map_blocks, row_blocks
 from twofold._linalg import row_norms_sq, shifted_exp, sqdist
 from twofold.kernels import resolve_kernel
+from twofold.maps._normal import normal_products
 from twofold.protocols import Array, IntArray, NormalTerms, RadialKernel
 from twofold.sums import DenseSums
 from twofold.widths import width_grid
@@ -130,12 +131,7 @@ class NadarayaWatson(BaseEstimator):
             prediction, columns = self._prediction_and_columns(inputs[rows])
             residuals = targets[rows] - prediction
             loss[rows] = row_norms_sq(residuals)
-            for i in range(q):
-                JTr[rows, i] = np.einsum("nd,nd->n", columns[i], residuals)
-                for j in range(i + 1):
-                    JTJ[rows, i, j] = JTJ[rows, j, i] = np.einsum(
-                        "nd,nd->n", columns[i], columns[j]
-                    )
+            JTJ[rows], JTr[rows] = normal_products(columns, residuals)
 
         map_blocks(work, self._blocks(len(inputs)), n_jobs=self.n_jobs)
         return JTJ, JTr, loss

@@ -1,0 +1,103 @@
+"""The command line.
+
+Results go to standard output, progress and errors to standard error. Exit codes: 0 done, 1 failed, 2
+wrong usage, 130 interrupted.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from pathlib import Path
+
+from twofold import TwoWay, __version__
+
+__all__ = ["main"]
+
+try:
+    import click
+    from rich.console import Console
+    from rich.table import Table
+except ImportError as error:  # pragma: no cover - an installation without the extra
+    sys.exit(f'twofold: {error}. The command line needs: pip install "twofold[cli]"')
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="twofold")
+def cli() -> None:
+    """Two-way manifold learning: latent coordinates and both maps."""
+
+
+@cli.command()
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(file_okay=False, path_type=Path),
+    default=Path("twofold-demo"),
+    show_default=True,
+    help="Folder for the pictures.",
+)
+@click.option(
+    "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Random seed."
+)
+@click.option("-q", "--quiet", is_flag=True, help="No progress on standard error.")
+def demo(output: Path, seed: int, quiet: bool) -> None:
+    """Map the handwritten digits to a plane and back.
+
+    Fits the digits that come with scikit-learn, a tenth held out; prints how well held-out digits are
+    rebuilt from two numbers each; draws the map and the digits decoded over it.
+    """
+    from sklearn.datasets import load_digits
+    from sklearn.model_selection import train_test_split
+
+    from twofold.metrics import nearest_neighbor_accuracy, relative_reconstruction_error
+
+    try:
+        from twofold.plotting import plot_decoded_images, plot_latent_map, save_figure
+
+        output.mkdir(parents=True, exist_ok=True)
+    except (ImportError, OSError) as error:
+        raise click.ClickException(str(error)) from error
+    console = Console(stderr=True, quiet=quiet)
+    X, y = load_digits(return_X_y=True)
+    X, X_test, y, y_test = train_test_split(X, y, test_size=0.1, random_state=0)
+    model = TwoWay("tsne", random_state=seed)
+    with console.status(f"fitting {len(X)} digits of {X.shape[1]} pixels ..."):
+        start = time.perf_counter()
+        model.fit(X)
+        fit_seconds = time.perf_counter() - start
+    console.print(f"fitted {len(X)} digits: up {model.up_}, down {model.down_}")
+    with console.status(f"mapping {len(X_test)} held-out digits down and up ..."):
+        start = time.perf_counter()
+        Z_test = model.transform(X_test)
+        rebuilt = model.inverse_transform(Z_test)
+        map_seconds = time.perf_counter() - start
+    with console.status("drawing ..."):
+        pictures = [
+            save_figure(plot_latent_map(model, labels=y), output / "latent-map.png"),
+            save_figure(plot_decoded_images(model, (8, 8)), output / "decoded-digits.png"),
+        ]
+    table = Table("measure", "value", title="8x8 digits in two dimensions, held out")
+    table.columns[1].justify = "right"
+    lost = relative_reconstruction_error(X_test, rebuilt)
+    accuracy = nearest_neighbor_accuracy(model.embedding_, y, Z_test, y_test)
+    table.add_row("reconstruction error (share of variance)", f"{lost:.3f}")
+    table.add_row("1-NN accuracy in the latent space", f"{accuracy:.3f}")
+    table.add_row("seconds to fit", f"{fit_seconds:.1f}")
+    table.add_row(f"seconds to map {len(X_test)} digits down and up", f"{map_seconds:.2f}")
+    Console().print(table)
+    for picture in pictures:
+        click.echo(picture)
+
+
+def main() -> None:
+    """Run the command line, and turn Ctrl-C into exit code 130."""
+    try:
+        code = cli(standalone_mode=False)
+    except click.ClickException as error:
+        error.show()
+        sys.exit(error.exit_code)
+    except (click.Abort, KeyboardInterrupt):
+        click.echo("interrupted", err=True)
+        sys.exit(130)
+    sys.exit(code if isinstance(code, int) else 0)

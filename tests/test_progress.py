@@ -1,0 +1,79 @@
+"""Progress of fits, with scikit-learn's callbacks and without."""
+
+import builtins
+import importlib
+import logging
+
+import numpy as np
+import pytest
+from sklearn.base import BaseEstimator
+
+from twofold.estimators import _progress
+from twofold.estimators._progress import CallbackSupportMixin, FitProgress, with_callbacks
+
+
+class Fit(CallbackSupportMixin, BaseEstimator):
+    @with_callbacks
+    def fit(self, n_iter=3):
+        progress = FitProgress(self)
+        self.stopped = []
+        with progress.fit(), progress.phase("descending", max_iter=n_iter) as on_iteration:
+            for number in range(n_iter):
+                self.stopped.append(on_iteration(number, 1.0 / (number + 1), np.zeros(1)))
+        return self
+
+
+class Recorder:
+    def __init__(self):
+        self.seen = []
+
+    def setup(self, estimator, context): ...
+
+    def teardown(self, estimator, context): ...
+
+    def on_fit_task_begin(self, estimator, context): ...
+
+    def on_fit_task_end(self, estimator, context, *, metadata):
+        if metadata:
+            self.seen.append(metadata)
+            return metadata["n_iter"] == 1
+        return False
+
+
+def test_iterations_reach_callbacks_which_may_stop():
+    pytest.importorskip("sklearn.callback", reason="scikit-learn before 1.9")
+    recorder = Recorder()
+    model = Fit().set_callbacks(recorder).fit()
+    assert [entry["objective"] for entry in recorder.seen] == [1.0, 0.5, pytest.approx(1 / 3)]
+    assert model.stopped == [False, True, False]
+
+
+def test_iterations_are_logged(caplog):
+    with caplog.at_level(logging.DEBUG, logger="twofold"):
+        assert Fit().fit().stopped == [False] * 3
+    assert "descending, iteration 2: 0.333333" in caplog.messages
+
+
+def test_without_scikit_learns_callbacks(monkeypatch):
+    real = builtins.__import__
+
+    def older(name, *args, **kwargs):
+        if name == "sklearn.callback":
+            raise ImportError(name)
+        return real(name, *args, **kwargs)
+
+    monkeypatch.setattr(builtins, "__import__", older)
+    try:
+        module = importlib.reload(_progress)
+
+        class Older(module.CallbackSupportMixin):
+            @module.with_callbacks
+            def fit(self):
+                progress = module.FitProgress(self)
+                with progress.fit(), progress.phase("descending") as on_iteration:
+                    return on_iteration(0, 1.0, np.zeros(1))
+
+        assert Older().fit() is False
+    finally:
+        monkeypatch.undo()
+        importlib.reload(_progress)
