@@ -77,13 +77,13 @@ class TwoWay(TwoWayEstimator):
 
     Examples
     --------
-    >>> from sklearn.datasets import load_iris
     >>> from twofold import TwoWay
-    >>> X, _ = load_iris(return_X_y=True)
+    >>> from twofold.datasets import make_s_curve
+    >>> X, _ = make_s_curve(200, random_state=0)
     >>> model = TwoWay("isomap", random_state=0).fit(X)
     >>> Z = model.transform(X)
-    >>> model.inverse_transform(Z).shape
-    (150, 4)
+    >>> Z.shape, model.inverse_transform(Z).shape
+    ((200, 2), (200, 3))
     >>> model.score(X) > 0.9
     True
     """
