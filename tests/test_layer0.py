@@ -229,3 +229,15 @@ class TestValidation:
             check_latents(np.zeros((1, 3)), 2, owner="Model")
         with pytest.raises(ValueError, match="Z contains infinity, first in row 1, column 0"):
             check_latents(np.array([[0.0], [np.inf]]), 1, owner="Model")
+
+
+def test_nested_blocks_run_in_their_thread(monkeypatch):
+    monkeypatch.setattr(_blocks, "n_threads", lambda _: 2)
+    outer = [slice(i, i + 1) for i in range(4)]
+
+    def work(_):
+        inner = map_blocks(lambda _: threading.get_ident(), outer)
+        return set(inner) == {threading.get_ident()}
+
+    assert map_blocks(work, outer) == [True] * 4
+    assert map_blocks(lambda _: 1, []) == []

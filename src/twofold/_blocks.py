@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import cache
@@ -20,6 +20,7 @@ from threadpoolctl import ThreadpoolController
 
 __all__ = ["map_blocks", "n_threads", "row_blocks"]
 
+Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 BLOCK_BYTES = 4 * 2**20
@@ -51,23 +52,30 @@ def n_threads(n_jobs: int | None = None) -> int:
 
 
 def map_blocks(
-    function: Callable[[slice], Result], blocks: list[slice], *, n_jobs: int | None = None
+    function: Callable[[Item], Result], blocks: Sequence[Item], *, n_jobs: int | None = None
 ) -> list[Result]:
-    """Return ``[function(block) for block in blocks]``, in order, computed in threads."""
+    """Return ``[function(block) for block in blocks]``, in order, computed in threads.
+
+    Called from within one of its own threads it runs there, one block after the other.
+    """
+    if len(blocks) <= 1 or getattr(_worker, "busy", False):
+        return [function(block) for block in blocks]
     workers = min(n_threads(n_jobs), len(blocks))
-    if len(blocks) == 1:
-        return [function(blocks[0])]
-    with _single_threaded_blas():
-        if workers == 1:
-            return [function(block) for block in blocks]
-        with ThreadPoolExecutor(workers, thread_name_prefix="twofold") as pool:
-            futures = [pool.submit(function, block) for block in blocks]
-            try:
-                return [future.result() for future in futures]
-            except BaseException:
-                # An error or Ctrl-C: what has not started must not start.
-                pool.shutdown(wait=False, cancel_futures=True)
-                raise
+    with _single_threaded_blas(), ThreadPoolExecutor(workers, "twofold", _mark_worker) as pool:
+        futures = [pool.submit(function, block) for block in blocks]
+        try:
+            return [future.result() for future in futures]
+        except BaseException:
+            # An error or Ctrl-C: what has not started must not start.
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+
+
+_worker = threading.local()
+
+
+def _mark_worker() -> None:
+    _worker.busy = True
 
 
 @cache

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
+from twofold._blocks import map_blocks
 from twofold._linalg import row_norms_sq
 from twofold.density import LatentDensity
 from twofold.encoders import Projection
@@ -79,22 +80,24 @@ def choose_pair(
     order = rng.permutation(len(data))
     n_held_out = min(len(data) // 10, MAX_HELD_OUT)
     held_out, kept = np.sort(order[:n_held_out]), np.sort(order[n_held_out:])
-    decoders = {name: clone(up).fit(latents[kept], data[kept]) for name, up in ups.items()}
-    encoders = {
-        name: clone(down).fit(data[kept], latents[kept])
-        for name, down in downs.items()
-        if not isinstance(down, str)
-    }
+    fits = [(up, latents, data) for up in ups.values()]
+    fits += [(down, data, latents) for down in downs.values() if not isinstance(down, str)]
+    fitted = map_blocks(lambda fit: clone(fit[0]).fit(fit[1][kept], fit[2][kept]), fits)
+    decoders = dict(zip(ups, fitted, strict=False))
+    closed_form = [name for name, down in downs.items() if not isinstance(down, str)]
+    encoders = dict(zip(closed_form, fitted[len(ups) :], strict=True))
     variance = float(np.square(data - data.mean(axis=0)).sum(axis=1).mean())
-    table: list[dict[str, Any]] = []
-    for up, decoder in decoders.items():
-        for down in downs:
-            encoder = encoders.get(down)
-            if encoder is None:
-                encoder = Projection(decoder).fit(data[kept], latents[kept])
-            rebuilt = decoder.predict(encoder.predict(data[held_out]))
-            error = float(row_norms_sq(data[held_out] - rebuilt).mean()) / variance
-            table.append({"up": up, "down": down, "error": error})
+
+    def judge(pair: tuple[str, str]) -> dict[str, Any]:
+        decoder = decoders[pair[0]]
+        encoder = encoders.get(pair[1])
+        if encoder is None:
+            encoder = Projection(decoder).fit(data[kept], latents[kept])
+        rebuilt = decoder.predict(encoder.predict(data[held_out]))
+        error = float(row_norms_sq(data[held_out] - rebuilt).mean()) / variance
+        return {"up": pair[0], "down": pair[1], "error": error}
+
+    table = map_blocks(judge, [(up, down) for up in ups for down in downs])
     table.sort(key=lambda row: row["error"])
     up, down = table[0]["up"], table[0]["down"]
     chosen_down = _settled(encoders[down]) if down in encoders else PROJECTION

@@ -25,12 +25,10 @@ CVPR 2010.
 
 from __future__ import annotations
 
-import warnings
 from typing import Self
 
 import numpy as np
 from sklearn.cluster import KMeans
-from sklearn.exceptions import ConvergenceWarning
 
 from twofold.maps.kernel_expansion import RadialFeatures
 from twofold.protocols import Array, RadialKernel
@@ -105,11 +103,8 @@ def kmeans_centers(
     random_state: int | np.random.RandomState | None = None,
 ) -> Array:
     """Return at most ``n_centers`` distinct k-means centres, shape (M, q)."""
-    n_clusters = min(n_centers, len(inputs))
-    start = "k-means++" if init is None else init
-    kmeans = KMeans(n_clusters, init=start, n_init=1, random_state=random_state)
-    with warnings.catch_warnings():
-        # Fewer distinct points than clusters: the surplus centres are dropped below.
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        centers: Array = kmeans.fit(inputs).cluster_centers_
-    return np.unique(centers, axis=0)
+    n_distinct = len(np.unique(inputs, axis=0))
+    start = "k-means++" if init is None else init[:n_distinct]
+    n_clusters = min(n_centers, n_distinct)
+    kmeans = KMeans(n_clusters, init=start, n_init=1, random_state=random_state).fit(inputs)
+    return np.unique(kmeans.cluster_centers_, axis=0)
