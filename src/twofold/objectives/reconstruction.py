@@ -39,3 +39,145 @@ References
 P. Meinicke, S. Klanke, R. Memisevic, H. Ritter. Principal surfaces from unsupervised kernel
 regression. IEEE TPAMI 27(9), 2005.
 """
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from twofold._linalg import row_norms_sq
+from twofold.protocols import Array
+from twofold.sums import SelfWeights
+
+__all__ = ["Barrier", "GramReconstruction", "Reconstruction", "Weigh"]
+
+Weigh = Callable[[Array], SelfWeights]
+"""Gives the kernel weights among latents."""
+
+LEAST_MASS = 1e-150
+"""Added to the mass where there is no pseudo-count, so that 0/0 is 0: the mean."""
+
+
+@dataclass(frozen=True)
+class Barrier:
+    r"""``-strength * mean_i log(p(z_i) / K(0) - threshold)``: keeps latents where they are dense.
+
+    The density constraint, Meinicke et al. (2005), Eq. (7), with
+    :math:`p(z_i) / K(0) = (1 + \sum_{j \ne i} k_{ij}) / n`.
+
+    Parameters
+    ----------
+    threshold : float
+        ``eta``, between 0 and 1.
+    strength : float
+        The barrier's weight.
+    """
+
+    threshold: float
+    strength: float
+
+    def value_and_slope(self, mass: Array) -> tuple[float, Array]:
+        """Return the barrier and its derivative with respect to each mass."""
+        n = len(mass)
+        slack = (1.0 + mass) / n - self.threshold
+        if slack.min() <= 0.0:
+            return np.inf, np.zeros(n)
+        value = -self.strength * float(np.log(slack).mean())
+        return value, -self.strength / (n * n * slack)
+
+
+@dataclass(frozen=True)
+class Reconstruction:
+    """The error in data space.
+
+    Parameters
+    ----------
+    data : ndarray of shape (n, D)
+        Centred data.
+    weigh : callable
+        Gives the kernel weights among latents.
+    pseudo_count : float, default=0.0
+        ``epsilon`` above.
+    leave_one_out : bool, default=True
+        Whether a point is left out of its own prediction.
+    barrier : Barrier, default=None
+        A density constraint.
+    """
+
+    data: Array
+    weigh: Weigh
+    pseudo_count: float = 0.0
+    leave_one_out: bool = True
+    barrier: Barrier | None = None
+
+    def value(self, Z: Array) -> float:
+        """Return the error without its gradient."""
+        weights = self.weigh(Z)
+        _, residuals, _ = self._predict(weights)
+        value = float(row_norms_sq(residuals).mean())
+        return (
+            value if self.barrier is None else value + self.barrier.value_and_slope(weights.mass)[0]
+        )
+
+    def value_and_grad(self, Z: Array) -> tuple[float, Array]:
+        """Return the error and its gradient."""
+        weights = self.weigh(Z)
+        predictions, residuals, mass = self._predict(weights)
+        value = float(row_norms_sq(residuals).mean())
+        # Q_ij = left_i . x_j + offset_i
+        left = residuals * (2.0 / len(Z) / mass)[:, None]
+        offset = -np.einsum("nd,nd->n", left, predictions)
+        if self.barrier is not None:
+            penalty, slope = self.barrier.value_and_slope(weights.mass)
+            value += penalty
+            offset += slope
+        return value, weights.gradient(left, self.data, offset)
+
+    def _predict(self, weights: SelfWeights) -> tuple[Array, Array, Array]:
+        """Return the predictions ``f`` and residuals ``f - x`` (n, D), and their denominators (n,)."""
+        mass = weights.mass + (self.pseudo_count or LEAST_MASS)
+        weighted = weights.apply(self.data)
+        if not self.leave_one_out:  # k(0) = 1 for each point itself
+            mass = mass + 1.0
+            weighted = weighted + self.data
+        predictions = weighted / mass[:, None]
+        return predictions, predictions - self.data, mass
+
+
+@dataclass(frozen=True)
+class GramReconstruction:
+    """The error in terms of inner products: in feature space, or for many columns.
+
+    Parameters
+    ----------
+    gram : ndarray of shape (n, n)
+        Inner products of the centred data or features.
+    weigh, pseudo_count, barrier
+        As in `Reconstruction`.
+    """
+
+    gram: Array
+    weigh: Weigh
+    pseudo_count: float = 0.0
+    barrier: Barrier | None = None
+
+    def value(self, Z: Array) -> float:
+        """Return the error."""
+        return self.value_and_grad(Z)[0]
+
+    def value_and_grad(self, Z: Array) -> tuple[float, Array]:
+        """Return the error and its gradient."""
+        weights = self.weigh(Z)
+        n = len(Z)
+        scale = 1.0 / (weights.mass + (self.pseudo_count or LEAST_MASS))
+        error, own, products = weights.gram_products(scale, self.gram)
+        value = error / n
+        # Q_ij = 2/n scale_i ((C G)_ij - sum_l B_il (C G)_il), Eqs. (30)-(31).
+        offset = -own
+        if self.barrier is not None:
+            penalty, slope = self.barrier.value_and_slope(weights.mass)
+            value += penalty
+            offset = offset + slope / scale * (0.5 * n)
+        return value, weights.pull_gradient(products, 2.0 / n * scale, offset)
