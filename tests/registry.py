@@ -32,11 +32,37 @@ MAPS = {
     "mlp": MLP(5, max_iter=50, random_state=0),
 }
 
+
+class LeadingColumns:
+    """An embedding by a function, in the data's own units; its name is the same in every process."""
+
+    def __call__(self, X, n_components, rng):
+        return X[:, :n_components]
+
+    def __repr__(self):
+        return "LeadingColumns()"
+
+
 ESTIMATORS = {
     "two_way-isomap": TwoWay("isomap", random_state=0),
     "two_way-pca-rbf": TwoWay("pca", up="rbf", down="rbf", random_state=0),
     "two_way-krr": TwoWay("isomap", up="krr", down="krr", random_state=0),
     "two_way-nw": TwoWay("laplacian_eigenmaps", up="nw", down="projection", random_state=0),
+    "two_way-function": TwoWay(LeadingColumns(), up="nw", down="projection", random_state=0),
 }
 """Small-problem instances of every estimator. Each runs the promises, scikit-learn's checks and the
 torture table."""
+
+CANNOT = {
+    ("two_way-isomap", "rows permuted"): "held-out rows are drawn by their numbers",
+    ("two_way-pca-rbf", "rows permuted"): "k-means starts from row numbers",
+    (
+        "two_way-krr",
+        "rows permuted",
+    ): "sums over all points are ordered, and the ridge amplifies rounding",
+    ("two_way-function", "units"): "the latents are the data's own columns, in their units",
+    ("two_way-function", "rotated"): "the latents are the data's own columns",
+    ("two_way-function", "constant column"): "the latents are the data's own columns",
+    ("two_way-function", "smooth"): "two columns do not determine the third",
+}
+"""What an estimator cannot meet, with the reason."""

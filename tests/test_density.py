@@ -94,7 +94,7 @@ def test_samples(kernel):
 
 
 def test_bad_parameters(points):
-    with pytest.raises(TypeError, match="no finite integral"):
+    with pytest.raises(TypeError, match="not known to be finite"):
         LatentDensity(kernel="student").fit(points)
     with pytest.raises(ValueError, match="bandwidth=0"):
         LatentDensity(bandwidth=0.0).fit(points)
@@ -128,6 +128,24 @@ class TestClassifier:
         model = KernelDensityClassifier(kernel="quartic", bandwidth=2.0).fit(X, list("aabb"))
         assert model.predict([[-1e6], [1e6]]).tolist() == ["a", "b"]
         assert np.isfinite(model.predict_proba([[-1e6]])).all()
+
+    def test_units(self):
+        X, y = load_iris(return_X_y=True)
+        reference = KernelDensityClassifier(bandwidth=0.4).fit(X, y).predict_proba(X)
+        for factor in (2.0**600, 2.0**-600):
+            model = KernelDensityClassifier(bandwidth=0.4 * factor).fit(X * factor, y)
+            np.testing.assert_allclose(model.predict_proba(X * factor), reference, rtol=1e-12)
+            assert model.bandwidth_ == 0.4 * factor
+        far = KernelDensityClassifier().fit(X, y).predict_proba([[1e200] * 4])
+        assert np.isfinite(far).all()
+
+    def test_failed_refit_keeps_the_old_model(self):
+        X, y = load_iris(return_X_y=True)
+        model = KernelDensityClassifier().fit(X, y)
+        before = model.predict(X)
+        with pytest.raises(ValueError, match="1 class"):
+            model.fit(X, np.zeros(150))
+        np.testing.assert_array_equal(model.predict(X), before)
 
     def test_one_class(self):
         with pytest.raises(ValueError, match="1 class"):

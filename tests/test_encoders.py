@@ -62,6 +62,18 @@ def test_stays_inside_the_domain():
     assert density.log_density(held)[0] >= density.log_threshold() - 1e-9
 
 
+def test_needs_a_decoder_and_takes_duplicates(circle):
+    angle, X = circle
+    with pytest.raises(ValueError, match="decoder=None"):
+        Projection().fit(X, angle)
+    again = Projection(KernelExpansion().fit(angle, X)).fit(
+        np.tile(X, (5, 1)), np.tile(angle, (5, 1))
+    )
+    assert len(again.latents_) == len(angle)
+    alone = np.vstack([again.predict(row[None]) for row in np.repeat(X[:4], 2, axis=0)])
+    np.testing.assert_allclose(alone, np.repeat(angle[:4], 2, axis=0), atol=1e-2)
+
+
 def test_starts_are_some_of_many(circle, monkeypatch):
     monkeypatch.setattr("twofold.encoders.MAX_STARTS", 40)
     angle, X = circle

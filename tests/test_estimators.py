@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from registry import ESTIMATORS
+from registry import CANNOT, ESTIMATORS
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
@@ -15,6 +15,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils import estimator_checks
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+from twofold import TwoWay
 from twofold.datasets import make_s_curve
 
 estimators = pytest.mark.parametrize("estimator", ESTIMATORS.values(), ids=ESTIMATORS)
@@ -50,6 +51,12 @@ def test_scikit_learn_checks(estimator, check):
     check(estimator)
 
 
+@parametrize_with_checks([TwoWay(random_state=0)])
+@pytest.mark.filterwarnings("ignore:.*(joined at their closest|vary in only).*:UserWarning")
+def test_scikit_learn_checks_of_the_defaults(estimator, check):
+    check(estimator)
+
+
 @estimators
 @pytest.mark.parametrize("name", LEFT_OUT)
 @pytest.mark.filterwarnings("ignore:X (does not have valid|has) feature names:UserWarning")
@@ -70,6 +77,8 @@ class TestPromises:
         np.testing.assert_array_equal(model.reconstruct(data), model.inverse_transform(Z))
 
     def test_training_data_come_back(self, name, fitted, data):
+        if (name, "smooth") in CANNOT:
+            pytest.xfail(CANNOT[name, "smooth"])
         model = fitted[name]
         assert model.score(data) > 0.6
         relative = np.abs(model.transform(data) - model.embedding_).mean() / model.embedding_.std()
@@ -86,6 +95,16 @@ class TestPromises:
         np.testing.assert_allclose(
             np.vstack([model.inverse_transform(row[None]) for row in whole]), up, atol=1e-8
         )
+
+    def test_batch_invariant_in_many_columns(self, name):
+        X = np.random.default_rng(0).standard_normal((90, 2)) @ np.random.default_rng(1).random(
+            (2, 12)
+        )
+        X = X + 0.1 * np.random.default_rng(2).standard_normal((90, 12))
+        model = clone(ESTIMATORS[name]).fit(X[:70])
+        whole = model.transform(X[70:])
+        rows = np.vstack([model.transform(x[None]) for x in X[70:]])
+        np.testing.assert_allclose(whole, rows, atol=1e-7)
 
     def test_pure(self, name, fitted, data):
         model = fitted[name]
@@ -111,7 +130,7 @@ class TestPromises:
         expected = 1.0 - np.square(errors).mean() / variance
         assert model.score(data) == pytest.approx(expected, rel=1e-9)
         off = data + np.array([0.0, 0.0, 5.0])
-        assert np.median(model.reconstruction_error(off)) > 5 * np.median(errors)
+        assert np.median(model.reconstruction_error(off)) > 3 * np.median(errors)
         supported = model.log_density(model.embedding_)
         center, spread = model.embedding_.mean(axis=0), model.embedding_.std()
         assert model.log_density([center + 50 * spread])[0] < supported.min()

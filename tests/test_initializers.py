@@ -1,3 +1,5 @@
+import tracemalloc
+
 import numpy as np
 import pytest
 from scipy import linalg
@@ -88,7 +90,9 @@ def test_laplacian_eigenmaps_solve_the_generalised_problem(roll):
     Z = laplacian_eigenmaps(X, 2, rng())
     from twofold.graph import connect_components, heat_affinity, knn_graph
 
-    W = heat_affinity(connect_components(knn_graph(X, 10), X)[0]).toarray()
+    W = heat_affinity(connect_components(knn_graph(X, 10), X)[0])
+    W.data = np.maximum(W.data, np.exp(-1.0))
+    W = W.toarray()
     degrees = np.diag(W.sum(axis=1))
     values, vectors = linalg.eigh(degrees - W, degrees)
     for column in range(2):
@@ -104,12 +108,59 @@ def test_sparse_eigensolver_agrees_with_dense(roll, monkeypatch):
     assert procrustes_r2(dense, laplacian_eigenmaps(roll[0], 2, rng())) > 1 - 1e-8
 
 
-def test_disconnected_data_are_joined_with_a_count():
-    blobs = np.vstack([rng().standard_normal((30, 3)) + 100.0 * k for k in range(3)])
-    for name in ("isomap", "laplacian_eigenmaps"):
-        with pytest.warns(UserWarning, match="3 connected components"):
-            Z = resolve_init(name, blobs, 2, rng())
-        assert np.isfinite(Z).all()
+@pytest.mark.parametrize("name", ["isomap", "laplacian_eigenmaps"])
+def test_disconnected_data_are_joined_with_a_count(name):
+    noise = np.random.default_rng(1).standard_normal((3, 30, 3))
+    blobs = (noise + 100.0 * np.arange(3)[:, None, None]).reshape(-1, 3)
+    with pytest.warns(UserWarning, match="3 connected components"):
+        Z = resolve_init(name, blobs, 2, rng())
+    assert np.isfinite(Z).all()
+    pieces = Z.reshape(3, 30, 2)
+    assert (pieces.std(axis=1).max(axis=1) > 1e-3 * Z.std()).all()  # none shrinks to a point
+    with pytest.raises(ValueError, match="3 connected components"):
+        INITIALIZERS[name](blobs, 2, rng(), disconnected="error")
+
+
+@pytest.mark.parametrize("name", ["isomap", "laplacian_eigenmaps", "lle"])
+def test_more_neighbours_than_points(name):
+    with pytest.raises(ValueError, match="n_neighbors"):
+        INITIALIZERS[name](np.eye(5), 2, rng(), n_neighbors=5)
+
+
+@pytest.mark.parametrize("name", ["kernel_pca", "isomap"])
+def test_memory_of_the_extension_is_bounded(name):
+    X = np.random.default_rng(0).standard_normal((20_000, 50))
+    tracemalloc.start()
+    INITIALIZERS[name](X, 2, rng(), n_landmarks=200)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 60e6  # an (n, n_landmarks) matrix alone would be 32 MB, (n, k, D) 48 MB
+
+
+def test_unset_seeds_of_estimators_are_set(roll):
+    before = np.random.get_state()[1].copy()
+    init = make_pipeline(StandardScaler(), TSNE(2, init="random", perplexity=5))
+    one, two = (resolve_init(init, roll[0][:40], 2, rng()) for _ in range(2))
+    np.testing.assert_array_equal(one, two)
+    np.testing.assert_array_equal(np.random.get_state()[1], before)
+    assert init[-1].random_state is None
+
+
+def test_foreign_signatures(roll):
+    class Plain:
+        def fit_transform(self, X):
+            return X[:, :2]
+
+    class WithInit:
+        def fit_transform(self, X, init=None, y=None):
+            assert init is None
+            return X[:, :2] if y is None else np.column_stack([X[:, 0], y])
+
+    X = roll[0][:30]
+    np.testing.assert_array_equal(resolve_init(Plain(), X, 2, rng()), X[:, :2])
+    np.testing.assert_array_equal(resolve_init(WithInit(), X, 2, rng(), y=X[:, 2]), X[:, ::2])
+    with pytest.raises(TypeError, match=r"is a class; give an instance, PCA\(...\)"):
+        resolve_init(PCA, X, 2, rng())
 
 
 def test_tsne_beyond_three_components(roll):

@@ -1,23 +1,51 @@
 """Blocks of rows, linear algebra, units, validation."""
 
 import os
+import subprocess
+import sys
 import threading
 import time
 
 import numpy as np
 import pytest
 from differences import naive_sqdist
-from threadpoolctl import threadpool_info
 
 from twofold import _blocks
-from twofold._blocks import map_blocks, n_threads, row_blocks
+from twofold._blocks import map_blocks, n_threads, row_blocks, some_rows
 from twofold._linalg import k_smallest, principal_axes, solve_psd, sqdist
 from twofold._units import FAR, CentredUnits
 from twofold._validation import check_choice, check_int, check_latents, check_real, check_rng
 
+BLAS_SCRIPT = """
+import os, sys, threading, time
+import numpy, scipy.linalg
+from threadpoolctl import threadpool_info as infos
+from twofold import _blocks
 
-def blas_threads():
-    return [pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"]
+def count():
+    return max(p["num_threads"] for p in infos() if p["user_api"] == "blas")
+
+_blocks.n_threads = lambda _: 2
+before, inside = count(), []
+gate = threading.Barrier(3, timeout=10)
+
+def fit(delay):
+    gate.wait()
+    _blocks.map_blocks(lambda _: (inside.append(count()), time.sleep(delay)), range(4))
+
+fits = [threading.Thread(target=fit, args=(delay,)) for delay in (0.0, 0.02, 0.04)]
+[thread.start() for thread in fits]
+[thread.join() for thread in fits]
+after = count()
+reader, writer = os.pipe()
+with _blocks._single_threaded_blas():
+    child = os.fork()
+    if child == 0:
+        os.write(writer, str(count()).encode())
+        os._exit(0)
+    os.waitpid(child, 0)
+print(before, max(inside), after, os.read(reader, 9).decode())
+"""
 
 
 class TestBlocks:
@@ -29,6 +57,16 @@ class TestBlocks:
             np.testing.assert_array_equal(rows, np.arange(n))
             assert max(block.stop - block.start for block in blocks) <= size
 
+    def test_no_rows_are_one_empty_block(self):
+        assert row_blocks(0, 8) == [slice(0, 0)]
+
+    def test_some_rows(self):
+        np.testing.assert_array_equal(some_rows(5, 9), np.arange(5))
+        chosen = some_rows(10_000, 100)
+        assert len(set(chosen.tolist())) == 100
+        assert (np.diff(chosen) > 0).all()
+        assert 30 < (chosen % 2).sum() < 70  # no period
+
     def test_a_row_larger_than_the_budget_is_a_block(self):
         assert row_blocks(3, bytes_per_row=10**9) == [slice(0, 1), slice(1, 2), slice(2, 3)]
 
@@ -39,7 +77,12 @@ class TestBlocks:
 
     def test_n_threads(self, monkeypatch):
         monkeypatch.setattr(os, "sched_getaffinity", lambda _: range(4), raising=False)
+        monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
         assert [n_threads(n) for n in (None, 1, 9, -1, -2, -9)] == [4, 1, 4, 4, 3, 1]
+        monkeypatch.setenv("OMP_NUM_THREADS", "3")
+        assert n_threads() == 3
+        monkeypatch.setenv("OMP_NUM_THREADS", "many")
+        assert n_threads() == 4
         with pytest.raises(ValueError, match="n_jobs=0"):
             n_threads(0)
         monkeypatch.delattr(os, "sched_getaffinity")
@@ -60,33 +103,21 @@ class TestBlocks:
             map_blocks(work, [slice(i, i + 1) for i in range(1000)])
         assert len(started) < 1000
 
-    def test_blas_is_limited_inside_and_restored_after(self, monkeypatch):
-        monkeypatch.setattr(_blocks, "n_threads", lambda _: 2)
-        before = blas_threads()
-        inside = []
-        overlap = threading.Barrier(3, timeout=10)
-
-        def fit(delay):
-            overlap.wait()
-            map_blocks(
-                lambda _: (inside.append(blas_threads()), time.sleep(delay)),
-                [slice(i, i + 1) for i in range(4)],
-            )
-
-        fits = [threading.Thread(target=fit, args=(delay,)) for delay in (0.0, 0.01, 0.02)]
-        for thread in fits:
-            thread.start()
-        for thread in fits:
-            thread.join()
-        assert all(set(counts) == {1} for counts in inside)
-        assert blas_threads() == before
-
-    def test_limits_are_forgotten_after_fork(self):
-        with _blocks._single_threaded_blas():
-            _blocks._forget_limits_after_fork()
-            assert _blocks._limit_users == 0
-            _blocks._limit_users = 1
-            _blocks._limit = _blocks._controller().limit(limits=1, user_api="blas")
+    def test_blas_is_limited_inside_and_restored_after(self):
+        """In a process of its own, where BLAS starts with two threads."""
+        environment = {**os.environ, "OPENBLAS_NUM_THREADS": "2", "OMP_NUM_THREADS": "2"}
+        done = subprocess.run(
+            [sys.executable, "-c", BLAS_SCRIPT],
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=True,
+            timeout=60,
+        )
+        before, inside, after, in_child = done.stdout.split()
+        if before == "1":
+            pytest.skip("BLAS has one thread here, whatever is asked")
+        assert (before, inside, after, in_child) == ("2", "1", "2", "2")
 
 
 class TestLinalg:

@@ -87,6 +87,31 @@ def test_far_targets_stay_finite(engine):
 
 
 @pytest.mark.parametrize("engine", SUMS.values(), ids=SUMS)
+def test_a_stray_point_left_out_of_its_own_sum(engine):
+    rng = np.random.default_rng(0)
+    Z = np.vstack([rng.standard_normal((5, 2)), [[100.0, 0.0]]])
+    values, order = rng.random((6, 2)), np.arange(6)
+    sums = engine(KERNELS["gaussian"]).forward(Z, Z, values, exclude=order)
+    gradients = engine(KERNELS["gaussian"]).backward(
+        Z, Z, values, sums, np.ones((6, 2)), np.ones(6), exclude=order
+    )
+    assert all(np.isfinite(gradient).all() for gradient in gradients)
+
+
+@pytest.mark.parametrize("engine", SUMS.values(), ids=SUMS)
+def test_gradients_survive_an_offset(engine, points):
+    targets, sources, values = points
+    sums = engine(KERNELS["gaussian"]).forward(targets, sources, values)
+    bars = (np.ones((9, 3)), np.ones(9))
+    near = engine(KERNELS["gaussian"]).backward(targets, sources, values, sums, *bars)
+    far = engine(KERNELS["gaussian"]).backward(
+        targets + 2.0**20, sources + 2.0**20, values, sums, *bars
+    )
+    for a, b in zip(near, far, strict=True):
+        np.testing.assert_allclose(a, b, atol=1e-8)
+
+
+@pytest.mark.parametrize("engine", SUMS.values(), ids=SUMS)
 def test_blocks_and_threads_change_nothing(engine, monkeypatch):
     rng = np.random.default_rng(2)
     Z, values = rng.standard_normal((300, 2)), rng.random((300, 4))

@@ -10,14 +10,14 @@ import warnings
 import numpy as np
 import pytest
 from joblib import Parallel, delayed
-from registry import ESTIMATORS
+from registry import CANNOT, ESTIMATORS
 from scipy import sparse
+from scipy.linalg import orthogonal_procrustes
 from sklearn.base import clone
 from sklearn.datasets import load_iris
 from sklearn.exceptions import NotFittedError
 
 from twofold.datasets import make_s_curve
-from twofold.metrics import procrustes_r2
 
 pytestmark = [
     pytest.mark.parametrize("name", ESTIMATORS),
@@ -52,6 +52,18 @@ def outputs(model, X):
         np.array([model.score(X)]),
         model.sample(5, random_state=0),
     ]
+
+
+def skip_where_impossible(name, row):
+    if (name, row) in CANNOT:
+        pytest.xfail(CANNOT[name, row])
+
+
+def assert_same_latents(Z, reference, tolerance):
+    """Up to shift, rotation and reflection, entry by entry."""
+    Z, reference = Z - Z.mean(axis=0), reference - reference.mean(axis=0)
+    rotation, _ = orthogonal_procrustes(Z, reference)
+    np.testing.assert_allclose(Z @ rotation, reference, atol=tolerance * np.abs(reference).max())
 
 
 def assert_finite(model, X):
@@ -119,6 +131,7 @@ def test_05_one_feature_keeps_its_order(name):
 
 
 def test_06_a_constant_column_is_as_none(name, X, models):
+    skip_where_impossible(name, "constant column")
     with_constant = np.insert(X, 1, 0.1, axis=1)
     model = make(name).fit(with_constant)
     np.testing.assert_array_equal(model.embedding_, models[name].embedding_)
@@ -157,7 +170,9 @@ def test_09_collinear_data(name):
 @pytest.mark.parametrize("factor", [1e150, 1e-150])
 def test_10_large_and_small_units(name, X, models, factor):
     model = make(name).fit(X * factor)
-    assert procrustes_r2(models[name].embedding_, model.embedding_, scaling=False) > 1 - 1e-10
+    assert_finite(model, X * factor)
+    skip_where_impossible(name, "units")
+    assert_same_latents(model.embedding_, models[name].embedding_, 1e-10)
     Z = models[name].embedding_[:5]
     up = model.inverse_transform(Z) / factor
     np.testing.assert_allclose(up, models[name].inverse_transform(Z), rtol=1e-6, atol=1e-8)
@@ -177,6 +192,7 @@ def test_11_extreme_units(name, X, factor):
 @pytest.mark.parametrize("power", [-30, 7, 100])
 def test_12_powers_of_two(name, X, models, power):
     model = make(name).fit(np.ldexp(X, power))
+    skip_where_impossible(name, "units")
     np.testing.assert_array_equal(model.embedding_, models[name].embedding_)
     np.testing.assert_array_equal(model.transform(np.ldexp(X, power)), models[name].transform(X))
 
@@ -185,17 +201,25 @@ def test_13_a_large_offset(name, X, models):
     model = make(name).fit(X + 1e8)
     # The offset itself rounds the data at 1e-8; the same rounding without the offset is the reference.
     rounded = make(name).fit((X + 1e8) - 1e8)
-    assert procrustes_r2(rounded.embedding_, model.embedding_, scaling=False) > 1 - 1e-6
+    assert_same_latents(model.embedding_, rounded.embedding_, 1e-6)
     assert model.score(X + 1e8) == pytest.approx(rounded.score((X + 1e8) - 1e8), abs=1e-6)
 
 
-def test_14_permuted_and_rotated(name, X, models):
+def test_14_columns_permuted_and_rotated(name, X, models):
+    skip_where_impossible(name, "rotated")
     rotation = np.linalg.qr(np.random.default_rng(0).standard_normal((3, 3)))[0]
-    order = np.random.default_rng(1).permutation(3)
-    for other in (X[:, order], X @ rotation):
+    for other in (X[:, [2, 0, 1]], X @ rotation):
         model = make(name).fit(other)
-        assert procrustes_r2(models[name].embedding_, model.embedding_) > 1 - 1e-8
-        assert model.score(other) == pytest.approx(models[name].score(X), abs=1e-3)
+        assert_same_latents(model.embedding_, models[name].embedding_, 1e-8)
+        assert model.score(other) == pytest.approx(models[name].score(X), abs=1e-8)
+
+
+def test_14_rows_permuted(name, X, models):
+    order = np.random.default_rng(1).permutation(len(X))
+    model = make(name).fit(X[order])
+    assert_same_latents(model.embedding_, models[name].embedding_[order], 1e-8)
+    skip_where_impossible(name, "rows permuted")
+    assert model.score(X) == pytest.approx(models[name].score(X), abs=1e-8)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float16, np.int64, bool])
@@ -206,9 +230,9 @@ def test_15_types(name, X, dtype):
     Z = model.transform(converted)
     expected = np.float32 if dtype is np.float32 else np.float64
     assert Z.dtype == model.inverse_transform(Z).dtype == expected
-    reference = make(name).fit(converted.astype(np.float64))
-    scale = np.abs(reference.embedding_).max()
-    np.testing.assert_allclose(model.embedding_, reference.embedding_, atol=1e-3 * scale)
+    # float32 is compared with the data before rounding; the others lose more than rounding.
+    exact = X * 4.0 if dtype is np.float32 else converted.astype(np.float64)
+    assert_same_latents(model.embedding_, make(name).fit(exact).embedding_, 1e-3)
 
 
 def test_15_types_refused(name, X):
@@ -256,6 +280,13 @@ def test_19_wrong_width_and_not_fitted(name, X, models):
             getattr(make(name), method)(*(() if method == "sample" else (X,)))
 
 
+def test_22_labels(name, X, models):
+    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+        make(name).fit(X, np.zeros(7))
+    labelled = make(name).fit(X, np.zeros(len(X)))
+    np.testing.assert_array_equal(labelled.embedding_, models[name].embedding_)
+
+
 def test_23_one_outlier(name, X):
     outlier = X.copy()
     outlier[0] = 1e6 * X.std()
@@ -299,7 +330,18 @@ def _fit_and_score(name, X):
     return make(name).fit(X).score(X)
 
 
-def test_27_concurrent_fits(name, X, models):
+def test_27_threads(name, X, models, monkeypatch):
+    monkeypatch.setattr("twofold._blocks.BLOCK_BYTES", 20_000)
+    scores = []
+    for n_threads in (1, 2):
+        monkeypatch.setattr("twofold._blocks.n_threads", lambda _, n=n_threads: n)
+        scores.append(_fit_and_score(name, X))
+    assert scores[0] == pytest.approx(scores[1], rel=1e-9)
+    assert scores[0] == pytest.approx(models[name].score(X), rel=1e-9)
+
+
+def test_27_concurrent_fits(name, X, models, monkeypatch):
+    monkeypatch.setattr("twofold._blocks.BLOCK_BYTES", 20_000)
     expected = models[name].score(X)
     with concurrent.futures.ThreadPoolExecutor(4) as pool:
         scores = list(pool.map(_fit_and_score, [name] * 4, [X] * 4))
@@ -307,7 +349,8 @@ def test_27_concurrent_fits(name, X, models):
 
 
 @pytest.mark.parametrize("method", ["fork", "spawn"])
-def test_27_processes(name, X, models, method):
+def test_27_processes(name, X, models, method, monkeypatch):
+    monkeypatch.setattr("twofold._blocks.BLOCK_BYTES", 20_000)
     with warnings.catch_warnings():
         # Forking a process that has threads is what is being tested.
         warnings.simplefilter("ignore", DeprecationWarning)
@@ -363,7 +406,7 @@ def test_28_ctrl_c_is_prompt(name):
         pass
     else:
         pytest.fail("the interrupt was lost")
-    assert time.perf_counter() - started - 0.3 < 5.0
+    assert time.perf_counter() - started - 0.3 < 2.0  # a second, and one for a busy machine
 
 
 def test_refit_forgets_the_old_model(name, X):

@@ -12,6 +12,7 @@ from sklearn.preprocessing import StandardScaler
 
 from twofold import TwoWay
 from twofold.datasets import make_s_curve
+from twofold.encoders import Projection
 from twofold.maps import MLP, KernelExpansion
 from twofold.metrics import nearest_neighbor_accuracy, relative_reconstruction_error
 from twofold.selection import choose_pair
@@ -108,9 +109,13 @@ def test_n_centers(data):
         ({"n_centers": 2.5}, TypeError, "n_centers=2.5"),
         ({"embedding": "umap"}, ValueError, "embedding='umap'"),
         ({"embedding": np.zeros((3, 2))}, ValueError, "embedding gives an array of shape"),
-        ({"embedding": PCA(3), "n_components": 9}, None, None),
+        ({"embedding": PCA(3), "n_components": 9}, ValueError, "n_components=9 contradicts"),
+        ({"embedding": PCA(2), "n_components": 2}, None, None),
+        ({"embedding": np.zeros((150, 2)), "n_components": 1}, ValueError, "contradicts"),
+        ({"down": Projection(n_starts=2)}, None, None),
         ({"embedding": np.zeros((150, 4))}, ValueError, "n_components=4"),
-        ({"embedding": make_pipeline(PCA(2)), "n_components": 9}, None, None),
+        ({"embedding": make_pipeline(PCA(2))}, None, None),
+        ({"embedding": make_pipeline(PCA(2)), "n_components": 3}, ValueError, "contradicts"),
     ],
 )
 def test_parameters(params, error, message, data):
@@ -128,6 +133,34 @@ def test_embedding_wider_than_the_data_says_so(data):
 
     with pytest.raises(ValueError, match="n_components=6 must be at most n_features=3"):
         TwoWay(wide).fit(data)
+
+
+def test_constant_data_keep_settings_and_given_latents():
+    X = np.full((30, 3), 2.0)
+    Z = np.random.default_rng(0).standard_normal((30, 2))
+    with pytest.warns(UserWarning, match="vary in only 0"):
+        model = TwoWay(Z, up="krr", down="nw").fit(X)
+    np.testing.assert_array_equal(model.embedding_, Z)
+    assert (model.up_, model.down_, model.candidates_) == ("krr", "nw", [])
+    np.testing.assert_array_equal(model.inverse_transform(Z[:2]), X[:2])
+    warned = pytest.warns(UserWarning, match="vary in only 0")
+    with warned, pytest.raises(ValueError, match="up='bad'"):
+        TwoWay(up="bad").fit(X)
+
+
+def test_float32_results_stay_finite(data):
+    model = TwoWay(data[:, :2] * 1e60, up="nw", down="nw").fit(data.astype(np.float32))
+    Z = model.transform(data.astype(np.float32))
+    assert Z.dtype == np.float32
+    assert np.isfinite(Z).all()
+
+
+def test_duplicated_rows_transform_one_by_one():
+    for seed in range(5):
+        X = np.repeat(np.random.default_rng(seed).standard_normal((6, 5)), 10, axis=0)
+        model = TwoWay("pca", random_state=0).fit(X)
+        alone = np.vstack([model.transform(row[None]) for row in X])
+        np.testing.assert_allclose(alone, model.transform(X), atol=1e-8)
 
 
 def test_verbose_logs_the_phases(data, caplog):
@@ -171,6 +204,6 @@ def test_callbacks(data):
 
 
 def test_choose_pair_needs_rows(data):
-    ups, downs = {"krr": KernelExpansion()}, {"krr": KernelExpansion(), "projection": "projection"}
+    ups, downs = {"krr": KernelExpansion()}, {"krr": KernelExpansion(), "projection": Projection()}
     chosen = choose_pair(ups, downs, data[:10], data[:10, :1], np.random.default_rng(0))
     assert (chosen.up, chosen.down, chosen.table) == ("krr", "krr", [])

@@ -2,8 +2,7 @@
 
 NumPy and BLAS release the GIL, so blocks of rows run in plain threads. Two rules keep that fast and
 repeatable: BLAS is held to one thread while ours run (left alone, two BLAS threads beside two of
-ours made an evaluation twelve times slower), and the blocks do not depend on the number of threads,
-so results do not either.
+ours made an evaluation twelve times slower), and the blocks do not depend on the number of threads.
 """
 
 from __future__ import annotations
@@ -16,9 +15,12 @@ from contextlib import contextmanager
 from functools import cache
 from typing import Any, TypeVar
 
+import numpy as np
 from threadpoolctl import ThreadpoolController
 
-__all__ = ["map_blocks", "n_threads", "row_blocks"]
+from twofold.protocols import IntArray
+
+__all__ = ["map_blocks", "n_threads", "row_blocks", "some_rows"]
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -32,18 +34,32 @@ def row_blocks(n_rows: int, bytes_per_row: int) -> list[slice]:
 
     The cut depends on the sizes alone, never on the number of threads.
     """
+    if n_rows == 0:
+        return [slice(0, 0)]
     size = max(1, min(n_rows, BLOCK_BYTES // max(1, bytes_per_row)))
     return [slice(start, min(start + size, n_rows)) for start in range(0, n_rows, size)]
+
+
+def some_rows(n_rows: int, most: int) -> IntArray:
+    """Return the numbers of all rows, or of some that stand for them, in ascending order.
+
+    They are drawn with a fixed seed: every k-th row would follow any period in the data.
+    """
+    if n_rows <= most:
+        return np.arange(n_rows)
+    return np.sort(np.random.default_rng(0).permutation(n_rows)[:most])
 
 
 def n_threads(n_jobs: int | None = None) -> int:
     """Return how many threads to use.
 
-    None means every core this process may use, as for the BLAS and OpenMP loops of NumPy and
-    scikit-learn; negative numbers count back from there (-1 = all cores).
+    None means every core this process may use, at most ``OMP_NUM_THREADS`` where that is set, as for
+    the BLAS and OpenMP loops of NumPy and scikit-learn; negative numbers count back from there
+    (-1 = all cores).
     """
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    available = cores or 1
+    wanted = os.environ.get("OMP_NUM_THREADS", "")
+    available = min(cores or 1, int(wanted)) if wanted.isdigit() and int(wanted) else cores or 1
     if n_jobs is None:
         return available
     if n_jobs == 0:
@@ -114,6 +130,8 @@ def _single_threaded_blas() -> Iterator[None]:
 def _forget_limits_after_fork() -> None:
     """Start a forked child with no users: the threads that held the limit exist in the parent only."""
     global _limit_lock, _limit_users, _limit  # noqa: PLW0603
+    if _limit is not None:
+        _limit.restore_original_limits()
     _limit_lock = threading.Lock()
     _limit_users = 0
     _limit = None

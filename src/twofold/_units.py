@@ -69,6 +69,12 @@ class CentredUnits:
         center = np.ldexp(center, -second)
         return cls(center, first + second, varying, np.where(varying, 0.0, X[0]))
 
+    @classmethod
+    def identity(cls, n_features: int) -> CentredUnits:
+        """Return the units that change nothing."""
+        zeros = np.zeros(n_features)
+        return cls(zeros, 0, np.ones(n_features, dtype=np.bool_), zeros)
+
     def into(self, X: Array) -> Array:
         """Return data in centred units, without constant columns."""
         with np.errstate(over="ignore"):

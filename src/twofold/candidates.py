@@ -63,16 +63,18 @@ def whitened(Z: Array) -> Array:
     Z : ndarray of shape (n, q)
         Latents in any units.
     """
-    centred = Z - Z.mean(axis=0)
-    scale = np.abs(centred).max()
+    centred: Array = Z - Z.mean(axis=0)
+    scale = float(np.abs(centred).max())
     if scale == 0.0:
         return centred
-    centred = centred / scale
+    centred /= scale
     values, vectors = linalg.eigh(centred.T @ centred / len(Z))
     kept = values > 1e-12 * values[-1]
     white: Array = centred @ (vectors[:, kept] / np.sqrt(values[kept]))
+    if not kept.all():
+        return np.pad(white, ((0, 0), (0, int((~kept).sum()))))
     # Back to the axes they came on, as far as whitening allows: people know them.
-    return white @ vectors[:, kept].T if kept.all() else np.pad(white, ((0, 0), (0, int((~kept).sum()))))
+    return np.asarray(white @ vectors.T)
 
 
 def scaled_candidate(

@@ -53,11 +53,17 @@ def demo(output: Path, seed: int, quiet: bool) -> None:
     from twofold.metrics import nearest_neighbor_accuracy, relative_reconstruction_error
 
     try:
-        from twofold.plotting import plot_decoded_images, plot_latent_map, save_figure
+        import matplotlib as mpl  # noqa: F401 - asked for before the fit, not after it
 
         output.mkdir(parents=True, exist_ok=True)
-    except (ImportError, OSError) as error:
-        raise click.ClickException(str(error)) from error
+    except ImportError as error:
+        raise click.ClickException(
+            f'{error}; the demo needs: pip install "twofold[plot]"'
+        ) from error
+    except OSError as error:
+        raise click.ClickException(f"cannot write to {output}: {error}") from error
+    from twofold.plotting import plot_decoded_images, plot_latent_map, save_figure
+
     console = Console(stderr=True, quiet=quiet)
     X, y = load_digits(return_X_y=True)
     X, X_test, y, y_test = train_test_split(X, y, test_size=0.1, random_state=0)
@@ -73,10 +79,14 @@ def demo(output: Path, seed: int, quiet: bool) -> None:
         rebuilt = model.inverse_transform(Z_test)
         map_seconds = time.perf_counter() - start
     with console.status("drawing ..."):
-        pictures = [
-            save_figure(plot_latent_map(model, labels=y), output / "latent-map.png"),
-            save_figure(plot_decoded_images(model, (8, 8)), output / "decoded-digits.png"),
-        ]
+        drawn = {
+            output / "latent-map.png": plot_latent_map(model, labels=y),
+            output / "decoded-digits.png": plot_decoded_images(model, (8, 8)),
+        }
+        try:
+            pictures = [save_figure(axes, path) for path, axes in drawn.items()]
+        except OSError as error:
+            raise click.ClickException(f"cannot write to {output}: {error}") from error
     table = Table("measure", "value", title="8x8 digits in two dimensions, held out")
     table.columns[1].justify = "right"
     lost = relative_reconstruction_error(X_test, rebuilt)

@@ -27,8 +27,9 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from twofold._blocks import map_blocks, row_blocks
+from twofold._blocks import map_blocks, row_blocks, some_rows
 from twofold._linalg import sqdist
+from twofold._units import CentredUnits
 from twofold._validation import check_real, check_rng
 from twofold.kernels import DensityKernel, resolve_kernel
 from twofold.protocols import Array, RadialKernel
@@ -57,7 +58,7 @@ class LatentDensity(BaseEstimator):
     Attributes
     ----------
     points_ : ndarray of shape (n, q)
-        The latent points; of more than 20,000, evenly chosen ones.
+        The latent points, at most 20,000 of them.
     bandwidth_ : float
         The width.
     log_densities_ : ndarray of shape (n,)
@@ -97,7 +98,7 @@ class LatentDensity(BaseEstimator):
             self.bandwidth_ = likelihood_cv_bandwidth(Z, kernel)
         else:
             self.bandwidth_ = check_real("bandwidth", self.bandwidth)
-        self.points_ = np.array(Z[:: -(-len(Z) // MAX_POINTS)])
+        self.points_ = Z[some_rows(len(Z), MAX_POINTS)]
         self.log_densities_ = self.log_density(self.points_)
         return self
 
@@ -152,7 +153,7 @@ def likelihood_cv_bandwidth(Z: Array, kernel: DensityKernel) -> float:
         The kernel.
     """
     q = Z.shape[1]
-    points = Z[:: -(-len(Z) // MAX_CV_POINTS)]
+    points = Z[some_rows(len(Z), MAX_CV_POINTS)]
     widths = np.array(width_grid(points, ratio=2.0**0.5))
     if len(points) < 2:
         return float(widths[0])
@@ -192,7 +193,7 @@ class KernelDensityClassifier(ClassifierMixin, BaseEstimator):
     bandwidth_ : float
         The width.
     densities_ : list of LatentDensity
-        One for each class.
+        One for each class, in centred units.
 
     Examples
     --------
@@ -224,15 +225,23 @@ class KernelDensityClassifier(ClassifierMixin, BaseEstimator):
         """
         X, y = validate_data(self, X, y, dtype=np.float64)
         check_classification_targets(y)
-        self.classes_, numbers = np.unique(y, return_inverse=True)
-        if len(self.classes_) < 2:
+        classes, numbers = np.unique(y, return_inverse=True)
+        if len(classes) < 2:
             raise ValueError("y has 1 class; a classifier needs at least two classes.")
-        whole = LatentDensity(kernel=self.kernel, bandwidth=self.bandwidth).fit(X)
-        self.bandwidth_ = whole.bandwidth_
-        part = LatentDensity(kernel=self.kernel, bandwidth=self.bandwidth_)
-        self.densities_ = [
-            _fresh(part).fit(X[numbers == number]) for number in range(len(self.classes_))
+        units = CentredUnits.of(X)
+        points = units.into(X)
+        if self.bandwidth == "likelihood_cv":
+            width = likelihood_cv_bandwidth(points, _density_kernel(self.kernel))
+        else:
+            width = float(np.ldexp(check_real("bandwidth", self.bandwidth), -units.exponent))
+        densities = [
+            LatentDensity(kernel=self.kernel, bandwidth=width).fit(points[numbers == number])
+            for number in range(len(classes))
         ]
+        self._units = units
+        self.classes_ = classes
+        self.bandwidth_ = float(np.ldexp(width, units.exponent))
+        self.densities_ = densities
         self.log_priors_ = np.log(np.bincount(numbers) / len(numbers))
         return self
 
@@ -240,7 +249,8 @@ class KernelDensityClassifier(ClassifierMixin, BaseEstimator):
         """Return the log of each class's share of the density, shape (n, n_classes)."""
         check_is_fitted(self)
         X = validate_data(self, X, dtype=np.float64, reset=False)
-        joint = np.column_stack([density.log_density(X) for density in self.densities_])
+        points = self._units.into(X)
+        joint = np.column_stack([density.log_density(points) for density in self.densities_])
         joint += self.log_priors_
         normalised: Array = joint - logsumexp(joint, axis=1, keepdims=True)
         return normalised
@@ -256,15 +266,11 @@ class KernelDensityClassifier(ClassifierMixin, BaseEstimator):
         return self.classes_[best]
 
 
-def _fresh(density: LatentDensity) -> LatentDensity:
-    return LatentDensity(**density.get_params())
-
-
 def _density_kernel(kernel: str | RadialKernel) -> DensityKernel:
     resolved = resolve_kernel(kernel)
     if not isinstance(resolved, DensityKernel):
         raise TypeError(
-            f"kernel={kernel!r} cannot carry a density: it has no finite integral. Use 'gaussian', "
-            "'quartic' or 'triweight'."
+            f"kernel={kernel!r} cannot carry a density: its integral is not known to be finite. Use "
+            "'gaussian', 'quartic' or 'triweight'."
         )
     return resolved

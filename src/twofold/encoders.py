@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
-from twofold._blocks import row_blocks
+from twofold._blocks import row_blocks, some_rows
 from twofold._linalg import k_smallest, row_norms_sq, sqdist
 from twofold.density import LatentDensity
 from twofold.optimize import GaussNewton
@@ -43,14 +43,14 @@ class Projection(BaseEstimator):
 
     Parameters
     ----------
-    decoder : Map
-        The fitted up-map, f.
+    decoder : Map, default=None
+        The fitted up-map, f. Estimators that take an unfitted projection fill it in.
     n_starts : int, default=4
         Starts for each point.
     density : LatentDensity, default=None
         A fitted density of the latents, to bound the domain; None means no bound.
-    quantile : float, default=0.0
-        The share of training latents that may lie outside the domain.
+    log_threshold : float, default=None
+        The log density that bounds the domain; None means the lowest at the density's own points.
     max_iter : int, default=50
         Gauss-Newton steps.
     tol : float, default=1e-6
@@ -59,7 +59,7 @@ class Projection(BaseEstimator):
     Attributes
     ----------
     latents_ : ndarray of shape (m, q)
-        Where starts are taken from; of more than 20,000 training latents, evenly chosen ones.
+        Where starts are taken from: the distinct training latents, at most 20,000 of them.
     images_ : ndarray of shape (m, D)
         Their images.
 
@@ -77,18 +77,18 @@ class Projection(BaseEstimator):
 
     def __init__(
         self,
-        decoder: Map,
+        decoder: Map | None = None,
         *,
         n_starts: int = 4,
         density: LatentDensity | None = None,
-        quantile: float = 0.0,
+        log_threshold: float | None = None,
         max_iter: int = 50,
         tol: float = 1e-6,
     ) -> None:
         self.decoder = decoder
         self.n_starts = n_starts
         self.density = density
-        self.quantile = quantile
+        self.log_threshold = log_threshold
         self.max_iter = max_iter
         self.tol = tol
 
@@ -102,9 +102,15 @@ class Projection(BaseEstimator):
         latents : ndarray of shape (n, q)
             Training latents.
         """
-        self.latents_ = np.array(latents[:: -(-len(latents) // MAX_STARTS)])
-        self.images_ = self.decoder.predict(self.latents_)
+        distinct = np.unique(latents, axis=0)
+        self.latents_ = distinct[some_rows(len(distinct), MAX_STARTS)]
+        self.images_ = self._fitted_decoder().predict(self.latents_)
         return self
+
+    def _fitted_decoder(self) -> Map:
+        if self.decoder is None:
+            raise ValueError("decoder=None: a projection needs the fitted map to project onto.")
+        return self.decoder
 
     def predict(self, data: Array) -> Array:
         """Return the latents of the nearest points on the manifold, shape (n, q)."""
@@ -116,7 +122,7 @@ class Projection(BaseEstimator):
     def _project(self, data: Array) -> Array:
         starts = k_smallest(sqdist(data, self.images_), self.n_starts)
         n, k = starts.shape
-        problem = _NearestImage(self.decoder, data, k)
+        problem = _NearestImage(self._fitted_decoder(), data, k)
         solver = GaussNewton(max_iter=self.max_iter, tol=self.tol)
         feasible = None if self.density is None else self._inside
         result = solver.minimize_rows(problem, self.latents_[starts.ravel()], feasible=feasible)
@@ -130,7 +136,8 @@ class Projection(BaseEstimator):
 
     def _inside(self, Z: Array, rows: IntArray) -> NDArray[np.bool_]:  # noqa: ARG002 - a protocol
         density: LatentDensity = self.density  # type: ignore[assignment]
-        return density.log_density(Z) >= density.log_threshold(self.quantile) - 1e-12
+        bound = density.log_threshold() if self.log_threshold is None else self.log_threshold
+        return density.log_density(Z) >= bound - 1e-12
 
 
 @dataclass(frozen=True)

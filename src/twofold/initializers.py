@@ -24,9 +24,9 @@ import numpy as np
 from scipy import linalg
 from scipy.sparse.linalg import eigsh
 from sklearn.base import clone
-from sklearn.manifold import TSNE, LocallyLinearEmbedding
 from sklearn.neighbors import NearestNeighbors
 
+from twofold._blocks import map_blocks, row_blocks
 from twofold._linalg import principal_axes, sqdist
 from twofold.graph import (
     connect_components,
@@ -50,18 +50,32 @@ __all__ = [
     "tsne",
 ]
 
-MAX_EXACT = 10_000
+MAX_EXACT = 5_000
 DEFAULT_LANDMARKS = 2_000
 DENSE_EIGEN = 1_000
+LEAST_AFFINITY = float(np.exp(-1.0))
 
 
-def random(X: Array, n_components: int, rng: np.random.Generator) -> Array:
-    """Return standard normal latents, shape (n, q)."""
+def random(
+    X: Array, n_components: int, rng: np.random.Generator, *, n_landmarks: int | None = None
+) -> Array:
+    """Return standard normal latents, shape (n, q); landmarks change nothing."""
+    del n_landmarks
     return rng.standard_normal((len(X), n_components))
 
 
-def pca(X: Array, n_components: int, rng: np.random.Generator | None = None) -> Array:  # noqa: ARG001
-    """Return the coordinates along the leading principal axes, shape (n, q)."""
+def pca(
+    X: Array,
+    n_components: int,
+    rng: np.random.Generator | None = None,
+    *,
+    n_landmarks: int | None = None,
+) -> Array:
+    """Return the coordinates along the leading principal axes, shape (n, q).
+
+    Linear in n as it is: neither randomness nor landmarks change anything.
+    """
+    del rng, n_landmarks
     centred = X - X.mean(axis=0)
     n_axes = min(n_components, *X.shape)
     axes, _ = principal_axes(centred, n_axes)
@@ -109,9 +123,13 @@ def kernel_pca(
         Z = vectors * np.sqrt(values)
     else:
         # Nystrom: the eigenfunctions evaluated at the other points.
-        rest = np.exp(-0.5 * sqdist(X, some) / width_sq)
-        rest = rest - rest.mean(axis=1, keepdims=True) - mean + mean.mean()
-        Z = rest @ (vectors / np.sqrt(values))
+        def extend(rows: slice) -> Array:
+            k = np.exp(-0.5 * sqdist(X[rows], some) / width_sq)
+            k = k - k.mean(axis=1, keepdims=True) - mean + mean.mean()
+            extended: Array = k @ (vectors / np.sqrt(values))
+            return extended
+
+        Z = np.concatenate(map_blocks(extend, row_blocks(len(X), 4 * 8 * n)))
     return _pad(Z, n_components)
 
 
@@ -120,13 +138,17 @@ def lle(
     n_components: int,
     rng: np.random.Generator,
     *,
-    n_neighbors: int = 12,
+    n_neighbors: int | None = None,
     n_landmarks: int | None = None,
 ) -> Array:
-    """Return a locally linear embedding, shape (n, q); scikit-learn's."""
+    """Return a locally linear embedding, shape (n, q); scikit-learn's.
+
+    ``n_neighbors`` defaults to 12, or all other points where there are fewer.
+    """
+    from sklearn.manifold import LocallyLinearEmbedding
 
     def embed(some: Array) -> Array:
-        k = min(n_neighbors, len(some) - 1)
+        k = min(12, len(some) - 1) if n_neighbors is None else n_neighbors
         solver = "dense" if len(some) <= DENSE_EIGEN else "arpack"
         seed = int(rng.integers(2**31))
         model = LocallyLinearEmbedding(
@@ -143,16 +165,19 @@ def isomap(
     n_components: int,
     rng: np.random.Generator,
     *,
-    n_neighbors: int = 10,
+    n_neighbors: int | None = None,
     n_landmarks: int | None = None,
+    disconnected: str = "join",
 ) -> Array:
     """Return geodesic distances embedded by classical scaling, shape (n, q).
 
-    A neighbourhood graph in several pieces is joined at the closest pairs, with a warning.
+    ``n_neighbors`` defaults to 10, or all other points where there are fewer. A neighbourhood graph in
+    several pieces is joined at the closest pairs, with a warning, or refused with
+    ``disconnected="error"``.
     """
 
     def embed(some: Array) -> Array:
-        graph = _connected_graph(some, n_neighbors, "isomap")
+        graph = _connected_graph(some, n_neighbors, disconnected, "isomap")
         squared = np.square(geodesic_distances(graph))
         # Orsenigo & Vercellis (2012), section 2.1, step 4: S = -B K B / 2, B the centring matrix.
         mean = squared.mean(axis=0)
@@ -170,14 +195,21 @@ def laplacian_eigenmaps(
     n_components: int,
     rng: np.random.Generator,
     *,
-    n_neighbors: int = 10,
+    n_neighbors: int | None = None,
     n_landmarks: int | None = None,
+    disconnected: str = "join",
 ) -> Array:
-    """Return the smoothest functions on the neighbourhood graph, shape (n, q)."""
+    """Return the smoothest functions on the neighbourhood graph, shape (n, q).
+
+    Parameters as for `isomap`.
+    """
 
     def embed(some: Array) -> Array:
-        graph = _connected_graph(some, n_neighbors, "laplacian_eigenmaps")
+        graph = _connected_graph(some, n_neighbors, disconnected, "laplacian_eigenmaps")
         weights = heat_affinity(graph)
+        # An edge that joins two pieces is as long as the gap. Left at its tiny affinity, the pieces
+        # stay as good as separate and each becomes a single point.
+        weights.data = np.maximum(weights.data, LEAST_AFFINITY)
         affinity = normalized_affinity(weights)
         n, k = len(some), min(n_components + 1, len(some))
         if n <= DENSE_EIGEN:
@@ -202,6 +234,7 @@ def tsne(
     n_landmarks: int | None = None,
 ) -> Array:
     """Return a t-SNE embedding, shape (n, q); scikit-learn's."""
+    from sklearn.manifold import TSNE
 
     def embed(some: Array) -> Array:
         Z: Array = TSNE(
@@ -243,7 +276,8 @@ def resolve_init(
     ----------
     init : str, array-like, callable or estimator
         A name from ``INITIALIZERS``; latents of shape (n, q); a function of
-        ``(X, n_components, rng)``; or an object with ``fit_transform``, of which a clone is fitted.
+        ``(X, n_components, rng)``; or an object with ``fit_transform``, of which a clone is fitted,
+        each ``random_state=None`` in it seeded from ``rng``.
     X : ndarray of shape (n, D)
         Data.
     n_components : int
@@ -256,7 +290,7 @@ def resolve_init(
         The parameter's name in error messages.
     n_landmarks : int, default=None
         How many points named methods fit before they carry along the rest. None means all up to
-        10,000 points, and 2,000 beyond.
+        5,000 points, and 2,000 beyond.
 
     Returns
     -------
@@ -269,16 +303,29 @@ def resolve_init(
                 f"{name}={init!r} is unknown. Use one of {sorted(INITIALIZERS)}, an array of shape "
                 "(n_samples, n_components), a function, or an estimator with fit_transform."
             )
-        linear = init in ("random", "pca")
-        options = {} if linear else {"n_landmarks": n_landmarks}
-        Z = INITIALIZERS[init](X, n_components, rng, **options)
+        Z = INITIALIZERS[init](X, n_components, rng, n_landmarks=n_landmarks)
+    elif isinstance(init, type):
+        raise TypeError(f"{name}={init!r} is a class; give an instance, {init.__name__}(...).")
     elif hasattr(init, "fit_transform"):
-        Z = clone(init).fit_transform(X, y)
+        model = _seeded(clone(init, safe=False), rng)
+        Z = model.fit_transform(X) if y is None else model.fit_transform(X, y=y)
     elif callable(init):
         Z = init(X, n_components, rng)
     else:
         Z = init
     return _check_latents(Z, len(X), name)
+
+
+def _seeded(model: Any, rng: np.random.Generator) -> Any:
+    """Set every unset ``random_state`` of an estimator and of its parts."""
+    if not hasattr(model, "get_params"):
+        return model
+    seeds = {
+        name: int(rng.integers(2**31))
+        for name, value in sorted(model.get_params(deep=True).items())
+        if value is None and (name == "random_state" or name.endswith("__random_state"))
+    }
+    return model.set_params(**seeds) if seeds else model
 
 
 def _check_latents(Z: Any, n_samples: int, name: str) -> Array:
@@ -314,7 +361,14 @@ def extend_from_landmarks(X: Array, landmarks: Array, latents: Array) -> Array:
     """
     n_neighbors = min(latents.shape[1] + 4, len(landmarks))
     search = NearestNeighbors(n_neighbors=n_neighbors).fit(landmarks)
+    blocks = row_blocks(len(X), 8 * n_neighbors * (3 * X.shape[1] + len(landmarks)))
+    return np.concatenate([_placed(X[rows], landmarks, latents, search) for rows in blocks])
+
+
+def _placed(X: Array, landmarks: Array, latents: Array, search: Any) -> Array:
+    """Place some points; see `extend_from_landmarks`."""
     neighbors = search.kneighbors(X, return_distance=False)
+    n_neighbors = neighbors.shape[1]
     # Weights that sum to one and rebuild the point best: solve G w = 1, G the Gram matrix of the
     # neighbours seen from the point, with a ridge so that weights stay bounded.
     offsets = landmarks[neighbors] - X[:, None, :]
@@ -348,9 +402,14 @@ def _landmarks(n_samples: int, n_landmarks: int | None, rng: np.random.Generator
     return np.sort(rng.choice(n_samples, size=n_landmarks, replace=False))
 
 
-def _connected_graph(X: Array, n_neighbors: int, method: str) -> Any:
-    graph = knn_graph(X, min(n_neighbors, len(X) - 1))
-    graph, n_pieces = connect_components(graph, X)
+def _connected_graph(X: Array, n_neighbors: int | None, disconnected: str, method: str) -> Any:
+    k = min(10, len(X) - 1) if n_neighbors is None else n_neighbors
+    graph, n_pieces = connect_components(knn_graph(X, k), X)
+    if n_pieces > 1 and disconnected == "error":
+        raise ValueError(
+            f"{method}: the neighbourhood graph has {n_pieces} connected components. Use more "
+            f'neighbours than n_neighbors={k}, or disconnected="join".'
+        )
     if n_pieces > 1:
         warnings.warn(
             f"{method}: the neighbourhood graph had {n_pieces} connected components, which were "

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from typing import ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 from scipy.special import gammaln
@@ -69,7 +69,8 @@ class Compact:
     """``(1 - r^2)^power`` inside the unit ball, zero outside.
 
     ``power=2`` is the Quartic (biweight) kernel, Meinicke et al. (2005), Eqs. (20) and (34), the
-    lowest power with a continuous derivative; 3 is the triweight.
+    lowest power with a continuous derivative; 3 is the triweight. Kernels for weighted means and
+    densities: they are not positive definite, so ridge regression cannot use them.
 
     Parameters
     ----------
@@ -78,6 +79,8 @@ class Compact:
     """
 
     power: float = 2.0
+
+    positive_definite: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         if not self.power >= 2.0:
@@ -116,8 +119,8 @@ class Compact:
 class StudentT:
     """``(1 + r^2 / df)^(-(df + 1) / 2)``; ``df=1`` is the latent kernel of t-SNE.
 
-    Its tails are too heavy to carry a latent density in two dimensions, so it serves regression
-    and neighbour embeddings alone.
+    Its integral is finite in few dimensions only (``q < df + 1``), so it serves regression and
+    neighbour embeddings, not densities.
 
     Parameters
     ----------

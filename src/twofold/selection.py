@@ -15,14 +15,10 @@ from sklearn.base import clone
 
 from twofold._blocks import map_blocks
 from twofold._linalg import row_norms_sq
-from twofold.density import LatentDensity
 from twofold.encoders import Projection
 from twofold.protocols import Array, Map
 
-__all__ = ["PROJECTION", "ChosenPair", "choose_pair", "fit_pair"]
-
-PROJECTION = "projection"
-"""Stands for a down-map that is the projection onto the up-map's manifold."""
+__all__ = ["ChosenPair", "choose_pair", "fit_pair"]
 
 MIN_ROWS = 20
 MAX_HELD_OUT = 500
@@ -38,8 +34,8 @@ class ChosenPair:
         Names of the chosen maps.
     up_map : Map
         Unfitted, with the widths and ridges that were found.
-    down_map : Map or "projection"
-        Likewise.
+    down_map : Map or Projection
+        Likewise; a projection is without its decoder.
     table : list of dict
         "up", "down" and "error" of every pair compared, best first.
     """
@@ -47,13 +43,13 @@ class ChosenPair:
     up: str
     down: str
     up_map: Map
-    down_map: Map | str
+    down_map: Map | Projection
     table: list[dict[str, Any]]
 
 
 def choose_pair(
     ups: Mapping[str, Map],
-    downs: Mapping[str, Map | str],
+    downs: Mapping[str, Map | Projection],
     data: Array,
     latents: Array,
     rng: np.random.Generator,
@@ -64,7 +60,7 @@ def choose_pair(
     ----------
     ups : mapping of str to Map
         Unfitted up-maps, by name.
-    downs : mapping of str to Map or "projection"
+    downs : mapping of str to Map or Projection
         Unfitted down-maps, by name.
     data : ndarray of shape (n, D)
         Centred data.
@@ -81,18 +77,18 @@ def choose_pair(
     n_held_out = min(len(data) // 10, MAX_HELD_OUT)
     held_out, kept = np.sort(order[:n_held_out]), np.sort(order[n_held_out:])
     fits = [(up, latents, data) for up in ups.values()]
-    fits += [(down, data, latents) for down in downs.values() if not isinstance(down, str)]
+    regressions = {name: down for name, down in downs.items() if not isinstance(down, Projection)}
+    fits += [(down, data, latents) for down in regressions.values()]
     fitted = map_blocks(lambda fit: clone(fit[0]).fit(fit[1][kept], fit[2][kept]), fits)
     decoders = dict(zip(ups, fitted, strict=False))
-    closed_form = [name for name, down in downs.items() if not isinstance(down, str)]
-    encoders = dict(zip(closed_form, fitted[len(ups) :], strict=True))
+    encoders = dict(zip(regressions, fitted[len(ups) :], strict=True))
     variance = float(np.square(data - data.mean(axis=0)).sum(axis=1).mean())
 
     def judge(pair: tuple[str, str]) -> dict[str, Any]:
         decoder = decoders[pair[0]]
         encoder = encoders.get(pair[1])
         if encoder is None:
-            encoder = Projection(decoder).fit(data[kept], latents[kept])
+            encoder = _fit_down(downs[pair[1]], decoder, data[kept], latents[kept])
         rebuilt = decoder.predict(encoder.predict(data[held_out]))
         error = float(row_norms_sq(data[held_out] - rebuilt).mean()) / variance
         return {"up": pair[0], "down": pair[1], "error": error}
@@ -100,12 +96,12 @@ def choose_pair(
     table = map_blocks(judge, [(up, down) for up in ups for down in downs])
     table.sort(key=lambda row: row["error"])
     up, down = table[0]["up"], table[0]["down"]
-    chosen_down = _settled(encoders[down]) if down in encoders else PROJECTION
+    chosen_down = _settled(encoders[down]) if down in encoders else downs[down]
     return ChosenPair(up, down, _settled(decoders[up]), chosen_down, table)
 
 
 def fit_pair(
-    up_map: Map, down_map: Map | str, data: Array, latents: Array, density: LatentDensity
+    up_map: Map, down_map: Map | Projection, data: Array, latents: Array
 ) -> tuple[Map, Any]:
     """Fit a pair to all rows.
 
@@ -114,13 +110,17 @@ def fit_pair(
     decoder : Map
         The up-map.
     encoder : Map or Projection
-        The down-map; a projection stays where the latents' density is at least its lowest value at
-        the latents themselves.
+        The down-map.
     """
     decoder = clone(up_map).fit(latents, data)
-    if isinstance(down_map, str):
-        return decoder, Projection(decoder, density=density).fit(data, latents)
-    return decoder, clone(down_map).fit(data, latents)
+    return decoder, _fit_down(down_map, decoder, data, latents)
+
+
+def _fit_down(down: Map | Projection, decoder: Map, data: Array, latents: Array) -> Any:
+    encoder = clone(down)
+    if isinstance(encoder, Projection):
+        encoder.set_params(decoder=decoder)
+    return encoder.fit(data, latents)
 
 
 def _settled(fitted: Map) -> Map:

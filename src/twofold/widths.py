@@ -8,10 +8,13 @@ from __future__ import annotations
 
 import numpy as np
 
+from twofold._blocks import some_rows
 from twofold._linalg import sqdist
 from twofold.protocols import Array
 
 __all__ = ["width_grid"]
+
+MAX_ROWS = 500
 
 
 def width_grid(centers: Array, *, ratio: float = 2.0) -> list[float]:
@@ -30,9 +33,10 @@ def width_grid(centers: Array, *, ratio: float = 2.0) -> list[float]:
         Ascending; a single 1.0 where the centres have no extent.
     """
     spread = float(np.sqrt(np.square(centers - centers.mean(axis=0)).sum(axis=1).mean()))
-    some = centers[:: max(1, len(centers) // 500)]
-    distances = sqdist(some, centers)
-    distances[distances <= 1e-20 * spread**2] = np.inf
+    rows = some_rows(len(centers), MAX_ROWS)
+    distances = sqdist(centers[rows], centers)
+    distances[np.arange(len(rows)), rows] = np.inf
+    distances[distances <= 1e-12 * spread**2] = np.inf  # duplicates
     nearest = distances.min(axis=1)
     nearest = nearest[np.isfinite(nearest)]
     if not len(nearest):

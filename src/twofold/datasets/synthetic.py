@@ -64,7 +64,7 @@ _HOLE = np.sqrt(0.21)
 
 
 def make_noisy_spiral(
-    n_samples: int = 300, *, noise: float = 0.05, random_state: RandomLike = None
+    n_samples: int = 300, noise: float = 0.05, *, random_state: RandomLike = None
 ) -> tuple[Array, Array]:
     """Return a spiral of two whorls, its radius growing from 0.2 to 1.2.
 
@@ -99,8 +99,8 @@ def make_noisy_spiral(
 
 def make_noisy_helix(
     n_samples: int = 300,
-    *,
     noise: float = 0.07,
+    *,
     n_turns: float = 3.0,
     pitch: float = 1.5,
     radius: float = 1.0,
@@ -142,10 +142,10 @@ def make_noisy_helix(
 
 def make_partitioned_circle(
     n_samples: int = 300,
+    noise: float = 0.05,
     *,
     n_arcs: int = 3,
     gap: float = 0.5,
-    noise: float = 0.05,
     random_state: RandomLike = None,
 ) -> tuple[Array, Array]:
     """Return clusters in the shape of arcs of the unit circle.
@@ -191,7 +191,7 @@ def make_partitioned_circle(
 
 
 def make_disconnected_curves(
-    n_samples: int = 700, *, noise: float = 0.05, random_state: RandomLike = None
+    n_samples: int = 700, noise: float = 0.05, *, random_state: RandomLike = None
 ) -> tuple[Array, Array]:
     """Return samples of three separate curves in the plane: an arch, a wave and a hook.
 
@@ -230,8 +230,8 @@ def make_disconnected_curves(
 
 def make_s_curve(
     n_samples: int = 500,
-    *,
     noise: float = 0.0,
+    *,
     n_features: int = 3,
     random_state: RandomLike = None,
 ) -> tuple[Array, Array]:
@@ -267,8 +267,8 @@ def make_s_curve(
 
 def make_swiss_roll(
     n_samples: int = 1000,
-    *,
     noise: float = 0.0,
+    *,
     hole: bool = False,
     n_features: int = 3,
     random_state: RandomLike = None,

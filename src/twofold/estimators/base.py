@@ -18,7 +18,7 @@ from typing import Any, Protocol, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from twofold._units import CentredUnits
 from twofold._validation import check_data, check_int, check_latents, check_rng
@@ -27,7 +27,7 @@ from twofold.estimators._progress import CallbackSupportMixin, FitProgress, with
 from twofold.maps import NadarayaWatson
 from twofold.protocols import Array
 
-__all__ = ["Learned", "Problem", "TwoWayEstimator"]
+__all__ = ["Learned", "Problem", "TwoWayEstimator", "constant_model"]
 
 
 class Predictor(Protocol):
@@ -80,6 +80,9 @@ class Learned:
         The maps between centred units of data and of latents.
     density : LatentDensity
         The density of the latents, in centred units.
+    variance : float or None
+        Total variance of the training data where the estimator measures errors; None means that of
+        the data in centred units.
     attributes : dict
         Further learned attributes, by their names with the trailing underscore.
     """
@@ -89,6 +92,7 @@ class Learned:
     encoder: Predictor
     decoder: Predictor
     density: LatentDensity
+    variance: float | None = None
     attributes: dict[str, Any] = field(default_factory=dict)
 
 
@@ -109,7 +113,7 @@ class TwoWayEstimator(
         As everywhere in scikit-learn.
     """
 
-    n_components: int
+    n_components: Any
     random_state: Any
     verbose: int
     embedding_: Array
@@ -123,6 +127,10 @@ class TwoWayEstimator(
     @abstractmethod
     def _learn(self, problem: Problem) -> Learned:
         """Find latents and maps."""
+
+    def _learn_constant(self, problem: Problem) -> Learned:
+        """Return the model of data whose rows are all equal: every latent is that row."""
+        return constant_model(np.zeros((len(problem.data), problem.n_components)), problem.data)
 
     @with_callbacks  # type: ignore[untyped-decorator, unused-ignore]
     def fit(self, X: Any, y: Any = None) -> Self:
@@ -158,11 +166,13 @@ class TwoWayEstimator(
 
     def _fit(self, X: Any, y: Any) -> dict[str, Any]:
         data, _ = check_data(self, X, reset=True)
+        if y is not None:
+            check_consistent_length(X, y)
         rng = check_rng(self.random_state)
         n_components = self._requested_components(data)
         progress = FitProgress(self, verbose=bool(self.verbose))
         with progress.fit():
-            units = CentredUnits.of(data)
+            units = self._measure_units(data)
             centred = units.into(data)
             rank = _rank_up_to(centred, n_components)
             if rank < n_components:
@@ -172,11 +182,11 @@ class TwoWayEstimator(
                     UserWarning,
                     stacklevel=4,
                 )
-            if rank == 0:
-                learned = _constant(n_components, centred)
-            else:
-                learned = self._learn(Problem(centred, data, y, n_components, rng, progress))
-        variance = float(np.square(centred).sum(axis=1).mean())
+            problem = Problem(centred, data, y, n_components, rng, progress)
+            learned = self._learn_constant(problem) if rank == 0 else self._learn(problem)
+        variance = learned.variance
+        if variance is None:
+            variance = float(np.square(centred).sum(axis=1).mean())
         return {
             "embedding_": learned.latents,
             "encoder_": learned.encoder,
@@ -187,6 +197,10 @@ class TwoWayEstimator(
             "_latent_units": learned.units,
             "_variance": variance,
         }
+
+    def _measure_units(self, data: Array) -> CentredUnits:
+        """Return the units in which the maps will see the data."""
+        return CentredUnits.of(data)
 
     def _requested_components(self, data: Array) -> int:
         """Return the number of latent dimensions asked for, checked against the data."""
@@ -225,7 +239,7 @@ class TwoWayEstimator(
         """
         check_is_fitted(self)
         data, dtype = check_data(self, X, reset=False)
-        return self._encode(data).astype(dtype, copy=False)
+        return _cast(self._encode(data), dtype)
 
     def inverse_transform(self, Z: Any) -> Array:
         """Take latents up to the data space.
@@ -291,7 +305,7 @@ class TwoWayEstimator(
         """
         check_is_fitted(self)
         data, _ = check_data(self, X, reset=False)
-        distances = np.ldexp(self._distances(data), -self._data_units.exponent)
+        distances = self._unit_distances(data)
         largest = float(distances.max())
         if largest == 0.0:
             return 1.0
@@ -346,6 +360,10 @@ class TwoWayEstimator(
     def _decode(self, latents: Array) -> Array:
         return self._data_units.back(self.decoder_.predict(self._latent_units.into(latents)))
 
+    def _unit_distances(self, data: Array) -> Array:
+        """Return the distances to the reconstructions, in centred units."""
+        return np.ldexp(self._distances(data), -self._data_units.exponent)
+
     def _distances(self, data: Array) -> Array:
         return self._data_units.distances(data, self._decode(self._encode(data)))
 
@@ -385,12 +403,11 @@ def _rank_up_to(centred: Array, most: int) -> int:
     return int((singular > 1e-10 * singular[0]).sum())
 
 
-def _constant(n_components: int, centred: Array) -> Learned:
-    """Return the model of data whose rows are all equal: every latent is that row."""
-    latents = np.zeros((len(centred), n_components))
+def constant_model(latents: Array, centred: Array) -> Learned:
+    """Return maps between latents and data that are all equal: up to that row, down to their mean."""
     units = CentredUnits.of(latents, name="latents")
     inside = units.into(latents)
     decoder = NadarayaWatson(bandwidth=1.0).fit(inside[:1], centred[:1])
-    encoder = NadarayaWatson(bandwidth=1.0).fit(centred[:1], inside[:1])
-    density = LatentDensity(bandwidth=1.0).fit(inside)
+    encoder = NadarayaWatson(bandwidth=1.0).fit(centred[:1], inside.mean(axis=0, keepdims=True))
+    density = LatentDensity().fit(inside)
     return Learned(latents, units, encoder, decoder, density)

@@ -93,14 +93,17 @@ class RidgePath:
         return weights, self.target_mean - self.feature_mean @ weights
 
     def leave_one_out_error(self, alpha: float) -> float:
-        """Return the mean squared leave-one-out residual for one ridge."""
-        shrink = self._shrink(alpha)
+        """Return the mean squared leave-one-out residual for one ridge.
+
+        Without a ridge, residuals and ``1 - h`` may both vanish; a ridge at rounding level gives
+        their limit.
+        """
+        shrink = self._shrink(max(alpha, 1e-10 * float(self.spectrum[-1])))
         residuals = self.targets - self.scores @ (self.projected * shrink[:, None])
         leverage = np.square(self.scores) @ shrink
         if self.intercept:
             leverage += 1.0 / len(self.targets)
-        # A row that only its own feature reaches has leverage one; it predicts nothing.
-        keep = np.maximum(1.0 - leverage, 1e-10)
+        keep = np.maximum(1.0 - leverage, 1e-12)
         return float(np.square(residuals / keep[:, None]).sum(axis=1).mean())
 
     def best_alpha(self, alphas: tuple[float, ...] = ALPHAS) -> tuple[float, float]:

@@ -20,6 +20,7 @@ import numpy as np
 from scipy import linalg
 
 from twofold._linalg import sqdist
+from twofold._validation import check_real
 from twofold.kernels import resolve_kernel
 from twofold.maps._features import LinearInFeatures
 from twofold.maps._ridge import ALPHAS, RidgePath
@@ -27,6 +28,9 @@ from twofold.protocols import Array, RadialKernel
 from twofold.widths import width_grid
 
 __all__ = ["KernelExpansion", "RadialFeatures"]
+
+SMALLEST_WIDTH = 1e-100
+"""Narrower kernels are treated as this one; between the centres they are zero long before."""
 
 
 class RadialFeatures(LinearInFeatures):
@@ -53,15 +57,19 @@ class RadialFeatures(LinearInFeatures):
     loo_error_: float
 
     def _features(self, inputs: Array) -> Array:
-        scaled = sqdist(inputs, self.centers_) / self.bandwidth_**2
-        features: Array = np.exp(resolve_kernel(self.kernel).log_profile(scaled))
+        features: Array = np.exp(resolve_kernel(self.kernel).log_profile(self._scaled(inputs)))
         return features
+
+    def _scaled(self, inputs: Array) -> Array:
+        """Return squared distances to the centres in units of the width, shape (n, M)."""
+        with np.errstate(over="ignore"):
+            return sqdist(inputs / self.bandwidth_, self.centers_ / self.bandwidth_)
 
     def _feature_gradients(self, inputs: Array) -> tuple[Array, list[Array]]:
         # d phi_m / d z_l = 2 phi_m (log k)' (z_l - c_ml) / h^2: Carreira-Perpinan & Lu (2010),
         # Eq. (17), for any radial kernel.
         kernel = resolve_kernel(self.kernel)
-        scaled = sqdist(inputs, self.centers_) / self.bandwidth_**2
+        scaled = self._scaled(inputs)
         features = np.exp(kernel.log_profile(scaled))
         slope = features * kernel.dlog_profile(scaled) * (2.0 / self.bandwidth_**2)
         gradients = [
@@ -72,8 +80,17 @@ class RadialFeatures(LinearInFeatures):
 
     def _fit_weights(self, inputs: Array, targets: Array, *, intercept: bool) -> None:
         """Choose width and ridge where they are "auto", then solve for the weights."""
-        alphas = ALPHAS if self.alpha == "auto" else (float(self.alpha),)
-        widths = width_grid(self.centers_) if self.bandwidth == "auto" else [float(self.bandwidth)]
+        if not getattr(resolve_kernel(self.kernel), "positive_definite", True):
+            raise ValueError(
+                f"kernel={self.kernel!r} is not positive definite, so no ridge regression belongs to "
+                "it. Use 'gaussian' or 'student', or NadarayaWatson with this kernel."
+            )
+        alphas = ALPHAS if self.alpha == "auto" else (_check_alpha(self.alpha),)
+        widths = (
+            width_grid(self.centers_)
+            if self.bandwidth == "auto"
+            else [max(check_real("bandwidth", self.bandwidth), SMALLEST_WIDTH)]
+        )
         best_error, best_path = np.inf, None
         for width in widths:
             self.bandwidth_ = width
@@ -82,7 +99,7 @@ class RadialFeatures(LinearInFeatures):
             if best_path is None or error < best_error:
                 best_error, best_path = error, path
                 best_width, self.alpha_ = width, alpha
-            elif error > 1.1 * best_error:
+            elif error > 1.5 * best_error:
                 break  # far past the minimum: wider is only smoother
         self.bandwidth_, self.loo_error_ = best_width, best_error
         self.weights_, self.intercept_ = best_path.solve(self.alpha_)  # type: ignore[union-attr]
@@ -159,3 +176,7 @@ class KernelExpansion(RadialFeatures):
             np.zeros(targets.shape[1]),
             intercept=False,
         )
+
+
+def _check_alpha(alpha: object) -> float:
+    return 0.0 if alpha == 0 else check_real("alpha", alpha)

@@ -19,7 +19,6 @@ from typing import Self
 import numpy as np
 from scipy.special import expit
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.neural_network import MLPRegressor
 
 from twofold.maps._features import LinearInFeatures
 from twofold.protocols import Array
@@ -81,6 +80,8 @@ class MLP(LinearInFeatures):
         scale = _spread(inputs - mean)
         target_scale = _spread(targets - target_mean)
         if not (self.warm_start and hasattr(self, "_network")):
+            from sklearn.neural_network import MLPRegressor
+
             self._network = MLPRegressor(
                 hidden_layer_sizes=(self.n_hidden,),
                 activation="logistic",

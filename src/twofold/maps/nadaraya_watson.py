@@ -33,10 +33,12 @@ from __future__ import annotations
 from typing import Self
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
-from twofold._blocks import map_blocks, row_blocks
+from twofold._blocks import map_blocks, row_blocks, some_rows
 from twofold._linalg import row_norms_sq, shifted_exp, sqdist
+from twofold._validation import check_real
 from twofold.kernels import resolve_kernel
 from twofold.maps._normal import normal_products
 from twofold.protocols import Array, IntArray, NormalTerms, RadialKernel
@@ -99,12 +101,19 @@ class NadarayaWatson(BaseEstimator):
         if self.bandwidth == "auto":
             self.bandwidth_ = self._best_bandwidth()
         else:
-            self.bandwidth_ = max(float(self.bandwidth), SMALLEST_WIDTH)
+            self.bandwidth_ = max(check_real("bandwidth", self.bandwidth), SMALLEST_WIDTH)
         return self
 
     def predict(self, inputs: Array) -> Array:
         """Return the weighted means, shape (n, D)."""
         return self._means(inputs, self.bandwidth_)
+
+    def weights(self, inputs: Array) -> Array:
+        """Return the weights of the training points at inputs, shape (n, n_training).
+
+        Rows sum to one: ``predict(inputs)`` is ``weights(inputs) @ targets_``.
+        """
+        return self._scaled_weights(inputs)[0]
 
     def jacobian(self, inputs: Array) -> Array:
         """Return the Jacobians, shape (n, D, q)."""
@@ -138,20 +147,28 @@ class NadarayaWatson(BaseEstimator):
 
     def _prediction_and_columns(self, inputs: Array) -> tuple[Array, list[Array]]:
         """Return the images (n, D) and the Jacobians' columns, q arrays (n, D)."""
-        kernel = resolve_kernel(self.kernel)
-        with np.errstate(over="ignore"):
-            scaled = sqdist(inputs / self.bandwidth_, self.inputs_ / self.bandwidth_)
-        weights, shift = shifted_exp(kernel.log_profile(scaled))
-        reached = np.isfinite(shift)
-        weights /= np.where(reached, weights.sum(axis=1), 1.0)[:, None]
+        weights, scaled, reached = self._scaled_weights(inputs)
         prediction = weights @ self.targets_
-        prediction[~reached] = self._nearest_targets(inputs[~reached])
-        slope = weights * np.where(reached[:, None], kernel.dlog_profile(scaled), 0.0)
+        slope = weights * np.where(
+            reached[:, None], resolve_kernel(self.kernel).dlog_profile(scaled), 0.0
+        )
         columns = []
         for sources, targets in zip(self.inputs_.T, inputs.T, strict=True):
             change = slope * ((targets[:, None] - sources) * (2.0 / self.bandwidth_**2))
             columns.append(change @ self.targets_ - change.sum(axis=1)[:, None] * prediction)
         return prediction, columns
+
+    def _scaled_weights(self, inputs: Array) -> tuple[Array, Array, NDArray[np.bool_]]:
+        """Return weights, squared distances in widths (both (n, n_training)), and who is reached."""
+        with np.errstate(over="ignore"):
+            scaled = sqdist(inputs / self.bandwidth_, self.inputs_ / self.bandwidth_)
+        weights, shift = shifted_exp(resolve_kernel(self.kernel).log_profile(scaled))
+        reached = np.isfinite(shift)
+        weights /= np.where(reached, weights.sum(axis=1), 1.0)[:, None]
+        if not reached.all():
+            nearest = sqdist(inputs[~reached], self.inputs_).argmin(axis=1)
+            weights[np.flatnonzero(~reached), nearest] = 1.0
+        return weights, scaled, reached
 
     def _means(self, inputs: Array, width: float, exclude: IntArray | None = None) -> Array:
         """Return the weighted means (n, D), each without one training point where asked."""
@@ -177,8 +194,7 @@ class NadarayaWatson(BaseEstimator):
     def _best_bandwidth(self) -> float:
         """Minimise the leave-one-out error: a coarse grid, then finer steps around its best."""
         n = len(self.inputs_)
-        step = max(1, (n * n) // MAX_PAIRS)
-        rows = np.arange(0, n, step)
+        rows = some_rows(n, max(1, MAX_PAIRS // n))
         inputs, targets = self.inputs_[rows], self.targets_[rows]
 
         def error(width: float) -> float:

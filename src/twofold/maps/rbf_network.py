@@ -28,7 +28,6 @@ from __future__ import annotations
 from typing import Self
 
 import numpy as np
-from sklearn.cluster import KMeans
 
 from twofold.maps.kernel_expansion import RadialFeatures
 from twofold.protocols import Array, RadialKernel
@@ -102,7 +101,13 @@ def kmeans_centers(
     init: Array | None = None,
     random_state: int | np.random.RandomState | None = None,
 ) -> Array:
-    """Return at most ``n_centers`` distinct k-means centres, shape (M, q)."""
+    """Return at most ``n_centers`` distinct k-means centres, shape (M, q).
+
+    One k-means++ start, where the paper takes the best of twenty random ones: it is as good for
+    placing basis functions.
+    """
+    from sklearn.cluster import KMeans
+
     n_distinct = len(np.unique(inputs, axis=0))
     start = "k-means++" if init is None else init[:n_distinct]
     n_clusters = min(n_centers, n_distinct)

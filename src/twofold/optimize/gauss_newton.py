@@ -241,7 +241,7 @@ class GaussNewton:
         fractions = np.zeros(active.size)
         pending = np.flatnonzero(steps.any(axis=1))
         fraction = 1.0
-        for _ in range(self.max_halvings + 1):
+        for _ in range(self.max_halvings + 1 if pending.size else 0):
             rows = active[pending]
             trial = Z[rows] + fraction * steps[pending]
             found = trial_losses(trial, rows)

@@ -64,18 +64,22 @@ class DenseSums:
         exclude: IntArray | None = None,
     ) -> tuple[Array, Array]:
         """Return the gradients at targets and sources; see `KernelSums.backward`."""
+        # Differences of points are formed as differences of sums: near the origin nothing cancels.
+        origin = sources.mean(axis=0)
+        targets, sources = targets - origin, sources - origin
         targets_bar = np.empty_like(targets)
 
         def work(rows: slice) -> Array:
             distances = sqdist(targets[rows], sources)
-            weights, _ = shifted_exp(self.kernel.log_profile(distances), sums.log_shift[rows])
+            log_k = self.kernel.log_profile(distances)
+            if exclude is not None:
+                log_k[np.arange(len(log_k)), exclude[rows]] = -np.inf
+            weights, _ = shifted_exp(log_k, sums.log_shift[rows])
             pull = weighted_bar[rows] @ values.T
             pull += mass_bar[rows, None]
             pull *= weights
             pull *= self.kernel.dlog_profile(distances)
             pull *= 2.0
-            if exclude is not None:
-                pull[np.arange(len(pull)), exclude[rows]] = 0.0
             targets_bar[rows] = pull.sum(axis=1)[:, None] * targets[rows] - pull @ sources
             sources_bar: Array = pull.sum(axis=0)[:, None] * sources - pull.T @ targets[rows]
             return sources_bar

@@ -266,7 +266,7 @@ class PairWeights:
         k = np.exp(kernel.log_profile(distances))
         slopes = k * kernel.dlog_profile(distances)
         n = len(Z)
-        mass = np.bincount(first, k, n) + np.bincount(second, k, n)
+        mass = _total(first, k, n) + _total(second, k, n)
         return cls(Z, first, second, k, slopes, mass)
 
     def apply(self, values: Array) -> Array:
@@ -293,8 +293,8 @@ class PairWeights:
         weights = (half + half.T) * scale[:, None]
         products = np.asarray(weights @ gram) - gram
         forth, back = products[self.first, self.second], products[self.second, self.first]
-        own = np.bincount(self.first, scale[self.first] * self.k * forth, n)
-        own += np.bincount(self.second, scale[self.second] * self.k * back, n)
+        own = _total(self.first, scale[self.first] * self.k * forth, n)
+        own += _total(self.second, scale[self.second] * self.k * back, n)
         error = float(own.sum() - np.trace(products))
         return error, own, np.stack([forth, back])
 
@@ -315,9 +315,14 @@ class PairWeights:
         n = len(self.Z)
         for number, column in enumerate(self.Z.T):
             along = pull * (column[self.first] - column[self.second])
-            gradient[:, number] = np.bincount(self.first, along, n)
-            gradient[:, number] -= np.bincount(self.second, along, n)
+            gradient[:, number] = _total(self.first, along, n) - _total(self.second, along, n)
         return gradient
+
+
+def _total(points: IntArray, values: Array, n: int) -> Array:
+    """Return for each of n points the sum of its values."""
+    totals: Array = np.bincount(points, weights=values, minlength=n).astype(np.float64)
+    return totals
 
 
 def kernel_radius(kernel: RadialKernel, tolerance: float) -> float:
