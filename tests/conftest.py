@@ -1,6 +1,6 @@
 import os
 
-# The suite runs in two worker processes; more BLAS threads than cores would only slow both. Our own
-# threads stay at two, so that they are tested.
+# The suite runs in two worker processes; more threads than cores would only slow both. (And a child
+# forked after OpenMP has run with several threads cannot use it: tests of threads ask for their own.)
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-os.environ.setdefault("OMP_NUM_THREADS", "2")
+os.environ.setdefault("OMP_NUM_THREADS", "1")

@@ -23,6 +23,7 @@ LAYERS = {
     "metrics": 1,
     "datasets": 1,
     "widths": 1,
+    "landmarks": 1,
     "maps": 2,
     "objectives": 2,
     "optimize": 2,

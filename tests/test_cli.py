@@ -5,7 +5,7 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from twofold import __version__, cli
+from twofold import TwoWay, __version__, cli
 
 
 def test_demo(tmp_path):
@@ -27,6 +27,21 @@ def test_demo_says_where_it_cannot_write(tmp_path):
     assert "file" in result.stderr
 
 
+def test_demo_says_what_it_could_not_write(tmp_path, monkeypatch):
+    (tmp_path / "latent-map.png").mkdir()
+    monkeypatch.setattr(cli, "TwoWay", lambda *_, **__: TwoWay("pca", up="nw", down="nw"))
+    result = CliRunner().invoke(cli.cli, ["demo", "-o", str(tmp_path), "--quiet"])
+    assert result.exit_code == 1
+    assert "cannot write to" in result.stderr
+
+
+def test_demo_needs_matplotlib(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    result = CliRunner().invoke(cli.cli, ["demo", "-o", str(tmp_path)])
+    assert result.exit_code == 1
+    assert "twofold[plot]" in result.stderr
+
+
 def run_main(monkeypatch, *arguments):
     monkeypatch.setattr(sys, "argv", ["twofold", *arguments])
     with pytest.raises(SystemExit) as exit_:
@@ -44,6 +59,13 @@ def test_exit_codes(monkeypatch, capsys):
     monkeypatch.setattr(cli.demo, "callback", interrupt)
     assert run_main(monkeypatch, "demo") == 130
     assert "interrupted" in capsys.readouterr().err
+
+    def fill_the_disk(**_):
+        raise OSError("No space left on device")
+
+    monkeypatch.setattr(cli.demo, "callback", fill_the_disk)
+    assert run_main(monkeypatch, "demo") == 1
+    assert capsys.readouterr().err == "Error: No space left on device\n"
 
     def leave(**_):
         raise click.exceptions.Exit(3)

@@ -11,7 +11,6 @@ from sklearn.preprocessing import StandardScaler
 from twofold.datasets import make_s_curve, make_swiss_roll
 from twofold.initializers import (
     INITIALIZERS,
-    extend_from_landmarks,
     isomap,
     kernel_pca,
     laplacian_eigenmaps,
@@ -19,6 +18,7 @@ from twofold.initializers import (
     resolve_init,
     tsne,
 )
+from twofold.landmarks import extend_from_landmarks
 from twofold.metrics import procrustes_r2
 
 
@@ -90,9 +90,7 @@ def test_laplacian_eigenmaps_solve_the_generalised_problem(roll):
     Z = laplacian_eigenmaps(X, 2, rng())
     from twofold.graph import connect_components, heat_affinity, knn_graph
 
-    W = heat_affinity(connect_components(knn_graph(X, 10), X)[0])
-    W.data = np.maximum(W.data, np.exp(-1.0))
-    W = W.toarray()
+    W = heat_affinity(connect_components(knn_graph(X, 10), X)[0]).toarray()
     degrees = np.diag(W.sum(axis=1))
     values, vectors = linalg.eigh(degrees - W, degrees)
     for column in range(2):
@@ -159,6 +157,9 @@ def test_foreign_signatures(roll):
     X = roll[0][:30]
     np.testing.assert_array_equal(resolve_init(Plain(), X, 2, rng()), X[:, :2])
     np.testing.assert_array_equal(resolve_init(WithInit(), X, 2, rng(), y=X[:, 2]), X[:, ::2])
+    np.testing.assert_array_equal(resolve_init(Plain(), X, 2, rng(), y=X[:, 2]), X[:, :2])
+    with pytest.raises(ValueError, match="gives dict, not an array"):
+        resolve_init(lambda X, q, rng: {}, X, 2, rng())
     with pytest.raises(TypeError, match=r"is a class; give an instance, PCA\(...\)"):
         resolve_init(PCA, X, 2, rng())
 
@@ -179,8 +180,8 @@ def test_extension_is_exact_for_linear_maps():
 
 
 def test_many_rows_get_landmarks(monkeypatch):
-    monkeypatch.setattr("twofold.initializers.MAX_EXACT", 100)
-    monkeypatch.setattr("twofold.initializers.DEFAULT_LANDMARKS", 150)
+    monkeypatch.setattr("twofold.landmarks.MAX_EXACT", 100)
+    monkeypatch.setattr("twofold.landmarks.DEFAULT_LANDMARKS", 150)
     X, truth = make_s_curve(500, random_state=0)
     assert procrustes_r2(truth, resolve_init("isomap", X, 2, rng())) > 0.98
 

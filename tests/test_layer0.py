@@ -38,7 +38,7 @@ fits = [threading.Thread(target=fit, args=(delay,)) for delay in (0.0, 0.02, 0.0
 [thread.join() for thread in fits]
 after = count()
 reader, writer = os.pipe()
-with _blocks._single_threaded_blas():
+with _blocks.single_threaded_blas():
     child = os.fork()
     if child == 0:
         os.write(writer, str(count()).encode())
@@ -260,6 +260,26 @@ class TestValidation:
             check_latents(np.zeros((1, 3)), 2, owner="Model")
         with pytest.raises(ValueError, match="Z contains infinity, first in row 1, column 0"):
             check_latents(np.array([[0.0], [np.inf]]), 1, owner="Model")
+
+
+def test_an_error_cancels_what_runs_nested(monkeypatch):
+    monkeypatch.setattr(_blocks, "n_threads", lambda _: 2)
+    count = []
+
+    def work(number):
+        if number == 0:
+            time.sleep(0.05)
+            raise RuntimeError("first")
+        map_blocks(lambda _: (count.append(1), time.sleep(0.01)), range(1000))
+
+    started = time.perf_counter()
+    with pytest.raises(RuntimeError, match="first"):
+        map_blocks(work, [0, 1])
+    assert time.perf_counter() - started < 2.0
+    time.sleep(0.1)
+    before = len(count)
+    time.sleep(0.1)
+    assert len(count) == before < 1000
 
 
 def test_nested_blocks_run_in_their_thread(monkeypatch):

@@ -29,7 +29,10 @@ def test_decoded_images(model, tmp_path):
     ax = Figure().add_subplot()
     assert plot_decoded_images(model, (2, 3), n_side=5, ax=ax) is ax
     mosaic = ax.images[0].get_array()
-    assert mosaic.shape == (10, 15)
+    height, width = mosaic.shape
+    assert height % 3 == 0  # two pixels and a gap
+    assert width % 4 == 0
+    assert max(height // 3, width // 4) == 5
     assert mosaic.min() >= 0.0
     assert mosaic.max() <= 1.0
     # The lower left image of the mosaic is the lower left of the latent grid.
@@ -44,9 +47,25 @@ def test_orientation_of_the_mosaic():
     X = np.column_stack([Z[:, 1], Z[:, 0]])
     model = TwoWay(Z, up="krr", down="nw", random_state=0).fit(X)
     mosaic = plot_decoded_images(model, (1, 2), n_side=6).images[0].get_array()
-    first, second = mosaic[:, 0::2], mosaic[:, 1::2]
+    first, second = mosaic[::2, 0::3], mosaic[::2, 1::3]
     assert first[1:-1, 2].argmin() < 2  # first pixel grows with latent 2: darkest ink at the top
     assert second[2, 1:-1].argmin() >= 2  # second pixel grows with latent 1: darkest to the right
+
+
+def test_files_are_complete_or_absent(model, tmp_path):
+    ax = plot_latent_map(model, n_grid=20)
+    assert save_figure(ax, tmp_path / "map.pdf").read_bytes().startswith(b"%PDF")
+    (tmp_path / "old.png").mkdir()
+    with pytest.raises(OSError, match="old"):
+        save_figure(ax, tmp_path / "old.png")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["map.pdf", "old.png"]
+
+
+def test_wrong_sizes(model):
+    with pytest.raises(ValueError, match="labels has 3 entries"):
+        plot_latent_map(model, labels=[1, 2, 3])
+    with pytest.raises(ValueError, match=r"image_shape=\(8, 8\) has 64 pixels"):
+        plot_decoded_images(model, (8, 8))
 
 
 def test_needs_two_dimensions():

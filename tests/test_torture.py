@@ -236,7 +236,8 @@ def test_15_types(name, X, dtype):
 
 
 def test_15_types_refused(name, X):
-    for bad in (X.astype(complex), X.astype(str).astype(object) + "x"):
+    words = X.astype(str)
+    for bad in (X.astype(complex), words, words.astype(object) + "x"):
         with pytest.raises(ValueError, match=r"[Cc]omplex|could not convert"):
             make(name).fit(bad)
 
@@ -330,18 +331,23 @@ def _fit_and_score(name, X):
     return make(name).fit(X).score(X)
 
 
-def test_27_threads(name, X, models, monkeypatch):
+def use_small_blocks(monkeypatch, n_threads):
+    """So that even small data make several blocks."""
     monkeypatch.setattr("twofold._blocks.BLOCK_BYTES", 20_000)
+    monkeypatch.setattr("twofold._blocks.n_threads", lambda _: n_threads)
+
+
+def test_27_threads(name, X, models, monkeypatch):
     scores = []
     for n_threads in (1, 2):
-        monkeypatch.setattr("twofold._blocks.n_threads", lambda _, n=n_threads: n)
+        use_small_blocks(monkeypatch, n_threads)
         scores.append(_fit_and_score(name, X))
     assert scores[0] == pytest.approx(scores[1], rel=1e-9)
     assert scores[0] == pytest.approx(models[name].score(X), rel=1e-9)
 
 
 def test_27_concurrent_fits(name, X, models, monkeypatch):
-    monkeypatch.setattr("twofold._blocks.BLOCK_BYTES", 20_000)
+    use_small_blocks(monkeypatch, n_threads=2)
     expected = models[name].score(X)
     with concurrent.futures.ThreadPoolExecutor(4) as pool:
         scores = list(pool.map(_fit_and_score, [name] * 4, [X] * 4))
@@ -350,7 +356,8 @@ def test_27_concurrent_fits(name, X, models, monkeypatch):
 
 @pytest.mark.parametrize("method", ["fork", "spawn"])
 def test_27_processes(name, X, models, method, monkeypatch):
-    monkeypatch.setattr("twofold._blocks.BLOCK_BYTES", 20_000)
+    use_small_blocks(monkeypatch, n_threads=2)
+    make(name).fit(X)  # so that a fork finds threads that have run
     with warnings.catch_warnings():
         # Forking a process that has threads is what is being tested.
         warnings.simplefilter("ignore", DeprecationWarning)

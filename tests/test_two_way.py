@@ -104,7 +104,7 @@ def test_n_centers(data):
     [
         ({"up": "spline"}, ValueError, "up='spline'"),
         ({"up": "projection"}, ValueError, "up='projection'"),
-        ({"down": MLP}, ValueError, "down="),
+        ({"down": MLP}, TypeError, "or a map"),
         ({"n_centers": 0}, ValueError, "n_centers=0"),
         ({"n_centers": 2.5}, TypeError, "n_centers=2.5"),
         ({"embedding": "umap"}, ValueError, "embedding='umap'"),

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import CancelledError, ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import cache
 from typing import Any, TypeVar
@@ -20,7 +20,7 @@ from threadpoolctl import ThreadpoolController
 
 from twofold.protocols import IntArray
 
-__all__ = ["map_blocks", "n_threads", "row_blocks", "some_rows"]
+__all__ = ["map_blocks", "n_threads", "row_blocks", "single_threaded_blas", "some_rows"]
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -74,24 +74,37 @@ def map_blocks(
 
     Called from within one of its own threads it runs there, one block after the other.
     """
-    if len(blocks) <= 1 or getattr(_worker, "busy", False):
-        return [function(block) for block in blocks]
+    if len(blocks) <= 1 or getattr(_worker, "cancelled", None) is not None:
+        return [_unless_cancelled(function, block) for block in blocks]
     workers = min(n_threads(n_jobs), len(blocks))
-    with _single_threaded_blas(), ThreadPoolExecutor(workers, "twofold", _mark_worker) as pool:
-        futures = [pool.submit(function, block) for block in blocks]
+    cancelled = threading.Event()
+    with single_threaded_blas():
+        pool = ThreadPoolExecutor(workers, "twofold", _become_worker, (cancelled,))
+        futures = [pool.submit(_unless_cancelled, function, block) for block in blocks]
         try:
             return [future.result() for future in futures]
         except BaseException:
-            # An error or Ctrl-C: what has not started must not start.
+            # An error or Ctrl-C: what has not started must not start, and nobody waits for the rest.
+            cancelled.set()
             pool.shutdown(wait=False, cancel_futures=True)
             raise
+        finally:
+            if not cancelled.is_set():
+                pool.shutdown()
 
 
 _worker = threading.local()
 
 
-def _mark_worker() -> None:
-    _worker.busy = True
+def _become_worker(cancelled: threading.Event) -> None:
+    _worker.cancelled = cancelled
+
+
+def _unless_cancelled(function: Callable[[Item], Result], block: Item) -> Result:
+    cancelled = getattr(_worker, "cancelled", None)
+    if cancelled is not None and cancelled.is_set():
+        raise CancelledError
+    return function(block)
 
 
 @cache
@@ -105,7 +118,7 @@ _limit: Any = None
 
 
 @contextmanager
-def _single_threaded_blas() -> Iterator[None]:
+def single_threaded_blas() -> Iterator[None]:
     """Hold BLAS to one thread.
 
     BLAS thread counts are global to the process. When several fits run in Python threads at once,

@@ -28,6 +28,10 @@ def check_data(estimator: Any, X: Any, *, reset: bool) -> tuple[Array, np.dtype[
     reset : bool
         True in ``fit``.
     """
+    if getattr(getattr(X, "dtype", None), "kind", "f") in "USMm":
+        raise ValueError(
+            f"X has type {X.dtype}: could not convert to numbers without guessing. Convert it first."
+        )
     checked = validate_data(
         estimator,
         X,
@@ -47,7 +51,7 @@ def check_latents(Z: Any, n_components: int, *, owner: str) -> tuple[Array, np.d
     if checked.shape[1] != n_components:
         raise ValueError(
             f"Z has {checked.shape[1]} columns, but {owner} was fitted with "
-            f"n_components={n_components}; inverse_transform takes latents, not data."
+            f"n_components={n_components}. Latents are asked for here, not data."
         )
     return checked.astype(np.float64, copy=False), checked.dtype
 

@@ -110,4 +110,7 @@ def main() -> None:
     except (click.Abort, KeyboardInterrupt):
         click.echo("interrupted", err=True)
         sys.exit(130)
+    except OSError as error:
+        click.echo(f"Error: {error}", err=True)
+        sys.exit(1)
     sys.exit(code if isinstance(code, int) else 0)

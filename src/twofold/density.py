@@ -252,6 +252,7 @@ class KernelDensityClassifier(ClassifierMixin, BaseEstimator):
         points = self._units.into(X)
         joint = np.column_stack([density.log_density(points) for density in self.densities_])
         joint += self.log_priors_
+        joint -= joint.max(axis=1, keepdims=True)  # far away all are huge: differences first
         normalised: Array = joint - logsumexp(joint, axis=1, keepdims=True)
         return normalised
 

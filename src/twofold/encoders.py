@@ -5,8 +5,8 @@ r"""Projection onto a manifold: the latent whose image is nearest.
 (Meinicke et al. 2005, Eq. 19; Smola et al. 2001, Eq. 30). Like the first paper, each point starts
 from the nearest images of the training latents; here several of them, since images that are near
 in data space may lie apart in latent space. All points and starts then run together through a
-batched Gauss-Newton iteration (the paper: one RPROP run a point), each row on its own, so that a
-row's result does not depend on its batch. The domain is a bound on the latent density (their Eq. 7).
+batched Gauss-Newton iteration (the paper: one RPROP run a point), each row on its own, and the best
+of a point's starts through a few Newton steps, so that its result does not depend on its batch. The domain is a bound on the latent density (their Eq. 7).
 
 References
 ----------
@@ -27,12 +27,15 @@ from sklearn.base import BaseEstimator
 from twofold._blocks import row_blocks, some_rows
 from twofold._linalg import k_smallest, row_norms_sq, sqdist
 from twofold.density import LatentDensity
-from twofold.optimize import GaussNewton
+from twofold.optimize import GaussNewton, NewtonPolish
 from twofold.protocols import Array, IntArray, Map, NormalTerms
 
 __all__ = ["Projection"]
 
 MAX_STARTS = 20_000
+NEGLIGIBLE_LOSS = 1e-3
+"""Share of the images' variance beside which changes of a loss are measured."""
+
 TIE = 1e-9
 """Relative difference of losses below which the first of several starts wins: the order of the starts
 does not depend on rounding, their losses may."""
@@ -50,11 +53,13 @@ class Projection(BaseEstimator):
     density : LatentDensity, default=None
         A fitted density of the latents, to bound the domain; None means no bound.
     log_threshold : float, default=None
-        The log density that bounds the domain; None means the lowest at the density's own points.
+        The log density that bounds the domain; None means the lowest at the density's own points,
+        step 6 of Meinicke et al. (2005), section 2.3.
     max_iter : int, default=50
         Gauss-Newton steps.
-    tol : float, default=1e-6
-        Relative change of latents and loss at which a row is done.
+    tol : float, default=1e-5
+        Relative change of latents and loss at which a start is done; the best start is then polished
+        to working precision.
 
     Attributes
     ----------
@@ -83,7 +88,7 @@ class Projection(BaseEstimator):
         density: LatentDensity | None = None,
         log_threshold: float | None = None,
         max_iter: int = 50,
-        tol: float = 1e-6,
+        tol: float = 1e-5,
     ) -> None:
         self.decoder = decoder
         self.n_starts = n_starts
@@ -122,7 +127,10 @@ class Projection(BaseEstimator):
     def _project(self, data: Array) -> Array:
         starts = k_smallest(sqdist(data, self.images_), self.n_starts)
         n, k = starts.shape
-        problem = _NearestImage(self._fitted_decoder(), data, k)
+        floor = NEGLIGIBLE_LOSS * float(
+            np.square(self.images_ - self.images_.mean(axis=0)).sum(axis=1).mean()
+        )
+        problem = _NearestImage(self._fitted_decoder(), data, k, floor)
         solver = GaussNewton(max_iter=self.max_iter, tol=self.tol)
         feasible = None if self.density is None else self._inside
         result = solver.minimize_rows(problem, self.latents_[starts.ravel()], feasible=feasible)
@@ -132,7 +140,9 @@ class Projection(BaseEstimator):
         slack = TIE * np.maximum(best, np.finfo(np.float64).tiny)
         first = (losses <= best + slack).argmax(axis=1)
         latents: Array = result.Z.reshape(n, k, -1)[np.arange(n), first]
-        return latents
+        polish = NewtonPolish().polish_rows
+        problem = _NearestImage(self._fitted_decoder(), data, 1, floor)
+        return polish(problem, latents, feasible=feasible)
 
     def _inside(self, Z: Array, rows: IntArray) -> NDArray[np.bool_]:  # noqa: ARG002 - a protocol
         density: LatentDensity = self.density  # type: ignore[assignment]
@@ -142,14 +152,21 @@ class Projection(BaseEstimator):
 
 @dataclass(frozen=True)
 class _NearestImage:
-    """``|x - f(z)|^2`` for rows of starts; row r belongs to point ``r // n_starts``."""
+    """``|x - f(z)|^2 + floor`` for rows of starts; row r belongs to point ``r // n_starts``.
+
+    The floor sets what counts as a small change. Without one, a point that its own latent rebuilds
+    exactly would be chased to wherever the last digit of its loss vanishes.
+    """
 
     decoder: Map
     data: Array
     n_starts: int
+    floor: float
 
     def normal_terms(self, Z: Array, rows: IntArray) -> NormalTerms:
-        return self.decoder.normal_terms(Z, self.data[rows // self.n_starts])
+        JTJ, JTr, losses = self.decoder.normal_terms(Z, self.data[rows // self.n_starts])
+        return JTJ, JTr, losses + self.floor
 
     def losses(self, Z: Array, rows: IntArray) -> Array:
-        return row_norms_sq(self.data[rows // self.n_starts] - self.decoder.predict(Z))
+        residuals = self.data[rows // self.n_starts] - self.decoder.predict(Z)
+        return row_norms_sq(residuals) + self.floor

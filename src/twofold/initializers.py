@@ -16,6 +16,7 @@ M. Belkin, P. Niyogi. Laplacian eigenmaps. Neural Computation 15, 2003.
 
 from __future__ import annotations
 
+import inspect
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -24,7 +25,6 @@ import numpy as np
 from scipy import linalg
 from scipy.sparse.linalg import eigsh
 from sklearn.base import clone
-from sklearn.neighbors import NearestNeighbors
 
 from twofold._blocks import map_blocks, row_blocks
 from twofold._linalg import principal_axes, sqdist
@@ -35,11 +35,11 @@ from twofold.graph import (
     knn_graph,
     normalized_affinity,
 )
-from twofold.protocols import Array, IntArray
+from twofold.landmarks import choose_landmarks, extend_from_landmarks
+from twofold.protocols import Array
 
 __all__ = [
     "INITIALIZERS",
-    "extend_from_landmarks",
     "isomap",
     "kernel_pca",
     "laplacian_eigenmaps",
@@ -50,10 +50,7 @@ __all__ = [
     "tsne",
 ]
 
-MAX_EXACT = 5_000
-DEFAULT_LANDMARKS = 2_000
 DENSE_EIGEN = 1_000
-LEAST_AFFINITY = float(np.exp(-1.0))
 
 
 def random(
@@ -107,7 +104,7 @@ def kernel_pca(
     n_landmarks : int, default=None
         See `resolve_init`.
     """
-    landmarks = _landmarks(len(X), n_landmarks, rng)
+    landmarks = choose_landmarks(len(X), n_landmarks, rng)
     some = X[landmarks]
     distances = sqdist(some, some)
     width_sq = bandwidth**2 if bandwidth else float(np.median(distances)) or 1.0
@@ -177,7 +174,7 @@ def isomap(
     """
 
     def embed(some: Array) -> Array:
-        graph = _connected_graph(some, n_neighbors, disconnected, "isomap")
+        graph, _ = _connected_graph(some, n_neighbors, disconnected, "isomap")
         squared = np.square(geodesic_distances(graph))
         # Orsenigo & Vercellis (2012), section 2.1, step 4: S = -B K B / 2, B the centring matrix.
         mean = squared.mean(axis=0)
@@ -205,11 +202,12 @@ def laplacian_eigenmaps(
     """
 
     def embed(some: Array) -> Array:
-        graph = _connected_graph(some, n_neighbors, disconnected, "laplacian_eigenmaps")
+        graph, longest = _connected_graph(some, n_neighbors, disconnected, "laplacian_eigenmaps")
+        # An edge that joins two pieces is as long as the gap. With the affinity of that length the
+        # pieces would stay as good as separate, and each become a single point; so it counts as usual.
+        usual = np.median(graph.data)
+        graph.data = np.where(graph.data > longest, usual, graph.data)
         weights = heat_affinity(graph)
-        # An edge that joins two pieces is as long as the gap. Left at its tiny affinity, the pieces
-        # stay as good as separate and each becomes a single point.
-        weights.data = np.maximum(weights.data, LEAST_AFFINITY)
         affinity = normalized_affinity(weights)
         n, k = len(some), min(n_components + 1, len(some))
         if n <= DENSE_EIGEN:
@@ -308,7 +306,7 @@ def resolve_init(
         raise TypeError(f"{name}={init!r} is a class; give an instance, {init.__name__}(...).")
     elif hasattr(init, "fit_transform"):
         model = _seeded(clone(init, safe=False), rng)
-        Z = model.fit_transform(X) if y is None else model.fit_transform(X, y=y)
+        Z = model.fit_transform(X, **({} if y is None or not _takes_labels(model) else {"y": y}))
     elif callable(init):
         Z = init(X, n_components, rng)
     else:
@@ -328,8 +326,16 @@ def _seeded(model: Any, rng: np.random.Generator) -> Any:
     return model.set_params(**seeds) if seeds else model
 
 
+def _takes_labels(model: Any) -> bool:
+    parameters = inspect.signature(model.fit_transform).parameters.values()
+    return any(p.name == "y" or p.kind is p.VAR_KEYWORD for p in parameters)
+
+
 def _check_latents(Z: Any, n_samples: int, name: str) -> Array:
-    latents = np.array(Z, dtype=np.float64)
+    try:
+        latents = np.array(Z, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{name} gives {type(Z).__name__}, not an array of numbers.") from error
     if latents.ndim == 1:
         latents = latents[:, None]
     if latents.ndim != 2 or len(latents) != n_samples:
@@ -343,49 +349,10 @@ def _check_latents(Z: Any, n_samples: int, name: str) -> Array:
     return latents
 
 
-def extend_from_landmarks(X: Array, landmarks: Array, latents: Array) -> Array:
-    """Place all points by their nearest landmarks.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n, D)
-        Points to place.
-    landmarks : ndarray of shape (m, D)
-        Points with known latents.
-    latents : ndarray of shape (m, q)
-        Their latents.
-
-    Returns
-    -------
-    ndarray of shape (n, q)
-    """
-    n_neighbors = min(latents.shape[1] + 4, len(landmarks))
-    search = NearestNeighbors(n_neighbors=n_neighbors).fit(landmarks)
-    blocks = row_blocks(len(X), 8 * n_neighbors * (3 * X.shape[1] + len(landmarks)))
-    return np.concatenate([_placed(X[rows], landmarks, latents, search) for rows in blocks])
-
-
-def _placed(X: Array, landmarks: Array, latents: Array, search: Any) -> Array:
-    """Place some points; see `extend_from_landmarks`."""
-    neighbors = search.kneighbors(X, return_distance=False)
-    n_neighbors = neighbors.shape[1]
-    # Weights that sum to one and rebuild the point best: solve G w = 1, G the Gram matrix of the
-    # neighbours seen from the point, with a ridge so that weights stay bounded.
-    offsets = landmarks[neighbors] - X[:, None, :]
-    gram = np.einsum("nkd,nld->nkl", offsets, offsets)
-    trace = np.einsum("nkk->n", gram)
-    diagonal = np.arange(n_neighbors)
-    gram[:, diagonal, diagonal] += np.where(trace > 0.0, 1e-2 * trace, 1.0)[:, None]
-    weights = np.linalg.solve(gram, np.ones((len(X), n_neighbors, 1)))[:, :, 0]
-    weights /= weights.sum(axis=1, keepdims=True)
-    placed: Array = np.einsum("nk,nkq->nq", weights, latents[neighbors])
-    return placed
-
-
 def _through_landmarks(
     embed: Callable[[Array], Array], X: Array, n_landmarks: int | None, rng: np.random.Generator
 ) -> Array:
-    chosen = _landmarks(len(X), n_landmarks, rng)
+    chosen = choose_landmarks(len(X), n_landmarks, rng)
     latents = embed(X[chosen])
     if len(chosen) == len(X):
         return latents
@@ -394,21 +361,17 @@ def _through_landmarks(
     return Z
 
 
-def _landmarks(n_samples: int, n_landmarks: int | None, rng: np.random.Generator) -> IntArray:
-    if n_landmarks is None:
-        n_landmarks = n_samples if n_samples <= MAX_EXACT else DEFAULT_LANDMARKS
-    if n_landmarks >= n_samples:
-        return np.arange(n_samples)
-    return np.sort(rng.choice(n_samples, size=n_landmarks, replace=False))
-
-
-def _connected_graph(X: Array, n_neighbors: int | None, disconnected: str, method: str) -> Any:
-    k = min(10, len(X) - 1) if n_neighbors is None else n_neighbors
-    graph, n_pieces = connect_components(knn_graph(X, k), X)
+def _connected_graph(
+    X: Array, n_neighbors: int | None, disconnected: str, method: str
+) -> tuple[Any, float]:
+    """Return the graph in one piece, and the length of the longest edge before joining."""
+    graph = knn_graph(X, min(10, len(X) - 1) if n_neighbors is None else n_neighbors)
+    longest = graph.data.max()
+    graph, n_pieces = connect_components(graph, X)
     if n_pieces > 1 and disconnected == "error":
         raise ValueError(
             f"{method}: the neighbourhood graph has {n_pieces} connected components. Use more "
-            f'neighbours than n_neighbors={k}, or disconnected="join".'
+            'neighbours (n_neighbors), or disconnected="join".'
         )
     if n_pieces > 1:
         warnings.warn(
@@ -417,7 +380,7 @@ def _connected_graph(X: Array, n_neighbors: int | None, disconnected: str, metho
             UserWarning,
             stacklevel=3,
         )
-    return graph
+    return graph, float(longest)
 
 
 def _fix_signs(Z: Array) -> Array:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -66,6 +67,10 @@ def plot_latent_map(
     density = np.exp(model.log_density(grid)).reshape(n_grid, n_grid)
     ax.contourf(horizontal, vertical, density, levels=12, cmap="Greys", alpha=0.35)
     size = float(np.clip(2_000.0 / np.sqrt(len(Z)) / 6.0, 2.0, 30.0))
+    if labels is not None and len(labels) != len(Z):
+        raise ValueError(
+            f"labels has {len(labels)} entries; the model was fitted to {len(Z)} rows."
+        )
     if labels is None:
         ax.scatter(Z[:, 0], Z[:, 1], s=size, color=COLORS[0], linewidths=0)
     else:
@@ -102,7 +107,7 @@ def plot_decoded_images(
     image_shape : (int, int)
         Height and width of an image.
     n_side : int, default=28
-        Images along each side.
+        Images along the longer side, at least 2.
     ax : matplotlib Axes, default=None
         Where to draw; None makes a new figure.
 
@@ -112,17 +117,25 @@ def plot_decoded_images(
     """
     ax = _axes(ax, 8.0)
     Z = _two_dimensional(model)
-    horizontal, vertical, grid = _latent_grid(Z, n_side)
     height, width = image_shape
-    images = model.inverse_transform(grid).reshape(n_side, n_side, height, width)
-    # Rows of the grid run upwards, rows of the picture downwards.
-    mosaic = images[::-1].transpose(0, 2, 1, 3).reshape(n_side * height, n_side * width)
+    if height * width != model.n_features_in_:
+        raise ValueError(
+            f"image_shape={image_shape} has {height * width} pixels; the data have "
+            f"{model.n_features_in_} features."
+        )
+    horizontal, vertical, grid = _latent_grid(Z, n_side, square=True)
+    shape = (len(vertical), len(horizontal))
+    images = model.inverse_transform(grid)
+    low, high = images.min(), images.max()
+    ink = (images - low) / (high - low if high > low else 1.0)
     # A place counts as supported when it is as dense as the sparser tenth of the data.
     support = model.log_density(grid) - np.quantile(model.log_density(Z), 0.1)
-    fade = np.exp(np.minimum(support, 0.0)).reshape(n_side, n_side)[::-1]
-    fade = np.repeat(np.repeat(fade, height, axis=0), width, axis=1)
-    low, high = images.min(), images.max()
-    ink = (mosaic - low) / (high - low if high > low else 1.0)
+    ink *= np.exp(np.minimum(support, 0.0))[:, None]
+    # A pixel between images keeps neighbours apart.
+    framed = np.pad(ink.reshape(*shape, height, width), ((0, 0), (0, 0), (0, 1), (0, 1)))
+    # Rows of the grid run upwards, rows of the picture downwards.
+    mosaic = framed[::-1].transpose(0, 2, 1, 3)
+    mosaic = mosaic.reshape(shape[0] * (height + 1), shape[1] * (width + 1))
     step_x, step_y = horizontal[1] - horizontal[0], vertical[1] - vertical[0]
     extent = (
         horizontal[0] - step_x / 2,
@@ -130,16 +143,27 @@ def plot_decoded_images(
         vertical[0] - step_y / 2,
         vertical[-1] + step_y / 2,
     )
-    ax.imshow(1.0 - ink * fade, cmap="gray", vmin=0.0, vmax=1.0, extent=extent, aspect="auto")
-    ax.set(xlabel="latent 1", ylabel="latent 2")
+    ax.imshow(1.0 - mosaic, cmap="gray", vmin=0.0, vmax=1.0, extent=extent)
+    ax.set(xlabel="latent 1", ylabel="latent 2", aspect="equal")
     return ax
 
 
 def save_figure(ax: Axes, path: str | Path, *, dpi: int = 110) -> Path:
-    """Write the figure of some axes to a PNG file, and return its path."""
+    """Write the figure of some axes to a file, in the format of its suffix, and return its path.
+
+    The file is complete or not there: it is written beside and then moved.
+    """
+    path = Path(path)
     figure: Any = ax.get_figure(root=True)
-    figure.savefig(path, dpi=dpi, format="png", metadata={"Software": None})
-    return Path(path)
+    with tempfile.NamedTemporaryFile(dir=path.parent, suffix=path.suffix, delete=False) as file:
+        temporary = Path(file.name)
+    try:
+        figure.savefig(temporary, dpi=dpi)
+        temporary.replace(path)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+    return path
 
 
 def _two_dimensional(model: TwoWayEstimator) -> Array:
@@ -151,12 +175,19 @@ def _two_dimensional(model: TwoWayEstimator) -> Array:
     return Z
 
 
-def _latent_grid(Z: Array, n_side: int) -> tuple[Array, Array, Array]:
-    """Return the two axes (n_side,) and all grid points (n_side^2, 2), row by row upwards."""
+def _latent_grid(Z: Array, n_side: int, *, square: bool = False) -> tuple[Array, Array, Array]:
+    """Return the two axes and all grid points (n_points, 2), row by row upwards.
+
+    Each axis has ``n_side`` values; with square cells the longer one has.
+    """
     low, high = Z.min(axis=0), Z.max(axis=0)
-    margin = 0.04 * np.where(high > low, high - low, 1.0)
+    extent = 1.08 * np.where(high > low, high - low, 1.0)
+    low = 0.5 * (low + high - extent)
+    counts = np.array([n_side, n_side])
+    if square:
+        counts = np.maximum(2, np.rint(n_side * extent / extent.max()).astype(int))
     horizontal, vertical = (
-        np.linspace(a, b, n_side) for a, b in zip(low - margin, high + margin, strict=True)
+        np.linspace(a, a + b, n) for a, b, n in zip(low, extent, counts, strict=True)
     )
     points = np.stack(np.meshgrid(horizontal, vertical), axis=-1).reshape(-1, 2)
     return horizontal, vertical, points

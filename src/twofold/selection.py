@@ -15,6 +15,7 @@ from sklearn.base import clone
 
 from twofold._blocks import map_blocks
 from twofold._linalg import row_norms_sq
+from twofold.density import LatentDensity
 from twofold.encoders import Projection
 from twofold.protocols import Array, Map
 
@@ -37,7 +38,8 @@ class ChosenPair:
     down_map : Map or Projection
         Likewise; a projection is without its decoder.
     table : list of dict
-        "up", "down" and "error" of every pair compared, best first.
+        Every pair compared, best first: "up", "down", the "error" it is judged by, and "latent_error",
+        how far the down-map lies from the embedding, in units of the latents' spread.
     """
 
     up: str
@@ -76,22 +78,26 @@ def choose_pair(
     order = rng.permutation(len(data))
     n_held_out = min(len(data) // 10, MAX_HELD_OUT)
     held_out, kept = np.sort(order[:n_held_out]), np.sort(order[n_held_out:])
+    density = LatentDensity().fit(latents[kept])
     fits = [(up, latents, data) for up in ups.values()]
     regressions = {name: down for name, down in downs.items() if not isinstance(down, Projection)}
     fits += [(down, data, latents) for down in regressions.values()]
     fitted = map_blocks(lambda fit: clone(fit[0]).fit(fit[1][kept], fit[2][kept]), fits)
     decoders = dict(zip(ups, fitted, strict=False))
     encoders = dict(zip(regressions, fitted[len(ups) :], strict=True))
-    variance = float(np.square(data - data.mean(axis=0)).sum(axis=1).mean())
+    variance, latent_variance = (
+        float(row_norms_sq(A - A.mean(axis=0)).mean()) or 1.0 for A in (data, latents)
+    )
 
     def judge(pair: tuple[str, str]) -> dict[str, Any]:
         decoder = decoders[pair[0]]
         encoder = encoders.get(pair[1])
         if encoder is None:
-            encoder = _fit_down(downs[pair[1]], decoder, data[kept], latents[kept])
-        rebuilt = decoder.predict(encoder.predict(data[held_out]))
-        error = float(row_norms_sq(data[held_out] - rebuilt).mean()) / variance
-        return {"up": pair[0], "down": pair[1], "error": error}
+            encoder = _fit_down(downs[pair[1]], decoder, data[kept], latents[kept], density)
+        Z = encoder.predict(data[held_out])
+        lost = float(row_norms_sq(data[held_out] - decoder.predict(Z)).mean()) / variance
+        moved = float(np.sqrt(row_norms_sq(latents[held_out] - Z).mean() / latent_variance))
+        return {"up": pair[0], "down": pair[1], "error": lost, "latent_error": moved}
 
     table = map_blocks(judge, [(up, down) for up in ups for down in downs])
     table.sort(key=lambda row: row["error"])
@@ -101,7 +107,7 @@ def choose_pair(
 
 
 def fit_pair(
-    up_map: Map, down_map: Map | Projection, data: Array, latents: Array
+    up_map: Map, down_map: Map | Projection, data: Array, latents: Array, density: LatentDensity
 ) -> tuple[Map, Any]:
     """Fit a pair to all rows.
 
@@ -110,16 +116,24 @@ def fit_pair(
     decoder : Map
         The up-map.
     encoder : Map or Projection
-        The down-map.
+        The down-map; a projection is bounded by the density of the latents.
     """
     decoder = clone(up_map).fit(latents, data)
-    return decoder, _fit_down(down_map, decoder, data, latents)
+    return decoder, _fit_down(down_map, decoder, data, latents, density)
 
 
-def _fit_down(down: Map | Projection, decoder: Map, data: Array, latents: Array) -> Any:
+def _fit_down(
+    down: Map | Projection, decoder: Map, data: Array, latents: Array, density: LatentDensity
+) -> Any:
     encoder = clone(down)
     if isinstance(encoder, Projection):
         encoder.set_params(decoder=decoder)
+        if encoder.density is None:
+            # Someone else's latents have gaps that a projection should cross, so the bound of the
+            # paper (the lowest density at a latent) is too tight; about four widths from the next
+            # latent is where nothing can be learned any more.
+            bound = density.log_threshold() - 8.0
+            encoder.set_params(density=density, log_threshold=bound)
     return encoder.fit(data, latents)
 
 

@@ -69,8 +69,9 @@ class TwoWay(TwoWayEstimator):
     up_, down_ : str
         The maps in use.
     candidates_ : list of dict
-        The pairs that were compared, each with its "up", "down" and held-out "error" (the share of
-        the variance that is lost); empty where nothing was to choose.
+        The pairs that were compared, each with its "up", "down", held-out "error" (the share of the
+        variance that is lost) and "latent_error" (how far the down-map lies from the embedding, in
+        units of its spread); empty where nothing was to choose.
     encoder_, decoder_, density_, n_features_in_, feature_names_in_
         As in every two-way estimator.
 
@@ -153,7 +154,7 @@ class TwoWay(TwoWayEstimator):
             )
         with problem.progress.phase("fitting the maps"):
             density = LatentDensity().fit(Z)
-            decoder, encoder = fit_pair(pair.up_map, pair.down_map, problem.data, Z)
+            decoder, encoder = fit_pair(pair.up_map, pair.down_map, problem.data, Z, density)
         attributes = {"up_": pair.up, "down_": pair.down, "candidates_": pair.table}
         return Learned(latents, units, encoder, decoder, density, attributes=attributes)
 
@@ -170,7 +171,7 @@ class TwoWay(TwoWayEstimator):
     def _embed(self, problem: Problem) -> Array:
         """Return the embedding's latents (n, q)."""
         named = isinstance(self.embedding, str)
-        data = _unit_variance(problem.data) if named else problem.original
+        data = _unit_variance(problem.data) if named else problem.original.copy()
         latents = resolve_init(
             self.embedding, data, problem.n_components, problem.rng, y=problem.y, name="embedding"
         )
@@ -187,6 +188,11 @@ class TwoWay(TwoWayEstimator):
         """Return the maps that a parameter stands for: names to be built, or a map as it is."""
         if isinstance(value, Map | Projection) and not isinstance(value, type):
             return {type(value).__name__: value}
+        if not isinstance(value, str):
+            raise TypeError(
+                f"{name}={value!r} must be one of {sorted(('auto', *names))}, or a map: an estimator "
+                "with fit, predict, jacobian and normal_terms."
+            )
         check_choice(name, value, ("auto", *names))
         return {choice: choice for choice in (names if value == "auto" else (value,))}
 

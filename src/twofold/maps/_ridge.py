@@ -6,8 +6,8 @@ Minimises, over weights ``W`` (M, D) and a bias (Carreira-Perpinan & Lu 2010, Eq
 
 The bias centres features and targets (their Eqs. 15-16). The paper's normal equations square the
 condition number of ``Phi``, and wide kernels make ``G`` singular to working precision. So the
-features are whitened first: with ``G = V diag(g) V^T`` and ``B = V g^{-1/2}`` over the eigenvalues
-above rounding level, ``W = B C`` turns the penalty into ``alpha |C|^2``. An eigendecomposition of
+features are whitened first: with ``G = V diag(g) V^T`` and ``B = V g^{-1/2}`` over eigenvalues that
+are not negligible (with the others, weights grow until predictions are rounding), ``W = B C`` turns the penalty into ``alpha |C|^2``. An eigendecomposition of
 ``(Phi B)^T (Phi B) = U diag(s) U^T`` then solves for every alpha, and gives the leave-one-out
 residuals in closed form,
 
@@ -31,8 +31,9 @@ from scipy import linalg
 
 from twofold.protocols import Array
 
-__all__ = ["ALPHAS", "RidgePath"]
+__all__ = ["ALPHAS", "SMALLEST_EIGENVALUE", "RidgePath"]
 
+SMALLEST_EIGENVALUE = 1e-10
 ALPHAS = tuple(10.0**power for power in range(-8, 3))
 
 
@@ -70,7 +71,7 @@ class RidgePath:
         feature_mean = features.mean(axis=0) if intercept else np.zeros(features.shape[1])
         target_mean = targets.mean(axis=0) if intercept else np.zeros(targets.shape[1])
         eigenvalues, vectors = linalg.eigh(gram)
-        kept = eigenvalues > eigenvalues[-1] * len(gram) * np.finfo(np.float64).eps
+        kept = eigenvalues > SMALLEST_EIGENVALUE * eigenvalues[-1]
         whiten = vectors[:, kept] / np.sqrt(eigenvalues[kept])
         whitened = (features - feature_mean) @ whiten
         spectrum, rotation = linalg.eigh(whitened.T @ whitened)

@@ -19,11 +19,12 @@ from typing import Self
 import numpy as np
 from scipy import linalg
 
+from twofold._blocks import single_threaded_blas
 from twofold._linalg import sqdist
 from twofold._validation import check_real
 from twofold.kernels import resolve_kernel
 from twofold.maps._features import LinearInFeatures
-from twofold.maps._ridge import ALPHAS, RidgePath
+from twofold.maps._ridge import ALPHAS, SMALLEST_EIGENVALUE, RidgePath
 from twofold.protocols import Array, RadialKernel
 from twofold.widths import width_grid
 
@@ -71,7 +72,7 @@ class RadialFeatures(LinearInFeatures):
         kernel = resolve_kernel(self.kernel)
         scaled = self._scaled(inputs)
         features = np.exp(kernel.log_profile(scaled))
-        slope = features * kernel.dlog_profile(scaled) * (2.0 / self.bandwidth_**2)
+        slope = features * kernel.dlog_profile(scaled) * (2.0 / self.bandwidth_ / self.bandwidth_)
         gradients = [
             slope * (inputs[:, column, None] - self.centers_[:, column])
             for column in range(inputs.shape[1])
@@ -94,8 +95,11 @@ class RadialFeatures(LinearInFeatures):
         best_error, best_path = np.inf, None
         for width in widths:
             self.bandwidth_ = width
-            path = self._path(inputs, targets, intercept=intercept)
-            alpha, error = path.best_alpha(alphas)
+            # These decompositions are small: a second BLAS thread gains little, and loses much as
+            # soon as something else runs.
+            with single_threaded_blas():
+                path = self._path(inputs, targets, intercept=intercept)
+                alpha, error = path.best_alpha(alphas)
             if best_path is None or error < best_error:
                 best_error, best_path = error, path
                 best_width, self.alpha_ = width, alpha
@@ -163,7 +167,7 @@ class KernelExpansion(RadialFeatures):
         # Every point a centre: Phi = G = K, one decomposition K = V diag(s) V^T serves both roles,
         # with scores V s^{1/2} and weights V s^{-1/2} C.
         spectrum, vectors = linalg.eigh(self._features(inputs))
-        kept = spectrum > spectrum[-1] * len(inputs) * np.finfo(np.float64).eps
+        kept = spectrum > SMALLEST_EIGENVALUE * spectrum[-1]
         spectrum, vectors = spectrum[kept], vectors[:, kept]
         root = np.sqrt(spectrum)
         return RidgePath(

@@ -154,7 +154,9 @@ class NadarayaWatson(BaseEstimator):
         )
         columns = []
         for sources, targets in zip(self.inputs_.T, inputs.T, strict=True):
-            change = slope * ((targets[:, None] - sources) * (2.0 / self.bandwidth_**2))
+            change = slope * (
+                (targets[:, None] - sources) * (2.0 / self.bandwidth_ / self.bandwidth_)
+            )
             columns.append(change @ self.targets_ - change.sum(axis=1)[:, None] * prediction)
         return prediction, columns
 

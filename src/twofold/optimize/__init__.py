@@ -24,6 +24,7 @@ from twofold.optimize.conjugate_gradient import ConjugateGradient
 from twofold.optimize.gauss_newton import Feasible, GaussNewton, RowProblem, RowsResult
 from twofold.optimize.gradient_descent import GradientDescent
 from twofold.optimize.lbfgs import LBFGS
+from twofold.optimize.newton import NewtonPolish
 from twofold.optimize.pull import Pull
 from twofold.optimize.rprop import RProp
 from twofold.protocols import Minimizer
@@ -34,6 +35,7 @@ __all__ = [
     "Feasible",
     "GaussNewton",
     "GradientDescent",
+    "NewtonPolish",
     "Pull",
     "RProp",
     "RowProblem",

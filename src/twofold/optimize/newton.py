@@ -1,0 +1,108 @@
+r"""Newton polishing of many small least-squares problems, one per row.
+
+Gauss-Newton drops the curvature of ``f``; with large residuals it then converges linearly, and where it
+stops depends on rounding: two runs that differ in the last bit may end a square root of the tolerance
+apart. A few Newton steps from there settle the minimum to working precision, so that a row's result
+does not depend on how the rows around it were rounded.
+
+With ``d(z) = J^T r``, minus half the gradient of ``|r|^2``, the Newton step solves ``H p = d`` where column l
+of ``H`` is the central difference ``-(d(z + h e_l) - d(z - h e_l)) / 2h``. The length h is a small share
+of ``|r| / |J|``, over which the linear model changes by the residual. A step is taken where ``H`` is
+positive definite, the step is short, the gradient shrinks and the loss does not rise.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from twofold.optimize.gauss_newton import Feasible, RowProblem
+from twofold.protocols import Array, IntArray
+
+__all__ = ["NewtonPolish"]
+
+DIFFERENCE = 1e-3
+"""h above, as a share of ``|r| / |J|``."""
+
+
+@dataclass(frozen=True)
+class NewtonPolish:
+    """A few Newton steps for rows that are nearly at their minimum.
+
+    Parameters
+    ----------
+    max_iter : int, default=4
+        Steps at most.
+    tol : float, default=1e-11
+        A row is done when its step is below this share of ``|r| / |J|``.
+    """
+
+    max_iter: int = 4
+    tol: float = 1e-11
+
+    def polish_rows(
+        self, problem: RowProblem, Z0: Array, *, feasible: Feasible | None = None
+    ) -> Array:
+        """Return the polished points (n, q).
+
+        Parameters
+        ----------
+        problem : RowProblem
+            The rows' losses and normal equations.
+        Z0 : ndarray of shape (n, q)
+            Points near their minima; left unchanged.
+        feasible : callable, default=None
+            As for `GaussNewton`: rows stay where they are allowed.
+        """
+        Z = np.array(Z0, dtype=np.float64)
+        rows = np.arange(len(Z))
+        curvature, descent, losses = problem.normal_terms(Z, rows)
+        for _ in range(self.max_iter):
+            length = np.sqrt(losses / np.maximum(np.einsum("nqq->n", curvature), 1e-300))
+            steps = self._steps(problem, Z[rows], descent, length, rows)
+            size = np.abs(steps).max(axis=1)
+            moving = (size > self.tol * length) & (size < length)
+            if feasible is not None:
+                moving[moving] = feasible((Z[rows] + steps)[moving], rows[moving])
+            rows, steps, descent, losses = (
+                rows[moving],
+                steps[moving],
+                descent[moving],
+                losses[moving],
+            )
+            if not rows.size:
+                break
+            trial = Z[rows] + steps
+            curvature, trial_descent, trial_losses = problem.normal_terms(trial, rows)
+            better = np.square(trial_descent).sum(axis=1) < np.square(descent).sum(axis=1)
+            better &= trial_losses <= losses * (1.0 + 1e-12)
+            rows, curvature = rows[better], curvature[better]
+            descent, losses = trial_descent[better], trial_losses[better]
+            Z[rows] = trial[better]
+            if not rows.size:
+                break
+        return Z
+
+    def _steps(
+        self, problem: RowProblem, Z: Array, descent: Array, length: Array, rows: IntArray
+    ) -> Array:
+        """Return the Newton steps (m, q); zero where the Hessian is not positive definite."""
+        q = Z.shape[1]
+        h = DIFFERENCE * length
+        usable = (h > 0.0) & np.isfinite(h)
+        hessian = np.tile(-np.eye(q), (len(Z), 1, 1))
+        if usable.any():
+            some, h = rows[usable], h[usable, None]
+            for column in range(q):
+                shift = h * np.eye(q)[column]
+                above = problem.normal_terms(Z[usable] + shift, some)[1]
+                below = problem.normal_terms(Z[usable] - shift, some)[1]
+                hessian[usable, :, column] = (below - above) / (2.0 * h)
+        hessian = 0.5 * (hessian + hessian.transpose(0, 2, 1))
+        values, vectors = np.linalg.eigh(hessian)
+        definite = values[:, 0] > 1e-10 * np.abs(values[:, -1])
+        along = np.einsum("nqk,nq->nk", vectors, descent)
+        along /= np.where(definite[:, None], values, np.inf)
+        steps: Array = np.einsum("nqk,nk->nq", vectors, along)
+        return steps
