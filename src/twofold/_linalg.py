@@ -16,6 +16,7 @@ from twofold.protocols import Array, IntArray
 __all__ = [
     "k_smallest",
     "principal_axes",
+    "row_product",
     "row_norms_sq",
     "shifted_exp",
     "solve_psd",
@@ -23,6 +24,7 @@ __all__ = [
 ]
 
 FEW_COLUMNS = 4
+FEW_ROWS = 16
 
 NEGLIGIBLE = -40.0
 """Weights below ``exp`` of this, beside a weight of one, vanish in rounding."""
@@ -32,6 +34,19 @@ def row_norms_sq(A: Array) -> Array:
     """Return ``sum_d A[:, d]^2`` of shape (n,)."""
     norms: Array = np.einsum("nd,nd->n", A, A)
     return norms
+
+
+def row_product(A: Array, B: Array) -> Array:
+    """Return ``A @ B`` so that a row's result does not depend on how many rows there are.
+
+    BLAS takes other routes for few rows, which round differently; those get company.
+    """
+    if len(A) >= FEW_ROWS:
+        return A @ B
+    padded = np.zeros((FEW_ROWS, A.shape[1]))
+    padded[: len(A)] = A
+    product: Array = (padded @ B)[: len(A)]
+    return product
 
 
 def sqdist(A: Array, B: Array) -> Array:
@@ -44,7 +59,7 @@ def sqdist(A: Array, B: Array) -> Array:
         return distances
     shift = B.mean(axis=0)
     A, B = A - shift, B - shift
-    distances = A @ (-2.0 * B).T
+    distances = row_product(A, (-2.0 * B).T)
     distances += row_norms_sq(A)[:, None]
     distances += row_norms_sq(B)
     return np.maximum(distances, 0.0, out=distances)

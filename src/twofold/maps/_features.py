@@ -19,7 +19,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from twofold._blocks import map_blocks, row_blocks
-from twofold._linalg import row_norms_sq
+from twofold._linalg import row_norms_sq, row_product
 from twofold.maps._normal import normal_products
 from twofold.protocols import Array, NormalTerms
 
@@ -65,7 +65,9 @@ class LinearInFeatures(BaseEstimator, ABC):
         ndarray of shape (n, D)
         """
         blocks = self._row_blocks(len(inputs))
-        parts = map_blocks(lambda rows: self._features(inputs[rows]) @ self.weights_, blocks)
+        parts = map_blocks(
+            lambda rows: row_product(self._features(inputs[rows]), self.weights_), blocks
+        )
         return np.concatenate(parts) + self.intercept_
 
     def jacobian(self, inputs: Array) -> Array:
@@ -86,14 +88,14 @@ class LinearInFeatures(BaseEstimator, ABC):
 
         def work(rows: slice) -> None:
             features, gradients = self._feature_gradients(inputs[rows])
-            residuals = targets[rows] - features @ self.weights_ - self.intercept_
+            residuals = targets[rows] - row_product(features, self.weights_) - self.intercept_
             loss[rows] = row_norms_sq(residuals)
             if gram is None:
-                columns = [gradient @ self.weights_ for gradient in gradients]
+                columns = [row_product(gradient, self.weights_) for gradient in gradients]
                 JTJ[rows], JTr[rows] = normal_products(columns, residuals)
             else:
-                left = [gradient @ gram for gradient in gradients]
-                duals = residuals @ self.weights_.T
+                left = [row_product(gradient, gram) for gradient in gradients]
+                duals = row_product(residuals, self.weights_.T)
                 JTJ[rows], JTr[rows] = normal_products(gradients, duals, left)
 
         map_blocks(work, self._row_blocks(len(inputs), copies=2 * q + 2))
