@@ -8,9 +8,9 @@ SCRIPT = """
 import json, sys, time
 import sklearn.base
 before = set(sys.modules)  # scikit-learn itself may bring pandas along
-start = time.perf_counter()
+start = time.process_time()
 import twofold
-seconds = time.perf_counter() - start
+seconds = time.process_time() - start
 names = ("numba", "matplotlib", "dask", "pandas", "click")
 heavy = [name for name in names if name in set(sys.modules) - before]
 print(json.dumps({"seconds": seconds, "heavy": heavy, "version": twofold.__version__}))
@@ -27,8 +27,8 @@ def fresh_import():
 def test_import_is_light():
     runs = [fresh_import() for _ in range(3)]
     assert runs[0]["heavy"] == []
-    # 0.3 s is the promise on an idle machine; the suite keeps both cores busy.
-    assert min(run["seconds"] for run in runs) < 0.9
+    # The promise is 0.3 s, measured at 0.22 to 0.27; the margin is for a machine kept busy.
+    assert min(run["seconds"] for run in runs) < 0.4
 
 
 def test_version():
