@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from twofold import TwoWay
+from twofold import UKR, TwoWay
 from twofold.kernels import Compact, Gaussian, StudentT
 from twofold.losses import L1, Huber, Norm, Squared
 from twofold.maps import MLP, KernelExpansion, NadarayaWatson, RBFNetwork
@@ -48,12 +48,26 @@ ESTIMATORS = {
     "two_way-pca-rbf": TwoWay("pca", up="rbf", down="rbf", random_state=0),
     "two_way-krr": TwoWay("isomap", up="krr", down="krr", random_state=0),
     "two_way-nw": TwoWay("laplacian_eigenmaps", up="nw", down="projection", random_state=0),
+    "ukr": UKR(init="isomap", max_iter=30, random_state=0),
+    "ukr-quartic": UKR(kernel="quartic", init="pca", homotopy=False, max_iter=30, random_state=0),
+    "ukr-l1": UKR(metric="l1", init="pca", homotopy=False, max_iter=30, random_state=0),
     "two_way-function": TwoWay(LeadingColumns(), up="nw", down="projection", random_state=0),
 }
 """Small-problem instances of every estimator. Each runs the promises, scikit-learn's checks and the
 torture table."""
 
 CANNOT = {
+    ("ukr", "order"): "the leave-one-out error may swap neighbours closer than the kernel's width",
+    (
+        "ukr-quartic",
+        "order",
+    ): "the leave-one-out error may swap neighbours closer than the kernel's width",
+    (
+        "ukr-l1",
+        "order",
+    ): "the leave-one-out error may swap neighbours closer than the kernel's width",
+    ("ukr-l1", "rotated"): "city-block distances depend on the axes",
+    ("ukr-l1", "euclidean"): "errors are measured in the feature space of city-block distances",
     ("two_way-isomap", "rows permuted"): "held-out rows are drawn by their numbers",
     ("two_way-pca-rbf", "rows permuted"): "k-means starts from row numbers",
     (

@@ -18,6 +18,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from twofold import TwoWay
 from twofold.datasets import make_s_curve
 
+pytestmark = pytest.mark.filterwarnings("ignore:The error was still falling:UserWarning")
 estimators = pytest.mark.parametrize("estimator", ESTIMATORS.values(), ids=ESTIMATORS)
 
 # The generator leaves these to scikit-learn's own test suite.
@@ -121,6 +122,8 @@ class TestPromises:
         np.testing.assert_array_equal(Z, model.embedding_)
 
     def test_numbers_for_trust(self, name, fitted, data):
+        if (name, "euclidean") in CANNOT:
+            pytest.xfail(CANNOT[name, "euclidean"])
         model = fitted[name]
         errors = model.reconstruction_error(data)
         np.testing.assert_allclose(

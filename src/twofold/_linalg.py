@@ -16,8 +16,8 @@ from twofold.protocols import Array, IntArray
 __all__ = [
     "k_smallest",
     "principal_axes",
-    "row_product",
     "row_norms_sq",
+    "row_product",
     "shifted_exp",
     "solve_psd",
     "sqdist",

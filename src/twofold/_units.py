@@ -62,6 +62,8 @@ class CentredUnits:
             center = np.where(varying, lowest, 0.0)
             return cls(center, first, varying, np.where(varying, 0.0, X[0]))
         center = np.where(varying, scaled.mean(axis=0), 0.0)
+        # Once more: the first mean of numbers far from the origin is off by their rounding.
+        center = np.where(varying, center + (scaled - center).mean(axis=0), 0.0)
         deviations = np.where(varying, scaled - center, 0.0)
         second = int(np.frexp(np.abs(deviations).max())[1])
         total_variance = np.square(np.ldexp(deviations, -second)).sum(axis=1).mean()

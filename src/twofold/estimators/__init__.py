@@ -2,5 +2,6 @@
 
 from twofold.estimators.base import TwoWayEstimator
 from twofold.estimators.two_way import TwoWay
+from twofold.estimators.ukr import UKR
 
-__all__ = ["TwoWay", "TwoWayEstimator"]
+__all__ = ["UKR", "TwoWay", "TwoWayEstimator"]

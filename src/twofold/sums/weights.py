@@ -37,15 +37,12 @@ CHUNK = 1 << 20
 
 
 class SelfWeights(Protocol):
-    """Kernel weights among points.
+    """Kernel weights among points."""
 
-    Attributes
-    ----------
-    mass : ndarray of shape (n,)
-        ``sum_j k_ij``.
-    """
-
-    mass: Array
+    @property
+    def mass(self) -> Array:
+        """``sum_j k_ij``, shape (n,)."""
+        ...
 
     def apply(self, values: Array) -> Array:
         """Return ``sum_j k_ij v_j``, shape (n, D)."""

@@ -1,0 +1,206 @@
+r"""The learning scheme of unsupervised kernel regression, step by step.
+
+Meinicke et al. (2005), section 2.3: candidates at their best scales (steps 1-3), homotopy (step 4),
+minimisation (step 5). What is minimised is in `twofold.objectives.reconstruction`; this module chooses its
+form by cost (Appendix B): inner products where the data have more columns than half their rows, lists of
+pairs where a compact kernel reaches few points.
+
+References
+----------
+P. Meinicke, S. Klanke, R. Memisevic, H. Ritter. Principal surfaces from unsupervised kernel
+regression. IEEE TPAMI 27(9), 2005.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+
+import numpy as np
+
+from twofold._linalg import k_smallest, row_norms_sq, sqdist
+from twofold.candidates import whitened
+from twofold.maps import NadarayaWatson
+from twofold.objectives import Barrier, GramReconstruction, Reconstruction
+from twofold.protocols import Array, Callback, IntArray, Minimizer, MinimizeResult, RadialKernel
+from twofold.sums import DenseWeights, PairWeights, SelfWeights, kernel_radius
+
+__all__ = ["KernelRegression", "check_memory"]
+
+# Meinicke et al. (2005), section 4.3.
+HOMOTOPY = (0.5, 0.25, 0.1, 0.05, 0.025, 0.01, 0.005)
+HOMOTOPY_VARIANCE = 0.01
+BARRIER_STRENGTH = 1e-3
+"""Of the barrier, in units of the data's variance: small against the error that is to be lowered."""
+
+SPARSE_SHARE = 0.1
+STRAY_MASS = 0.1
+
+
+@dataclass(frozen=True)
+class KernelRegression:
+    """Data, kernel and settings of one fit.
+
+    Parameters
+    ----------
+    data : ndarray of shape (n, D)
+        Centred data, or coordinates in feature space.
+    kernel : RadialKernel
+        The latent kernel, of unit width.
+    pseudo_count : float, default=0.1
+        Observations at the mean in each prediction.
+    groups : ndarray of int, shape (n,), default=None
+        Points of a group leave each other out; None means each leaves out itself.
+    gram : ndarray of shape (n, n), default=None
+        Inner products, where the error is to be computed by them.
+    n_jobs : int or None, default=None
+        Threads.
+    """
+
+    data: Array
+    kernel: RadialKernel
+    pseudo_count: float = 0.1
+    groups: IntArray | None = None
+    gram: Array | None = None
+    n_jobs: int | None = None
+
+    @classmethod
+    def of(
+        cls,
+        data: Array,
+        kernel: RadialKernel,
+        *,
+        pseudo_count: float = 0.1,
+        groups: IntArray | None = None,
+        n_jobs: int | None = None,
+    ) -> KernelRegression:
+        """Choose the form of the error by its cost: two products n^2 D, or one n^3 (Appendix B)."""
+        n, n_features = data.shape
+        gram = data @ data.T if 2 * n_features > n else None
+        check_memory(n, n_matrices=2 if gram is None else 4)
+        return cls(data, kernel, pseudo_count, groups, gram, n_jobs)
+
+    def weigh(self, Z: Array) -> SelfWeights:
+        """Return the kernel weights among latents, as a list where few pairs reach each other."""
+        if _share_in_reach(Z, self.kernel) < SPARSE_SHARE:
+            return PairWeights.of(Z, self.kernel, groups=self.groups, tolerance=1e-300)
+        return DenseWeights.of(Z, self.kernel, groups=self.groups, n_jobs=self.n_jobs)
+
+    def objective(
+        self, *, barrier: Barrier | None = None, leave_one_out: bool = True
+    ) -> Reconstruction | GramReconstruction:
+        """Return the error that a fit minimises."""
+        if self.gram is not None and leave_one_out:
+            return GramReconstruction(self.gram, self.weigh, self.pseudo_count, barrier)
+        return Reconstruction(self.data, self.weigh, self.pseudo_count, leave_one_out, barrier)
+
+    def cv_error(self, Z: Array) -> float:
+        """Return the leave-one-out error without pseudo-count, Eq. (10)."""
+        weights = self._plain(Z)
+        return Reconstruction(self.data, lambda _: weights).value(Z)
+
+    def _plain(self, Z: Array) -> SelfWeights:
+        return KernelRegression(self.data, self.kernel, n_jobs=self.n_jobs).weigh(Z)
+
+    def anneal(
+        self,
+        Z: Array,
+        minimizer: Minimizer,
+        *,
+        until: float = 0.0,
+        leave_one_out: bool = True,
+        callback: Callback | None = None,
+    ) -> Array:
+        """Relax a density constraint step by step, from latents all in one place (step 4).
+
+        Parameters
+        ----------
+        Z : ndarray of shape (n, q)
+            Latents in any units.
+        minimizer : Minimizer
+            What minimises at each threshold.
+        until : float, default=0.0
+            Thresholds at or below this are left out.
+        leave_one_out : bool, default=True
+            Whether the error is the leave-one-out one.
+        callback : callable, default=None
+            Called after each iteration.
+        """
+        white = whitened(Z)
+        Z = white * np.sqrt(HOMOTOPY_VARIANCE / max(1, white.shape[1]))
+        for threshold in HOMOTOPY:
+            if threshold <= until:
+                break
+            Z = self.constrained(Z, threshold, minimizer, leave_one_out, callback).Z
+        return Z
+
+    def constrained(
+        self,
+        Z: Array,
+        threshold: float,
+        minimizer: Minimizer,
+        leave_one_out: bool,
+        callback: Callback | None = None,
+    ) -> MinimizeResult:
+        """Minimise the error within the density constraint, Eq. (9), by a barrier."""
+        variance = float(row_norms_sq(self.data).mean())
+        barrier = Barrier(threshold, BARRIER_STRENGTH * variance)
+        objective = self.objective(barrier=barrier, leave_one_out=leave_one_out)
+        return minimizer.minimize(objective, Z, callback=callback)
+
+    def rescue(self, Z: Array) -> tuple[Array, int]:
+        """Give points that no other reaches a place among the latents of their data neighbours.
+
+        Each stray, a point of kernel mass below 0.1, moves to the latent of the one of its ten nearest
+        points in data space at which its leave-one-out prediction is best.
+
+        Returns
+        -------
+        Z : ndarray of shape (n, q)
+            A copy.
+        n_moved : int
+            How many were moved.
+        """
+        stray = self._plain(Z).mass < STRAY_MASS
+        if not stray.any() or stray.all():
+            return Z, 0
+        settled = np.flatnonzero(~stray)
+        regression = NadarayaWatson(kernel=self.kernel, bandwidth=1.0)
+        regression.fit(Z[settled], self.data[settled])
+        moved = Z.copy()
+        for row in np.flatnonzero(stray):
+            near = k_smallest(sqdist(self.data[[row]], self.data[settled]), 10)[0]
+            places = Z[settled[near]]
+            errors = row_norms_sq(self.data[row] - regression.predict(places))
+            moved[row] = places[errors.argmin()]
+        return moved, int(stray.sum())
+
+
+def check_memory(n_samples: int, n_matrices: int) -> None:
+    """Refuse what will not fit into memory, before allocating it."""
+    needed = n_matrices * 8 * n_samples**2
+    available = _available_memory()
+    if needed > available:
+        raise MemoryError(
+            f"Exact kernel regression of n_samples={n_samples} needs about {needed / 1e9:.1f} GB for "
+            f"{n_matrices} matrices of all pairs; {available / 1e9:.1f} GB are free. Fit a sample of the "
+            "rows and transform the rest."
+        )
+
+
+def _available_memory() -> float:
+    try:
+        return float(os.sysconf("SC_AVPHYS_PAGES")) * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, ValueError, OSError):  # not on this system
+        return 8e9
+
+
+def _share_in_reach(Z: Array, kernel: RadialKernel) -> float:
+    """Estimate the share of pairs within a kernel's reach; 1 for kernels that never end."""
+    edge = np.array([4.0])
+    if np.isfinite(kernel.log_profile(edge)[0]):
+        return 1.0
+    radius = kernel_radius(kernel, 1e-300)
+    # Half of the points lie in the box between the quartiles: its volume is that of the bulk.
+    box = np.quantile(Z, 0.75, axis=0) - np.quantile(Z, 0.25, axis=0)
+    return float(np.prod(np.minimum(1.0, radius / np.maximum(box, 1e-300))))
