@@ -20,6 +20,7 @@ import numpy as np
 
 from twofold._linalg import k_smallest, row_norms_sq, sqdist
 from twofold.candidates import whitened
+from twofold.encoders import Projection
 from twofold.maps import NadarayaWatson
 from twofold.objectives import Barrier, GramReconstruction, Reconstruction
 from twofold.protocols import Array, Callback, IntArray, Minimizer, MinimizeResult, RadialKernel
@@ -98,6 +99,13 @@ class KernelRegression:
         """Return the leave-one-out error without pseudo-count, Eq. (10)."""
         weights = self._plain(Z)
         return Reconstruction(self.data, lambda _: weights).value(Z)
+
+    def projection_error(self, Z: Array, data: Array) -> float:
+        """Return the mean squared distance of other data to the manifold that latents span."""
+        regression = NadarayaWatson(kernel=self.kernel, bandwidth=1.0, n_jobs=self.n_jobs)
+        regression.fit(Z, self.data)
+        found = Projection(regression).fit(self.data, Z).predict(data)
+        return float(row_norms_sq(data - regression.predict(found)).mean())
 
     def _plain(self, Z: Array) -> SelfWeights:
         return KernelRegression(self.data, self.kernel, n_jobs=self.n_jobs).weigh(Z)

@@ -53,9 +53,9 @@ from twofold.candidates import Candidate, scaled_candidate
 from twofold.density import LatentDensity
 from twofold.encoders import Projection
 from twofold.estimators._feature_maps import FeatureEncoder, PreimageDecoder
+from twofold.estimators._ukr_starts import first_latents
 from twofold.estimators.base import Learned, Problem, TwoWayEstimator
 from twofold.feature_spaces import FeatureSpace
-from twofold.initializers import INITIALIZERS, resolve_init
 from twofold.kernel_regression import KernelRegression
 from twofold.kernels import DensityKernel, Gaussian, resolve_kernel
 from twofold.maps import NadarayaWatson
@@ -64,17 +64,6 @@ from twofold.protocols import Array, Minimizer, MinimizeResult, RadialKernel
 
 __all__ = ["UKR"]
 
-AUTO = (
-    "pca",
-    "lle:8",
-    "lle:12",
-    "lle:16",
-    "isomap:8",
-    "isomap:15",
-    "laplacian_eigenmaps:8",
-    "laplacian_eigenmaps:15",
-    "tsne",
-)
 HOMOTOPY_STEPS = 50
 STILL_FALLING = 1e-2
 """Relative decrease of the objective in the last iteration above which a fit counts as cut short."""
@@ -230,7 +219,8 @@ class UKR(TwoWayEstimator):
             groups=self._groups(len(data), problem.rng),
             n_jobs=self.n_jobs,
         )
-        starts = self._starts(data, problem)
+        with problem.progress.phase("candidates"):
+            starts = first_latents(self.init, data, problem)
         candidates = self._scaled(scheme, starts, problem)
         validation: list[float] = []
         n_iter = self.max_iter
@@ -268,41 +258,6 @@ class UKR(TwoWayEstimator):
         if self.leave_out == 1:
             return None
         return rng.permutation(n) // self.leave_out
-
-    def _starts(self, data: Array, problem: Problem) -> dict[str, Array]:
-        """Return first latents by name (step 1); of the automatic ones, those that succeed."""
-        auto = isinstance(self.init, str) and self.init == "auto"
-        inits = AUTO if auto else self.init if _is_list_of_inits(self.init) else [self.init]
-        spread = float(np.sqrt(row_norms_sq(data).mean())) or 1.0
-        starts: dict[str, Array] = {}
-        with problem.progress.phase("candidates"), warnings.catch_warnings():
-            if auto:
-                warnings.simplefilter("ignore")
-            for number, init in enumerate(inits):
-                name = init if isinstance(init, str) else f"{type(init).__name__}-{number}"
-                foreign = not isinstance(init, str)
-                try:
-                    Z = self._start(init, problem.original if foreign else data / spread, problem)
-                except (ValueError, RuntimeError, np.linalg.LinAlgError):
-                    if not auto:
-                        raise
-                    continue
-                starts[name] = Z
-        return starts
-
-    def _start(self, init: Any, data: Array, problem: Problem) -> Array:
-        name, _, neighbours = init.partition(":") if isinstance(init, str) else ("", "", "")
-        if neighbours and name in INITIALIZERS:
-            Z = INITIALIZERS[name](
-                data, problem.n_components, problem.rng, n_neighbors=int(neighbours)
-            )
-        else:
-            Z = resolve_init(init, data, problem.n_components, problem.rng, y=problem.y)
-        if Z.shape[1] != problem.n_components:
-            raise ValueError(
-                f"init gives {Z.shape[1]} columns; n_components={problem.n_components} are needed."
-            )
-        return Z
 
     def _scaled(
         self, scheme: KernelRegression, starts: dict[str, Array], problem: Problem
@@ -369,11 +324,7 @@ class UKR(TwoWayEstimator):
         def judge(number: int, Z: Array) -> bool:
             if number % VALIDATE_EVERY:
                 return False
-            regression = NadarayaWatson(kernel=scheme.kernel, bandwidth=1.0, n_jobs=scheme.n_jobs)
-            regression.fit(Z, part.data)
-            found = Projection(regression).fit(part.data, Z).predict(scheme.data[held_out])
-            residuals = scheme.data[held_out] - regression.predict(found)
-            errors.append(float(row_norms_sq(residuals).mean()) / variance)
+            errors.append(part.projection_error(Z, scheme.data[held_out]) / variance)
             return len(errors) - 1 - int(np.argmin(errors)) >= PATIENCE
 
         start = replace(candidates[0], latents=candidates[0].latents[kept])
@@ -487,11 +438,3 @@ class UKR(TwoWayEstimator):
         tags = super().__sklearn_tags__()
         tags.input_tags.pairwise = self._is("precomputed")
         return tags
-
-
-def _is_list_of_inits(init: Any) -> bool:
-    """Tell a list of starts from an array of latents written as a list."""
-    return isinstance(init, list | tuple) and any(
-        isinstance(one, str) or callable(one) or hasattr(one, "fit_transform") or np.ndim(one) == 2
-        for one in init
-    )
