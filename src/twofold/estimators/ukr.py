@@ -48,11 +48,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from twofold._linalg import row_norms_sq
 from twofold._units import CentredUnits
-from twofold._validation import check_choice, check_data, check_int, check_latents, check_real
+from twofold._validation import check_data, check_latents
 from twofold.candidates import Candidate, scaled_candidate
 from twofold.density import LatentDensity
 from twofold.encoders import Projection
 from twofold.estimators._feature_maps import FeatureEncoder, PreimageDecoder
+from twofold.estimators._ukr_settings import check_settings
 from twofold.estimators._ukr_starts import first_latents
 from twofold.estimators.base import Learned, Problem, TwoWayEstimator
 from twofold.feature_spaces import FeatureSpace
@@ -205,7 +206,7 @@ class UKR(TwoWayEstimator):
         return self._is("euclidean")
 
     def _learn(self, problem: Problem) -> Learned:
-        self._check_settings()
+        check_settings(self)
         kernel = resolve_kernel(self.kernel)
         space = None
         data = problem.data
@@ -230,29 +231,6 @@ class UKR(TwoWayEstimator):
         Z, _ = scheme.rescue(result.Z)
         Z = Z - Z.mean(axis=0)
         return self._assemble(problem, scheme, space, Z, candidates, result, validation)
-
-    def _check_settings(self) -> None:
-        check_int("max_iter", self.max_iter)
-        check_int("leave_out", self.leave_out)
-        check_choice("objective", self.objective, ("leave_one_out", "reconstruction"))
-        if not (isinstance(self.homotopy, bool) or self.homotopy == "auto"):
-            raise ValueError(f"homotopy={self.homotopy!r} must be 'auto', True or False.")
-        if self.pseudo_count != 0:
-            check_real("pseudo_count", self.pseudo_count)
-        if self.validation_fraction is not None and not 0.0 < self.validation_fraction < 1.0:
-            raise ValueError(
-                f"validation_fraction={self.validation_fraction!r} must lie between 0 and 1, or be None."
-            )
-        given = self.density_threshold != "auto"
-        if given and not 0.0 < check_real("density_threshold", self.density_threshold) < 1.0:
-            raise ValueError(
-                f"density_threshold={self.density_threshold!r} must be 'auto' or lie between 0 and 1."
-            )
-        if self.objective == "reconstruction" and not given:
-            raise ValueError(
-                "objective='reconstruction' needs a density_threshold between 0 and 1: without one the "
-                "latents drift apart until every point is rebuilt by itself."
-            )
 
     def _groups(self, n: int, rng: np.random.Generator) -> Any:
         if self.leave_out == 1:
