@@ -150,3 +150,18 @@ class TestClassifier:
     def test_one_class(self):
         with pytest.raises(ValueError, match="1 class"):
             KernelDensityClassifier().fit([[0.0], [1.0]], [1, 1])
+
+
+@pytest.mark.parametrize("kernel", ["gaussian", "quartic"])
+def test_density_over_neighbours_equals_that_over_all(kernel, monkeypatch):
+    rng = np.random.default_rng(0)
+    points = 200.0 * rng.random((600, 2))
+    queries = np.vstack([200.0 * rng.random((300, 2)), [[-9.0, 4.0], [500.0, -3.0]]])
+    near = LatentDensity(kernel=kernel, bandwidth=2.0).fit(points)
+    assert near._neighbours is not None
+    monkeypatch.setattr("twofold.sums.neighbours.FEWEST_SOURCES", 10**9)
+    all_pairs = LatentDensity(kernel=kernel, bandwidth=2.0).fit(points)
+    assert all_pairs._neighbours is None
+    np.testing.assert_allclose(
+        near.log_density(queries), all_pairs.log_density(queries), rtol=1e-11
+    )

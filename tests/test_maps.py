@@ -271,3 +271,24 @@ def test_width_grid():
     assert grid[0] == pytest.approx(1.0)
     assert grid[-1] >= np.std(np.arange(100.0))
     assert width_grid(np.ones((4, 2))) == [1.0]
+
+
+@pytest.mark.parametrize("kernel", ["gaussian", "quartic"])
+def test_kernel_means_over_neighbours_equal_those_over_all(kernel, monkeypatch):
+    rng = np.random.default_rng(0)
+    inputs, targets = 200.0 * rng.random((600, 2)), rng.random((600, 5))
+    queries = np.vstack([200.0 * rng.random((300, 2)), [[-9.0, 4.0], [500.0, -3.0]]])
+    data = rng.random((302, 5))
+    near = NadarayaWatson(kernel=kernel, bandwidth=2.0).fit(inputs, targets)
+    assert near._neighbours is not None
+    monkeypatch.setattr("twofold.sums.neighbours.FEWEST_SOURCES", 10**9)
+    all_pairs = NadarayaWatson(kernel=kernel, bandwidth=2.0).fit(inputs, targets)
+    assert all_pairs._neighbours is None
+    np.testing.assert_allclose(near.predict(queries), all_pairs.predict(queries), rtol=1e-11)
+    np.testing.assert_allclose(
+        near.jacobian(queries), all_pairs.jacobian(queries), rtol=1e-8, atol=1e-11
+    )
+    for a, b in zip(
+        near.normal_terms(queries, data), all_pairs.normal_terms(queries, data), strict=True
+    ):
+        np.testing.assert_allclose(a, b, rtol=1e-8, atol=1e-11)

@@ -3,7 +3,12 @@ import pytest
 from differences import central_gradient
 from registry import KERNELS
 
-from twofold.objectives import Barrier, GramReconstruction, Reconstruction
+from twofold.objectives import (
+    Barrier,
+    CheaperReconstruction,
+    GramReconstruction,
+    Reconstruction,
+)
 from twofold.protocols import Objective
 from twofold.sums import DenseWeights, PairWeights, kernel_radius
 
@@ -152,7 +157,7 @@ def test_tiles_and_blocks_do_not_matter(monkeypatch):
         for kernel in ("gaussian", "quartic")
     ]
     monkeypatch.setattr("twofold.sums.weights.TILE", 17)
-    monkeypatch.setattr("twofold.sums.weights.CHUNK", 64)
+    monkeypatch.setattr("twofold.sums.pairs.CHUNK", 64)
     monkeypatch.setattr("twofold._blocks.BLOCK_BYTES", 9_000)
     again = [
         (
@@ -172,3 +177,50 @@ def test_kernel_radius():
     assert kernel_radius(KERNELS["quartic"], 1e-30) == pytest.approx(1.0)
     assert kernel_radius(KERNELS["gaussian"], np.exp(-8.0)) == pytest.approx(4.0)
     assert kernel_radius(KERNELS["student"], 0.01) == pytest.approx(np.sqrt(99.0))
+
+
+def test_the_cheaper_form_is_the_same_error():
+    rng = np.random.default_rng(0)
+    X, Z = rng.standard_normal((60, 5)), 3.0 * rng.standard_normal((60, 2))
+    for way in WAYS.values():
+        weigh = weigher(way, "quartic")
+        by_data, by_gram = Reconstruction(X, weigh, 0.1), GramReconstruction(X @ X.T, weigh, 0.1)
+        cheaper = CheaperReconstruction(by_data, by_gram)
+        assert cheaper.value(Z) == by_data.value(Z)
+        value, gradient = cheaper.value_and_grad(Z)
+        for form in (by_data, by_gram):
+            assert value == pytest.approx(form.value_and_grad(Z)[0], rel=1e-12)
+            np.testing.assert_allclose(gradient, form.value_and_grad(Z)[1], atol=1e-13)
+
+
+@pytest.mark.parametrize("form", [Reconstruction, GramReconstruction])
+def test_compiled_loops_equal_their_twins(form, monkeypatch):
+    pytest.importorskip("numba")
+    rng = np.random.default_rng(0)
+    X, Z = rng.standard_normal((300, 40)), 4.0 * rng.standard_normal((300, 2))
+    objective = form(X if form is Reconstruction else X @ X.T, weigher(PairWeights.of, "gaussian"))
+    results = []
+    for least in (0, 1 << 62):
+        monkeypatch.setattr("twofold.sums._compiled.WORTH_COMPILING", least)
+        results.append(objective.value_and_grad(Z))
+    assert results[0][0] == pytest.approx(results[1][0], rel=1e-12)
+    np.testing.assert_allclose(results[0][1], results[1][1], rtol=1e-9, atol=1e-13)
+
+
+def test_without_numba_the_twins_do_the_work(monkeypatch):
+    from twofold.sums import _compiled
+
+    assert _compiled.compiled(1) is None
+    for broken in (lambda: monkeypatch.setenv("TWOFOLD_NUMBA", "0"), _break_import(monkeypatch)):
+        _compiled._loops.cache_clear()
+        broken()
+        assert _compiled.compiled(1 << 40) is None
+        monkeypatch.undo()
+    _compiled._loops.cache_clear()
+
+
+def _break_import(monkeypatch):
+    def fail(_):
+        raise ImportError("no numba here")
+
+    return lambda: monkeypatch.setattr("twofold.sums._compiled.import_module", fail)

@@ -3,9 +3,15 @@ import pytest
 from differences import central_gradient, naive_sqdist
 from registry import KERNELS
 
-from twofold.sums import DenseSums
+from twofold.kernels import StudentT
+from twofold.sums import DenseSums, Neighbours, NeighbourSums
 
-SUMS = {"dense": DenseSums}
+SUMS = {"dense": DenseSums, "neighbours": NeighbourSums}
+
+
+def skip_if_never_cut(engine, kernel):
+    if engine is NeighbourSums and isinstance(kernel, StudentT):
+        pytest.skip("a kernel with heavy tails cannot be cut")
 
 
 @pytest.fixture
@@ -30,6 +36,7 @@ def naive(kernel, targets, sources, values, exclude=None):
 @pytest.mark.parametrize("kernel", KERNELS.values(), ids=KERNELS)
 @pytest.mark.parametrize("leave_out", [False, True])
 def test_forward_equals_a_loop(engine, kernel, leave_out, points):
+    skip_if_never_cut(engine, kernel)
     targets, sources, values = points
     exclude = np.arange(len(targets)) % len(sources) if leave_out else None
     sums = engine(kernel).forward(targets, sources, values, exclude=exclude)
@@ -44,6 +51,7 @@ def test_forward_equals_a_loop(engine, kernel, leave_out, points):
 @pytest.mark.parametrize("kernel", KERNELS.values(), ids=KERNELS)
 @pytest.mark.parametrize("leave_out", [False, True])
 def test_backward_equals_differences(engine, kernel, leave_out, points):
+    skip_if_never_cut(engine, kernel)
     targets, sources, values = points
     exclude = np.arange(len(targets)) % len(sources) if leave_out else None
     rng = np.random.default_rng(1)
@@ -132,3 +140,40 @@ def test_blocks_and_threads_change_nothing(engine, monkeypatch):
         np.testing.assert_allclose(results[-1][2], grads[1], rtol=1e-10, atol=1e-12)
     for one, two in zip(*results, strict=True):
         np.testing.assert_array_equal(one, two)
+
+
+@pytest.mark.parametrize("kernel", ["gaussian", "quartic"])
+def test_neighbours_equal_all_pairs_near_and_far(kernel):
+    rng = np.random.default_rng(3)
+    sources, values = 30.0 * rng.random((800, 2)), rng.random((800, 3))
+    far = np.array([[-5.0, 3.0], [60.0, 10.0], [1e6, 0.0], [1e90, 1e90]])
+    targets = np.vstack([30.0 * rng.random((50, 2)), far])
+    dense = DenseSums(KERNELS[kernel]).forward(targets, sources, values)
+    near = NeighbourSums(KERNELS[kernel]).forward(targets, sources, values)
+    np.testing.assert_allclose(near.mass, dense.mass, rtol=1e-11)
+    np.testing.assert_allclose(near.weighted, dense.weighted, rtol=1e-11, atol=1e-13)
+    np.testing.assert_array_equal(np.isfinite(near.log_shift), np.isfinite(dense.log_shift))
+
+
+def test_a_row_does_not_depend_on_its_batch():
+    rng = np.random.default_rng(4)
+    sources = 30.0 * rng.random((800, 2))
+    targets = 30.0 * rng.random((200, 2))
+    neighbours = Neighbours.of(sources, KERNELS["gaussian"])
+    together = neighbours.weigh(targets).mass
+    alone = np.concatenate([neighbours.weigh(row[None]).mass for row in targets])
+    np.testing.assert_array_equal(together, alone)
+
+
+def test_trees_serve_many_sources_that_reach_few():
+    rng = np.random.default_rng(5)
+    points = rng.random((1000, 2))
+    gaussian = KERNELS["gaussian"]
+    assert Neighbours.if_few(points, gaussian) is None  # all within reach
+    assert Neighbours.if_few(100.0 * points[:50], gaussian) is None  # too few
+    assert Neighbours.if_few(100.0 * points, KERNELS["student"]) is None  # cannot be cut
+    found = Neighbours.if_few(100.0 * points, gaussian)
+    assert not found.pays_for(1)
+    assert found.pays_for(1000)
+    with pytest.raises(ValueError, match="falls too slowly"):
+        NeighbourSums(KERNELS["student"]).forward(points, points, points)

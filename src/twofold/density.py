@@ -31,9 +31,9 @@ from twofold._blocks import map_blocks, row_blocks, some_rows
 from twofold._linalg import sqdist
 from twofold._units import CentredUnits
 from twofold._validation import check_real, check_rng
-from twofold.kernels import DensityKernel, resolve_kernel
+from twofold.kernels import Compact, DensityKernel, Gaussian, resolve_kernel
 from twofold.protocols import Array, RadialKernel
-from twofold.sums import DenseSums
+from twofold.sums import DenseSums, Neighbours, target_blocks
 from twofold.widths import width_grid
 
 __all__ = ["KernelDensityClassifier", "LatentDensity", "likelihood_cv_bandwidth"]
@@ -99,6 +99,7 @@ class LatentDensity(BaseEstimator):
         else:
             self.bandwidth_ = check_real("bandwidth", self.bandwidth)
         self.points_ = Z[some_rows(len(Z), MAX_POINTS)]
+        self._neighbours = Neighbours.if_few(self.points_ / self.bandwidth_, kernel)
         self.log_densities_ = self.log_density(self.points_)
         return self
 
@@ -106,17 +107,34 @@ class LatentDensity(BaseEstimator):
         """Return the log densities, shape (n,); finite everywhere."""
         kernel = _density_kernel(self.kernel)
         points = self.points_ / self.bandwidth_
-        none = np.empty((len(points), 0))
-        sums = DenseSums(kernel, self.n_jobs).forward(Z / self.bandwidth_, points, none)
+        log_shift, mass = self._shifted_mass(Z / self.bandwidth_, points)
         q = Z.shape[1]
         constant = kernel.log_integral(q) + q * np.log(self.bandwidth_) + np.log(len(points))
-        reached = sums.mass > 0.0
+        reached = mass > 0.0
         log_density = np.empty(len(Z))
-        log_density[reached] = sums.log_shift[reached] + np.log(sums.mass[reached])
+        log_density[reached] = log_shift[reached] + np.log(mass[reached])
         distances = sqdist(Z[~reached] / self.bandwidth_, points)
         log_density[~reached] = LOG_FLOOR - distances.min(axis=1, initial=np.inf)
         log_density -= constant
         return log_density
+
+    def _shifted_mass(self, scaled: Array, points: Array) -> tuple[Array, Array]:
+        """Return ``c`` and ``m`` (n,): the kernels' sum is ``exp(c) m``."""
+        neighbours = self._neighbours
+        if neighbours is None or not neighbours.pays_for(len(scaled)):
+            none = np.empty((len(points), 0))
+            sums = DenseSums(_density_kernel(self.kernel), self.n_jobs).forward(
+                scaled, points, none
+            )
+            return sums.log_shift, sums.mass
+        log_shift, mass = np.empty(len(scaled)), np.empty(len(scaled))
+
+        def work(rows: slice) -> None:
+            local = neighbours.weigh(scaled[rows])
+            log_shift[rows], mass[rows] = local.log_shift, local.mass
+
+        map_blocks(work, target_blocks(len(scaled)), n_jobs=self.n_jobs)
+        return log_shift, mass
 
     def log_threshold(self, quantile: float = 0.0) -> float:
         """Return the log density that all but a share of the points reach.
@@ -269,6 +287,8 @@ class KernelDensityClassifier(ClassifierMixin, BaseEstimator):
 
 def _density_kernel(kernel: str | RadialKernel) -> DensityKernel:
     resolved = resolve_kernel(kernel)
+    if isinstance(resolved, Gaussian | Compact):
+        return resolved
     if not isinstance(resolved, DensityKernel):
         raise TypeError(
             f"kernel={kernel!r} cannot carry a density: its integral is not known to be finite. Use "

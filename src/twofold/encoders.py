@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
-from twofold._blocks import row_blocks, some_rows
+from twofold._blocks import map_blocks, row_blocks, some_rows
 from twofold._linalg import k_smallest, row_norms_sq, sqdist
 from twofold.density import LatentDensity
 from twofold.optimize import GaussNewton, NewtonPolish
@@ -33,6 +33,12 @@ from twofold.protocols import Array, IntArray, Map, NormalTerms
 __all__ = ["Projection"]
 
 MAX_STARTS = 20_000
+BYTES_PER_POINT = 2048
+"""Sets how many points run together: enough that the work in a step outweighs the step."""
+
+MAX_HALVINGS = 4
+"""Of a step that is not lower or leaves the domain; then the next one is damped, which also turns it."""
+
 NEGLIGIBLE_LOSS = 1e-3
 """Share of the images' variance beside which changes of a loss are measured."""
 
@@ -110,6 +116,8 @@ class Projection(BaseEstimator):
         distinct = np.unique(latents, axis=0)
         self.latents_ = distinct[some_rows(len(distinct), MAX_STARTS)]
         self.images_ = self._fitted_decoder().predict(self.latents_)
+        variance = row_norms_sq(self.images_ - self.images_.mean(axis=0)).mean()
+        self._floor = NEGLIGIBLE_LOSS * float(variance)
         return self
 
     def _fitted_decoder(self) -> Map:
@@ -120,18 +128,24 @@ class Projection(BaseEstimator):
     def predict(self, data: Array) -> Array:
         """Return the latents of the nearest points on the manifold, shape (n, q)."""
         Z = np.empty((len(data), self.latents_.shape[1]))
-        for rows in row_blocks(len(data), bytes_per_row=2 * 8 * len(self.latents_)):
+        for rows in row_blocks(len(data), bytes_per_row=BYTES_PER_POINT):
             Z[rows] = self._project(data[rows])
         return Z
 
-    def _project(self, data: Array) -> Array:
-        starts = k_smallest(sqdist(data, self.images_), self.n_starts)
-        n, k = starts.shape
-        floor = NEGLIGIBLE_LOSS * float(
-            np.square(self.images_ - self.images_.mean(axis=0)).sum(axis=1).mean()
+    def _starts(self, data: Array) -> IntArray:
+        """Return the numbers of the latents (n, n_starts) whose images are nearest to data."""
+        blocks = row_blocks(len(data), bytes_per_row=2 * 8 * len(self.latents_))
+        nearest = map_blocks(
+            lambda rows: k_smallest(sqdist(data[rows], self.images_), self.n_starts), blocks
         )
+        return np.concatenate(nearest)
+
+    def _project(self, data: Array) -> Array:
+        starts = self._starts(data)
+        n, k = starts.shape
+        floor = self._floor
         problem = _NearestImage(self._fitted_decoder(), data, k, floor)
-        solver = GaussNewton(max_iter=self.max_iter, tol=self.tol)
+        solver = GaussNewton(max_iter=self.max_iter, tol=self.tol, max_halvings=MAX_HALVINGS)
         feasible = None if self.density is None else self._inside
         result = solver.minimize_rows(problem, self.latents_[starts.ravel()], feasible=feasible)
         losses = result.losses.reshape(n, k)

@@ -14,7 +14,7 @@ regression. IEEE TPAMI 27(9), 2005.
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -22,9 +22,14 @@ from twofold._linalg import k_smallest, row_norms_sq, sqdist
 from twofold.candidates import whitened
 from twofold.encoders import Projection
 from twofold.maps import NadarayaWatson
-from twofold.objectives import Barrier, GramReconstruction, Reconstruction
+from twofold.objectives import (
+    Barrier,
+    CheaperReconstruction,
+    GramReconstruction,
+    Reconstruction,
+)
 from twofold.protocols import Array, Callback, IntArray, Minimizer, MinimizeResult, RadialKernel
-from twofold.sums import DenseWeights, PairWeights, SelfWeights, kernel_radius
+from twofold.sums import DenseWeights, PairWeights, SelfWeights, kernel_radius, share_in_reach
 
 __all__ = ["KernelRegression", "check_memory"]
 
@@ -35,6 +40,14 @@ BARRIER_STRENGTH = 1e-3
 """Of the barrier, in units of the data's variance: small against the error that is to be lowered."""
 
 SPARSE_SHARE = 0.1
+"""Share of all pairs within reach up to which a list of them is cheaper than matrix products."""
+
+NEGLIGIBLE_KERNEL = 1e-16
+"""Kernel values that vanish beside a pseudo-count; without one, all that are not zero count."""
+
+MOST_GRAM_ROWS = 6_000
+"""Rows up to which inner products are kept for lists of pairs: at most 0.3 GB."""
+
 STRAY_MASS = 0.1
 
 
@@ -56,6 +69,8 @@ class KernelRegression:
         Inner products, where the error is to be computed by them.
     n_jobs : int or None, default=None
         Threads.
+    radius : float, default=inf
+        Pairs farther apart do not count.
     """
 
     data: Array
@@ -64,6 +79,7 @@ class KernelRegression:
     groups: IntArray | None = None
     gram: Array | None = None
     n_jobs: int | None = None
+    radius: float = np.inf
 
     @classmethod
     def of(
@@ -77,23 +93,27 @@ class KernelRegression:
     ) -> KernelRegression:
         """Choose the form of the error by its cost: two products n^2 D, or one n^3 (Appendix B)."""
         n, n_features = data.shape
-        gram = data @ data.T if 2 * n_features > n else None
-        check_memory(n, n_matrices=2 if gram is None else 4)
-        return cls(data, kernel, pseudo_count, groups, gram, n_jobs)
+        radius = kernel_radius(kernel, NEGLIGIBLE_KERNEL if pseudo_count else 1e-300)
+        wants_gram = _is_wide(data) or (n_features > 8 and n <= MOST_GRAM_ROWS)
+        check_memory(n, n_matrices=2 + wants_gram + _is_wide(data))
+        gram = data @ data.T if wants_gram else None
+        return cls(data, kernel, pseudo_count, groups, gram, n_jobs, radius)
 
     def weigh(self, Z: Array) -> SelfWeights:
         """Return the kernel weights among latents, as a list where few pairs reach each other."""
-        if _share_in_reach(Z, self.kernel) < SPARSE_SHARE:
-            return PairWeights.of(Z, self.kernel, groups=self.groups, tolerance=1e-300)
+        if share_in_reach(Z, self.radius) < SPARSE_SHARE:
+            return PairWeights.of(Z, self.kernel, groups=self.groups, radius=self.radius)
         return DenseWeights.of(Z, self.kernel, groups=self.groups, n_jobs=self.n_jobs)
 
     def objective(
         self, *, barrier: Barrier | None = None, leave_one_out: bool = True
-    ) -> Reconstruction | GramReconstruction:
+    ) -> Reconstruction | GramReconstruction | CheaperReconstruction:
         """Return the error that a fit minimises."""
-        if self.gram is not None and leave_one_out:
-            return GramReconstruction(self.gram, self.weigh, self.pseudo_count, barrier)
-        return Reconstruction(self.data, self.weigh, self.pseudo_count, leave_one_out, barrier)
+        by_data = Reconstruction(self.data, self.weigh, self.pseudo_count, leave_one_out, barrier)
+        if self.gram is None or not leave_one_out:
+            return by_data
+        by_gram = GramReconstruction(self.gram, self.weigh, self.pseudo_count, barrier)
+        return by_gram if _is_wide(self.data) else CheaperReconstruction(by_data, by_gram)
 
     def cv_error(self, Z: Array) -> float:
         """Return the leave-one-out error without pseudo-count, Eq. (10)."""
@@ -108,7 +128,7 @@ class KernelRegression:
         return float(row_norms_sq(data - regression.predict(found)).mean())
 
     def _plain(self, Z: Array) -> SelfWeights:
-        return KernelRegression(self.data, self.kernel, n_jobs=self.n_jobs).weigh(Z)
+        return replace(self, pseudo_count=0.0, groups=None).weigh(Z)
 
     def anneal(
         self,
@@ -184,6 +204,11 @@ class KernelRegression:
         return moved, int(stray.sum())
 
 
+def _is_wide(data: Array) -> bool:
+    """Tell whether one product n^3 is cheaper than two n^2 D."""
+    return bool(2 * data.shape[1] > len(data))
+
+
 def check_memory(n_samples: int, n_matrices: int) -> None:
     """Refuse what will not fit into memory, before allocating it."""
     needed = n_matrices * 8 * n_samples**2
@@ -201,14 +226,3 @@ def _available_memory() -> float:
         return float(os.sysconf("SC_AVPHYS_PAGES")) * os.sysconf("SC_PAGE_SIZE")
     except (AttributeError, ValueError, OSError):  # not on this system
         return 8e9
-
-
-def _share_in_reach(Z: Array, kernel: RadialKernel) -> float:
-    """Estimate the share of pairs within a kernel's reach; 1 for kernels that never end."""
-    edge = np.array([4.0])
-    if np.isfinite(kernel.log_profile(edge)[0]):
-        return 1.0
-    radius = kernel_radius(kernel, 1e-300)
-    # Half of the points lie in the box between the quartiles: its volume is that of the bulk.
-    box = np.quantile(Z, 0.75, axis=0) - np.quantile(Z, 0.25, axis=0)
-    return float(np.prod(np.minimum(1.0, radius / np.maximum(box, 1e-300))))

@@ -42,7 +42,7 @@ from twofold._validation import check_real
 from twofold.kernels import resolve_kernel
 from twofold.maps._normal import normal_products
 from twofold.protocols import Array, IntArray, NormalTerms, RadialKernel
-from twofold.sums import DenseSums
+from twofold.sums import DenseSums, LocalWeights, Neighbours, target_blocks
 from twofold.widths import width_grid
 
 __all__ = ["NadarayaWatson"]
@@ -102,11 +102,24 @@ class NadarayaWatson(BaseEstimator):
             self.bandwidth_ = self._best_bandwidth()
         else:
             self.bandwidth_ = max(check_real("bandwidth", self.bandwidth), SMALLEST_WIDTH)
+        with np.errstate(over="ignore"):
+            sources = self.inputs_ / self.bandwidth_
+        self._neighbours = Neighbours.if_few(sources, resolve_kernel(self.kernel))
         return self
 
     def predict(self, inputs: Array) -> Array:
         """Return the weighted means, shape (n, D)."""
-        return self._means(inputs, self.bandwidth_)
+        neighbours = self._neighbours
+        if neighbours is None or not neighbours.pays_for(len(inputs)):
+            return self._means(inputs, self.bandwidth_)
+        means = np.empty((len(inputs), self.targets_.shape[1]))
+
+        def work(rows: slice) -> None:
+            local = neighbours.weigh(inputs[rows] / self.bandwidth_)
+            means[rows] = self._local_means(inputs[rows], local)
+
+        map_blocks(work, target_blocks(len(inputs)), n_jobs=self.n_jobs)
+        return means
 
     def weights(self, inputs: Array) -> Array:
         """Return the weights of the training points at inputs, shape (n, n_training).
@@ -147,6 +160,8 @@ class NadarayaWatson(BaseEstimator):
 
     def _prediction_and_columns(self, inputs: Array) -> tuple[Array, list[Array]]:
         """Return the images (n, D) and the Jacobians' columns, q arrays (n, D)."""
+        if self._neighbours is not None and self._neighbours.pays_for(len(inputs)):
+            return self._local_prediction_and_columns(inputs, self._neighbours)
         weights, scaled, reached = self._scaled_weights(inputs)
         prediction = weights @ self.targets_
         slope = weights * np.where(
@@ -159,6 +174,30 @@ class NadarayaWatson(BaseEstimator):
             )
             columns.append(change @ self.targets_ - change.sum(axis=1)[:, None] * prediction)
         return prediction, columns
+
+    def _local_prediction_and_columns(
+        self, inputs: Array, neighbours: Neighbours
+    ) -> tuple[Array, list[Array]]:
+        """Return the same from the training points within reach."""
+        scaled = inputs / self.bandwidth_
+        local = neighbours.weigh(scaled)
+        prediction = self._local_means(inputs, local)
+        weights = local.weights / local.mass[local.targets]
+        slope = weights * neighbours.kernel.dlog_profile(local.sqdist) * (2.0 / self.bandwidth_)
+        columns = []
+        for sources, targets in zip(neighbours.points.T, scaled.T, strict=True):
+            change = slope * (targets[local.targets] - sources[local.sources])
+            total = np.bincount(local.targets, weights=change, minlength=len(inputs))
+            columns.append(local.matrix(change) @ self.targets_ - total[:, None] * prediction)
+        return prediction, columns
+
+    def _local_means(self, inputs: Array, local: LocalWeights) -> Array:
+        reached = local.mass > 0.0
+        means: Array = local.matrix(local.weights) @ self.targets_
+        means /= np.where(reached, local.mass, 1.0)[:, None]
+        if not reached.all():
+            means[~reached] = self._nearest_targets(inputs[~reached])
+        return means
 
     def _scaled_weights(self, inputs: Array) -> tuple[Array, Array, NDArray[np.bool_]]:
         """Return weights, squared distances in widths (both (n, n_training)), and who is reached."""
@@ -211,4 +250,6 @@ class NadarayaWatson(BaseEstimator):
         return best
 
     def _blocks(self, n_rows: int) -> list[slice]:
+        if self._neighbours is not None:
+            return target_blocks(n_rows)
         return row_blocks(n_rows, bytes_per_row=6 * 8 * len(self.inputs_))

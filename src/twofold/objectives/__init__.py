@@ -1,5 +1,10 @@
 """Objectives: differentiable functions of the latents, each holding its data."""
 
-from twofold.objectives.reconstruction import Barrier, GramReconstruction, Reconstruction
+from twofold.objectives.reconstruction import (
+    Barrier,
+    CheaperReconstruction,
+    GramReconstruction,
+    Reconstruction,
+)
 
-__all__ = ["Barrier", "GramReconstruction", "Reconstruction"]
+__all__ = ["Barrier", "CheaperReconstruction", "GramReconstruction", "Reconstruction"]

@@ -49,9 +49,9 @@ import numpy as np
 
 from twofold._linalg import row_norms_sq
 from twofold.protocols import Array
-from twofold.sums import SelfWeights
+from twofold.sums import PairWeights, SelfWeights
 
-__all__ = ["Barrier", "GramReconstruction", "Reconstruction", "Weigh"]
+__all__ = ["Barrier", "CheaperReconstruction", "GramReconstruction", "Reconstruction", "Weigh"]
 
 Weigh = Callable[[Array], SelfWeights]
 """Gives the kernel weights among latents."""
@@ -123,11 +123,14 @@ class Reconstruction:
 
     def value_and_grad(self, Z: Array) -> tuple[float, Array]:
         """Return the error and its gradient."""
-        weights = self.weigh(Z)
+        return self.value_and_grad_from(self.weigh(Z))
+
+    def value_and_grad_from(self, weights: SelfWeights) -> tuple[float, Array]:
+        """Return the error and its gradient at the latents of these weights."""
         predictions, residuals, mass = self._predict(weights)
         value = float(row_norms_sq(residuals).mean())
         # Q_ij = left_i . x_j + offset_i
-        left = residuals * (2.0 / len(Z) / mass)[:, None]
+        left = residuals * (2.0 / len(residuals) / mass)[:, None]
         offset = -np.einsum("nd,nd->n", left, predictions)
         if self.barrier is not None:
             penalty, slope = self.barrier.value_and_slope(weights.mass)
@@ -169,8 +172,11 @@ class GramReconstruction:
 
     def value_and_grad(self, Z: Array) -> tuple[float, Array]:
         """Return the error and its gradient."""
-        weights = self.weigh(Z)
-        n = len(Z)
+        return self.value_and_grad_from(self.weigh(Z))
+
+    def value_and_grad_from(self, weights: SelfWeights) -> tuple[float, Array]:
+        """Return the error and its gradient at the latents of these weights."""
+        n = len(self.gram)
         scale = 1.0 / (weights.mass + (self.pseudo_count or LEAST_MASS))
         error, own, products = weights.gram_products(scale, self.gram)
         value = error / n
@@ -181,3 +187,33 @@ class GramReconstruction:
             value += penalty
             offset = offset + slope / scale * (0.5 * n)
         return value, weights.pull_gradient(products, 2.0 / n * scale, offset)
+
+
+@dataclass(frozen=True)
+class CheaperReconstruction:
+    """The error in the form that is cheaper for the weights at hand.
+
+    Inner products serve lists of pairs: an evaluation then costs the sum of squared numbers of
+    neighbours, whatever D. Full matrices of weights are cheaper on the data.
+
+    Parameters
+    ----------
+    by_data : Reconstruction
+        The one form.
+    by_gram : GramReconstruction
+        The other, of the same problem.
+    """
+
+    by_data: Reconstruction
+    by_gram: GramReconstruction
+
+    def value(self, Z: Array) -> float:
+        """Return the error."""
+        return self.by_data.value(Z)
+
+    def value_and_grad(self, Z: Array) -> tuple[float, Array]:
+        """Return the error and its gradient."""
+        weights = self.by_data.weigh(Z)
+        if isinstance(weights, PairWeights):
+            return self.by_gram.value_and_grad_from(weights)
+        return self.by_data.value_and_grad_from(weights)

@@ -58,7 +58,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from typing import Protocol
 
 import numpy as np
@@ -220,8 +219,7 @@ class GaussNewton:
             hard = damping[active] > self.damping
             steps[hard], _ = damped_steps(curvature[hard], descent[hard], damping[active[hard]])
             promise[hard] = np.einsum("ij,ij->i", descent[hard], steps[hard])
-            trial_losses = partial(_losses_where_allowed, problem, feasible)
-            fractions = self._backtrack(trial_losses, Z, losses, active, steps, promise, last)
+            fractions = self._backtrack(problem, feasible, Z, losses, active, steps, promise, last)
             stuck = (fractions == 0.0) & (damping[active] >= _MAX_DAMPING)
             damping[active] = self._next_damping(damping[active], fractions)
             active = active[solved & ~last & ~stuck]
@@ -229,7 +227,8 @@ class GaussNewton:
 
     def _backtrack(
         self,
-        trial_losses: Callable[[Array, IntArray], Array],
+        problem: RowProblem,
+        feasible: Feasible | None,
         Z: Array,
         losses: Array,
         active: IntArray,
@@ -244,10 +243,12 @@ class GaussNewton:
         for _ in range(self.max_halvings + 1 if pending.size else 0):
             rows = active[pending]
             trial = Z[rows] + fraction * steps[pending]
-            found = trial_losses(trial, rows)
+            found = _finite_losses(problem, trial, rows)
             # Armijo: the slope of the loss along the step is minus twice the promise.
             bound = losses[rows] - 2.0 * _SUFFICIENT * fraction * promise[pending]
             lower = (found < losses[rows]) & (found <= bound)
+            if feasible is not None and lower.any():
+                lower[lower] = feasible(trial[lower], rows[lower])
             Z[rows[lower]] = trial[lower]
             losses[rows[lower]] = found[lower]
             fractions[pending[lower]] = fraction
@@ -265,16 +266,12 @@ class GaussNewton:
         return np.where(fractions == 1.0, np.maximum(0.1 * damping, self.damping), raised)
 
 
-def _losses_where_allowed(
-    problem: RowProblem, feasible: Feasible | None, trial: Array, rows: IntArray
-) -> Array:
-    """Return the losses (m,), infinite where a trial is not feasible or its loss not finite."""
-    allowed = np.isfinite(trial).all(axis=1)
-    if feasible is not None:
-        allowed &= np.asarray(feasible(trial, rows), dtype=np.bool_)
+def _finite_losses(problem: RowProblem, trial: Array, rows: IntArray) -> Array:
+    """Return the losses (m,), infinite where a trial or its loss is not finite."""
     losses = np.full(rows.size, np.inf)
-    if allowed.any():
-        losses[allowed] = problem.losses(trial[allowed], rows[allowed])
+    usable = np.isfinite(trial).all(axis=1)
+    if usable.any():
+        losses[usable] = problem.losses(trial[usable], rows[usable])
     losses[~np.isfinite(losses)] = np.inf
     return losses
 

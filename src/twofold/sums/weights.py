@@ -3,9 +3,8 @@ r"""Kernel weights among points, each leaving itself out: what unsupervised kern
 .. math:: k_{ij} = k(|z_i - z_j|^2), \quad i \ne j
 
 Two ways to hold them, one signature. `DenseWeights` is a symmetric matrix, of which half is computed;
-it serves wide kernels and any D. `PairWeights` lists the pairs within the kernel's reach, found by a
-KD-tree; its cost follows the number of neighbours. For a compact kernel both are exact; for others
-pairs below ``tolerance`` are left out of the list.
+it serves wide kernels and any D. `PairWeights`, in `twofold.sums.pairs`, lists the pairs within the
+kernel's reach.
 
 The reverse pass gives the gradient with respect to the points of ``sum_ij k_ij (a_i . v_j + b_i)`` for
 constant ``a``, ``v``, ``b``: with ``g_ij = 2 k'_ij ((a_i . v_j + b_i) + (a_j . v_i + b_j))`` it is
@@ -23,17 +22,15 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
-from scipy.sparse import csr_array
-from scipy.spatial import cKDTree
 
 from twofold._blocks import map_blocks, row_blocks
-from twofold._linalg import NEGLIGIBLE, sqdist
+from twofold._linalg import sqdist
 from twofold.protocols import Array, IntArray, RadialKernel
+from twofold.sums.reach import profile, profile_and_slope
 
-__all__ = ["DenseWeights", "PairWeights", "SelfWeights", "kernel_radius"]
+__all__ = ["DenseWeights", "SelfWeights"]
 
 TILE = 256
-CHUNK = 1 << 20
 
 
 class SelfWeights(Protocol):
@@ -129,17 +126,16 @@ class DenseWeights:
         def work(tile: tuple[int, int]) -> None:
             rows, columns = (slice(start, min(start + TILE, n)) for start in tile)
             distances = sqdist(Z[rows], Z[columns])
-            log_k = kernel.log_profile(distances)
-            k = np.zeros_like(log_k)
-            np.exp(log_k, out=k, where=log_k > NEGLIGIBLE)
-            if groups is not None:
-                k[groups[rows, None] == groups[columns]] = 0.0
-            elif rows == columns:
-                np.fill_diagonal(k, 0.0)
-            K[rows, columns], K[columns, rows] = k, k.T
-            if not constant:
-                k *= kernel.dlog_profile(distances)
-                slopes[rows, columns], slopes[columns, rows] = k, k.T
+            if constant:
+                parts = [(K, profile(kernel, distances))]
+            else:
+                parts = list(zip((K, slopes), profile_and_slope(kernel, distances), strict=True))
+            for matrix, values in parts:
+                if groups is not None:
+                    values[groups[rows, None] == groups[columns]] = 0.0
+                elif rows == columns:
+                    np.fill_diagonal(values, 0.0)
+                matrix[rows, columns], matrix[columns, rows] = values, values.T
 
         map_blocks(work, tiles, n_jobs=n_jobs)
         return cls(Z, K, slopes, unit, K.sum(axis=1), n_jobs)
@@ -204,143 +200,3 @@ class DenseWeights:
         total = targets + np.sum(parts, axis=0)
         gradient: Array = 2.0 * self.slope_unit * (self.Z * total[:, q:] - total[:, :q])
         return gradient
-
-
-@dataclass(frozen=True)
-class PairWeights:
-    """The weights of the pairs that reach each other.
-
-    Attributes
-    ----------
-    Z : ndarray of shape (n, q)
-        The points.
-    first, second : ndarray of int, shape (n_pairs,)
-        The points of each pair, ``first < second``.
-    k, slopes : ndarray of shape (n_pairs,)
-        Kernel and its derivative with respect to the squared distance.
-    mass : ndarray of shape (n,)
-        ``sum_j k_ij``.
-    """
-
-    Z: Array
-    first: IntArray
-    second: IntArray
-    k: Array
-    slopes: Array
-    mass: Array
-
-    @classmethod
-    def of(
-        cls,
-        Z: Array,
-        kernel: RadialKernel,
-        *,
-        groups: IntArray | None = None,
-        tolerance: float = 1e-10,
-    ) -> PairWeights:
-        """Find the pairs and compute their weights.
-
-        Parameters
-        ----------
-        Z : ndarray of shape (n, q)
-            The points.
-        kernel : RadialKernel
-            The kernel.
-        groups : ndarray of int, shape (n,), default=None
-            Points of a group leave each other out.
-        tolerance : float, default=1e-10
-            Kernel values, relative to that at zero, below which a pair is left out.
-        """
-        radius = kernel_radius(kernel, tolerance)
-        pairs = cKDTree(Z).query_pairs(radius, output_type="ndarray")
-        first, second = pairs[:, 0], pairs[:, 1]
-        if groups is not None:
-            kept = groups[first] != groups[second]
-            first, second = first[kept], second[kept]
-        distances = np.zeros(len(first))
-        for column in Z.T:
-            distances += np.square(column[first] - column[second])
-        k = np.exp(kernel.log_profile(distances))
-        slopes = k * kernel.dlog_profile(distances)
-        n = len(Z)
-        mass = _total(first, k, n) + _total(second, k, n)
-        return cls(Z, first, second, k, slopes, mass)
-
-    def apply(self, values: Array) -> Array:
-        """Return ``sum_j k_ij v_j``, shape (n, D)."""
-        half = self._half(self.k)
-        summed: Array = half @ values + half.T @ values
-        return summed
-
-    def gradient(self, left: Array, right: Array, offset: Array) -> Array:
-        """Return the gradient of ``sum_ij k_ij (left_i . right_j + offset_i)``, shape (n, q)."""
-        pull = offset[self.first] + offset[self.second]
-        size = max(1, CHUNK // right.shape[1])
-        for start in range(0, len(pull), size):
-            i, j = self.first[start : start + size], self.second[start : start + size]
-            part = np.einsum("pd,pd->p", left[i], right[j])
-            part += np.einsum("pd,pd->p", left[j], right[i])
-            pull[start : start + size] += part
-        return self._gradient(pull)
-
-    def gram_products(self, scale: Array, gram: Array) -> tuple[float, Array, Array]:
-        """Return ``C . (C G)``, its part at the weights, and ``C G`` at the pairs, both ways."""
-        n = len(self.Z)
-        half = self._half(self.k)
-        weights = (half + half.T) * scale[:, None]
-        products = np.asarray(weights @ gram) - gram
-        forth, back = products[self.first, self.second], products[self.second, self.first]
-        own = _total(self.first, scale[self.first] * self.k * forth, n)
-        own += _total(self.second, scale[self.second] * self.k * back, n)
-        error = float(own.sum() - np.trace(products))
-        return error, own, np.stack([forth, back])
-
-    def pull_gradient(self, products: Array, scale: Array, offset: Array) -> Array:
-        """Return the gradient of ``sum_ij k_ij scale_i (products_ij + offset_i)``, shape (n, q)."""
-        forth, back = products
-        pull = scale[self.first] * (forth + offset[self.first])
-        pull += scale[self.second] * (back + offset[self.second])
-        return self._gradient(pull)
-
-    def _half(self, values: Array) -> csr_array:
-        n = len(self.Z)
-        return csr_array((values, (self.first, self.second)), shape=(n, n))
-
-    def _gradient(self, pull: Array) -> Array:
-        pull = 2.0 * pull * self.slopes
-        gradient = np.empty_like(self.Z)
-        n = len(self.Z)
-        for number, column in enumerate(self.Z.T):
-            along = pull * (column[self.first] - column[self.second])
-            gradient[:, number] = _total(self.first, along, n) - _total(self.second, along, n)
-        return gradient
-
-
-def _total(points: IntArray, values: Array, n: int) -> Array:
-    """Return for each of n points the sum of its values."""
-    totals: Array = np.bincount(points, weights=values, minlength=n).astype(np.float64)
-    return totals
-
-
-def kernel_radius(kernel: RadialKernel, tolerance: float) -> float:
-    """Return the distance from which on a kernel is below a share of its value at zero.
-
-    Parameters
-    ----------
-    kernel : RadialKernel
-        The kernel; it must not rise with distance.
-    tolerance : float
-        The share.
-    """
-    floor = float(np.log(tolerance))
-
-    def reaches(distance: float) -> bool:
-        return float(kernel.log_profile(np.array([distance**2]))[0]) > floor
-
-    low, high = 0.0, 1.0
-    while reaches(high):
-        low, high = high, 2.0 * high
-    for _ in range(50):
-        middle = 0.5 * (low + high)
-        low, high = (middle, high) if reaches(middle) else (low, middle)
-    return high

@@ -1,0 +1,39 @@
+"""When to use compiled loops.
+
+numba is imported here, on first need, and never with the package. Importing and compiling take a second or
+two, so small problems do without; so does an installation where numba is missing or broken, with the same
+results. Compiled functions are serial and release the GIL.
+"""
+
+from __future__ import annotations
+
+import os
+from functools import cache
+from importlib import import_module
+from types import ModuleType
+
+__all__ = ["compiled"]
+
+WORTH_COMPILING = 10**5
+"""Multiplications in one call above which loops are compiled: such a call is one of hundreds."""
+
+
+def compiled(work: int) -> ModuleType | None:
+    """Return the module of compiled loops, or None where NumPy is to do the work.
+
+    Parameters
+    ----------
+    work : int
+        Multiplications of the call.
+    """
+    return _loops() if work >= WORTH_COMPILING else None
+
+
+@cache
+def _loops() -> ModuleType | None:
+    if os.environ.get("TWOFOLD_NUMBA", "1") == "0":
+        return None
+    try:
+        return import_module("twofold.sums._loops")
+    except Exception:  # noqa: BLE001 - whatever keeps numba from loading, NumPy does the work
+        return None

@@ -1,0 +1,79 @@
+"""How far a kernel reaches, and its values there."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from twofold._blocks import some_rows
+from twofold._linalg import NEGLIGIBLE, sqdist
+from twofold.protocols import Array, RadialKernel
+
+__all__ = ["kernel_radius", "profile", "profile_and_slope", "share_in_reach"]
+
+SAMPLE = 48
+
+
+def kernel_radius(kernel: RadialKernel, tolerance: float) -> float:
+    """Return the distance from which on a kernel is below a share of its value at zero.
+
+    Parameters
+    ----------
+    kernel : RadialKernel
+        The kernel; it must not rise with distance.
+    tolerance : float
+        The share.
+    """
+    floor = float(np.log(tolerance))
+
+    def reaches(distance: float) -> bool:
+        return float(kernel.log_profile(np.array([distance**2]))[0]) > floor
+
+    low, high = 0.0, 1.0
+    while reaches(high):
+        low, high = high, 2.0 * high
+    for _ in range(50):
+        middle = 0.5 * (low + high)
+        low, high = (middle, high) if reaches(middle) else (low, middle)
+    return high
+
+
+def share_in_reach(points: Array, radius: float) -> float:
+    """Estimate the share of pairs of points that lie within a radius, from a few rows.
+
+    Parameters
+    ----------
+    points : ndarray of shape (n, q)
+        The points.
+    radius : float
+        The radius.
+    """
+    some = points[some_rows(len(points), SAMPLE)]
+    return float((sqdist(some, points) < radius * radius).mean())
+
+
+def profile_and_slope(kernel: RadialKernel, sqdist: Array) -> tuple[Array, Array]:
+    """Return ``k`` and ``dk / dr^2`` at squared distances.
+
+    Kernels may offer a method ``profile_and_slope`` that does without logarithms.
+
+    Parameters
+    ----------
+    kernel : RadialKernel
+        The kernel.
+    sqdist : ndarray
+        Squared distances.
+    """
+    direct = getattr(kernel, "profile_and_slope", None)
+    if direct is not None:
+        k, slope = direct(sqdist)
+        return k, slope
+    k = profile(kernel, sqdist)
+    return k, k * kernel.dlog_profile(sqdist)
+
+
+def profile(kernel: RadialKernel, sqdist: Array) -> Array:
+    """Return ``k`` at squared distances; zero where it is below ``exp(-40)``."""
+    log_k = kernel.log_profile(sqdist)
+    k = np.zeros_like(log_k)
+    np.exp(log_k, out=k, where=log_k > NEGLIGIBLE)
+    return k
