@@ -3,7 +3,13 @@ import pytest
 from matplotlib.figure import Figure
 
 from twofold import TwoWay
-from twofold.plotting import plot_decoded_images, plot_latent_map, save_figure
+from twofold.density import KernelDensityClassifier
+from twofold.plotting import (
+    plot_class_borders,
+    plot_decoded_images,
+    plot_latent_map,
+    save_figure,
+)
 
 
 @pytest.fixture(scope="module")
@@ -72,3 +78,12 @@ def test_needs_two_dimensions():
     model = TwoWay("pca", n_components=1).fit(np.random.default_rng(0).random((30, 3)))
     with pytest.raises(ValueError, match="1 latent dimensions"):
         plot_latent_map(model)
+
+
+def test_class_borders(model):
+    Z, labels = model.embedding_, np.arange(60) % 3
+    classifier = KernelDensityClassifier().fit(Z, labels)
+    ax = plot_class_borders(model, classifier, Z[:30], labels[:30], n_grid=40)
+    assert len(ax.get_legend().get_texts()) == 3
+    with pytest.raises(ValueError, match="labels has 3 entries"):
+        plot_class_borders(model, classifier, Z, labels[:3])

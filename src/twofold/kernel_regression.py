@@ -61,7 +61,7 @@ class KernelRegression:
         Centred data, or coordinates in feature space.
     kernel : RadialKernel
         The latent kernel, of unit width.
-    pseudo_count : float, default=0.1
+    pseudo_count : float, default=0.03
         Observations at the mean in each prediction.
     groups : ndarray of int, shape (n,), default=None
         Points of a group leave each other out; None means each leaves out itself.
@@ -75,7 +75,7 @@ class KernelRegression:
 
     data: Array
     kernel: RadialKernel
-    pseudo_count: float = 0.1
+    pseudo_count: float = 0.03
     groups: IntArray | None = None
     gram: Array | None = None
     n_jobs: int | None = None
@@ -87,7 +87,7 @@ class KernelRegression:
         data: Array,
         kernel: RadialKernel,
         *,
-        pseudo_count: float = 0.1,
+        pseudo_count: float = 0.03,
         groups: IntArray | None = None,
         n_jobs: int | None = None,
     ) -> KernelRegression:

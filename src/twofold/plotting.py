@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from twofold.estimators import TwoWayEstimator
 
-__all__ = ["plot_decoded_images", "plot_latent_map", "save_figure"]
+__all__ = ["plot_class_borders", "plot_decoded_images", "plot_latent_map", "save_figure"]
 
 # Ten colours that stay apart for colour-blind readers (Paul Tol's muted scheme, and grey).
 COLORS = (
@@ -144,6 +144,65 @@ def plot_decoded_images(
         vertical[-1] + step_y / 2,
     )
     ax.imshow(1.0 - mosaic, cmap="gray", vmin=0.0, vmax=1.0, extent=extent)
+    ax.set(xlabel="latent 1", ylabel="latent 2", aspect="equal")
+    return ax
+
+
+def plot_class_borders(
+    model: TwoWayEstimator,
+    classifier: Any,
+    Z: Any,
+    labels: Any,
+    *,
+    ax: Axes | None = None,
+    n_grid: int = 300,
+) -> Axes:
+    """Draw latents by class over the density and the borders between a classifier's classes.
+
+    The picture of Meinicke et al. (2005), Fig. 5: the dashed line is the border of the domain, the
+    lowest density at a training latent.
+
+    Parameters
+    ----------
+    model : TwoWayEstimator
+        A fitted model with two latent dimensions.
+    classifier : classifier
+        Fitted to latents, such as `twofold.density.KernelDensityClassifier`.
+    Z : array-like of shape (n, 2)
+        Latents to draw, say those of test data.
+    labels : array-like of shape (n,)
+        Their classes.
+    ax : matplotlib Axes, default=None
+        Where to draw; None makes a new figure.
+    n_grid : int, default=300
+        Points along each side of the grid.
+
+    Returns
+    -------
+    matplotlib Axes
+    """
+    ax = _axes(ax, 7.0)
+    training = _two_dimensional(model)
+    Z, labels = np.asarray(Z), np.asarray(labels)
+    if len(labels) != len(Z):
+        raise ValueError(f"labels has {len(labels)} entries for {len(Z)} latents.")
+    horizontal, vertical, grid = _latent_grid(np.vstack([training, Z]), n_grid)
+    log_density = model.log_density(grid).reshape(n_grid, n_grid)
+    ax.contourf(horizontal, vertical, np.exp(log_density), levels=12, cmap="Greys", alpha=0.45)
+    lowest = float(model.log_density(training).min())
+    dashed = {"colors": "#555555", "linewidths": 0.8, "linestyles": "dashed"}
+    ax.contour(horizontal, vertical, log_density, levels=[lowest], **dashed)
+    classes = np.unique(labels)
+    predicted = np.asarray(classifier.predict(grid)).reshape(n_grid, n_grid)
+    for number, label in enumerate(classes):
+        color = COLORS[2 * number % len(COLORS)]
+        inside = (predicted == label).astype(float)
+        if inside.any() and not inside.all():
+            ax.contour(horizontal, vertical, inside, levels=[0.5], colors="black", linewidths=0.8)
+        rows = labels == label
+        marker = "o^sDvP*Xph"[number % 10]
+        ax.scatter(*Z[rows].T, s=14, marker=marker, color=color, linewidths=0, label=str(label))
+    ax.legend(loc="best", frameon=False)
     ax.set(xlabel="latent 1", ylabel="latent 2", aspect="equal")
     return ax
 

@@ -19,6 +19,8 @@ AUTO = (
     "lle:8",
     "lle:12",
     "lle:16",
+    "isomap:4",
+    "isomap:6",
     "isomap:8",
     "isomap:15",
     "laplacian_eigenmaps:8",

@@ -105,7 +105,7 @@ class UKR(TwoWayEstimator):
         latents together, Eq. (9).
     leave_out : int, default=1
         With more than one, points leave out random groups of this size, which smooths more.
-    pseudo_count : float, default=0.1
+    pseudo_count : float, default=0.03
         Observations at the mean in each prediction while fitting; 0 is the paper's objective.
     homotopy : {"auto", True, False}, default="auto"
         Whether to relax a density constraint step by step before the free minimisation. "auto" means
@@ -167,7 +167,7 @@ class UKR(TwoWayEstimator):
         tol: float = 1e-4,
         objective: str = "leave_one_out",
         leave_out: int = 1,
-        pseudo_count: float = 0.1,
+        pseudo_count: float = 0.03,
         homotopy: str | bool = "auto",
         density_threshold: str | float = "auto",
         validation_fraction: float | None = None,
