@@ -1,4 +1,4 @@
-"""Both maps for existing embeddings, on held-out digits: the table of the README.
+"""Two-way models on held-out digits: the table of the README.
 
     python benchmarks/two_way_digits.py [--seeds 3] [--json results.json]
 
@@ -21,7 +21,7 @@ from sklearn.manifold import TSNE
 from sklearn.model_selection import train_test_split
 
 import twofold
-from twofold import TwoWay
+from twofold import UKR, TwoWay
 from twofold.metrics import nearest_neighbor_accuracy, relative_reconstruction_error
 
 CONTESTANTS = {
@@ -35,6 +35,7 @@ CONTESTANTS = {
         "laplacian_eigenmaps", random_state=seed
     ),
     "`TwoWay(TSNE())`": lambda seed: TwoWay(TSNE(random_state=seed), random_state=seed),
+    "`UKR()`": lambda seed: UKR(random_state=seed),
 }
 
 

@@ -5,7 +5,7 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from twofold import TwoWay, __version__, cli
+from twofold import UKR, __version__, cli
 
 
 def test_demo(tmp_path):
@@ -27,9 +27,10 @@ def test_demo_says_where_it_cannot_write(tmp_path):
     assert "file" in result.stderr
 
 
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_demo_says_what_it_could_not_write(tmp_path, monkeypatch):
     (tmp_path / "latent-map.png").mkdir()
-    monkeypatch.setattr(cli, "TwoWay", lambda *_, **__: TwoWay("pca", up="nw", down="nw"))
+    monkeypatch.setattr(cli, "UKR", lambda **_: UKR(init="pca", homotopy=False, max_iter=2))
     result = CliRunner().invoke(cli.cli, ["demo", "-o", str(tmp_path), "--quiet"])
     assert result.exit_code == 1
     assert "cannot write to" in result.stderr

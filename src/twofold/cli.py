@@ -10,7 +10,7 @@ import sys
 import time
 from pathlib import Path
 
-from twofold import TwoWay, __version__
+from twofold import UKR, __version__
 
 __all__ = ["main"]
 
@@ -44,7 +44,7 @@ def cli() -> None:
 def demo(output: Path, seed: int, quiet: bool) -> None:
     """Map the handwritten digits to a plane and back.
 
-    Fits the digits that come with scikit-learn, a tenth held out; prints how well held-out digits are
+    Fits UKR to the digits that come with scikit-learn, a tenth held out; prints how well held-out digits are
     rebuilt from two numbers each; draws the map and the digits decoded over it.
     """
     from sklearn.datasets import load_digits
@@ -67,12 +67,12 @@ def demo(output: Path, seed: int, quiet: bool) -> None:
     console = Console(stderr=True, quiet=quiet)
     X, y = load_digits(return_X_y=True)
     X, X_test, y, y_test = train_test_split(X, y, test_size=0.1, random_state=0)
-    model = TwoWay("tsne", random_state=seed)
+    model = UKR(init="tsne", random_state=seed)
     with console.status(f"fitting {len(X)} digits of {X.shape[1]} pixels ..."):
         start = time.perf_counter()
         model.fit(X)
         fit_seconds = time.perf_counter() - start
-    console.print(f"fitted {len(X)} digits: up {model.up_}, down {model.down_}")
+    console.print(f"fitted {len(X)} digits in {model.n_iter_} iterations")
     with console.status(f"mapping {len(X_test)} held-out digits down and up ..."):
         start = time.perf_counter()
         Z_test = model.transform(X_test)

@@ -180,7 +180,8 @@ class KernelRegression:
         """Give points that no other reaches a place among the latents of their data neighbours.
 
         Each stray, a point of kernel mass below 0.1, moves to the latent of the one of its ten nearest
-        points in data space at which its leave-one-out prediction is best.
+        points in data space at which its leave-one-out prediction is best, if that is better than
+        where it is: a point may well lie apart and yet be predicted by those nearest to it.
 
         Returns
         -------
@@ -195,13 +196,15 @@ class KernelRegression:
         settled = np.flatnonzero(~stray)
         regression = NadarayaWatson(kernel=self.kernel, bandwidth=1.0)
         regression.fit(Z[settled], self.data[settled])
-        moved = Z.copy()
+        moved, n_moved = Z.copy(), 0
         for row in np.flatnonzero(stray):
             near = k_smallest(sqdist(self.data[[row]], self.data[settled]), 10)[0]
-            places = Z[settled[near]]
+            places = np.vstack([Z[[row]], Z[settled[near]]])
             errors = row_norms_sq(self.data[row] - regression.predict(places))
             moved[row] = places[errors.argmin()]
-        return moved, int(stray.sum())
+            n_moved += int(errors.argmin() > 0)
+        # Where whole groups lie apart and predict each other, pulling them in one by one does harm.
+        return (moved, n_moved) if self.cv_error(moved) <= self.cv_error(Z) else (Z, 0)
 
 
 def _is_wide(data: Array) -> bool:

@@ -201,7 +201,9 @@ def plot_class_borders(
             ax.contour(horizontal, vertical, inside, levels=[0.5], colors="black", linewidths=0.8)
         rows = labels == label
         marker = "o^sDvP*Xph"[number % 10]
-        ax.scatter(*Z[rows].T, s=14, marker=marker, color=color, linewidths=0, label=str(label))
+        ax.scatter(
+            Z[rows, 0], Z[rows, 1], s=14, marker=marker, color=color, linewidths=0, label=str(label)
+        )
     ax.legend(loc="best", frameon=False)
     ax.set(xlabel="latent 1", ylabel="latent 2", aspect="equal")
     return ax

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from twofold._validation import check_choice, check_int, check_real
+import numpy as np
 
-__all__ = ["check_settings"]
+from twofold._validation import check_choice, check_int, check_real
+from twofold.density import LatentDensity
+
+__all__ = ["check_settings", "log_threshold"]
 
 
 def check_settings(model: Any) -> None:
@@ -22,13 +25,45 @@ def check_settings(model: Any) -> None:
         raise ValueError(
             f"validation_fraction={model.validation_fraction!r} must lie between 0 and 1, or be None."
         )
-    given = model.density_threshold != "auto"
-    if given and not 0.0 < check_real("density_threshold", model.density_threshold) < 1.0:
+    threshold = model.density_threshold
+    named = isinstance(threshold, str)
+    if named and threshold != "auto" and _quantile(threshold) is None:
         raise ValueError(
-            f"density_threshold={model.density_threshold!r} must be 'auto' or lie between 0 and 1."
+            f"density_threshold={threshold!r} must be 'auto', 'quantile:' and a share such as "
+            "'quantile:0.01', or a number between 0 and 1."
         )
-    if model.objective == "reconstruction" and not given:
+    if not named and not 0.0 < check_real("density_threshold", threshold) < 1.0:
+        raise ValueError(f"density_threshold={threshold!r} must lie between 0 and 1.")
+    if model.objective == "reconstruction" and named:
         raise ValueError(
             "objective='reconstruction' needs a density_threshold between 0 and 1: without one the "
-            "latents drift apart until every point is rebuilt by itmodel."
+            "latents drift apart until every point is rebuilt by itself."
         )
+
+
+def log_threshold(setting: str | float, density: LatentDensity, log_maximum: float) -> float:
+    """Return the log density that bounds the domain of the map (step 6).
+
+    Parameters
+    ----------
+    setting : "auto", "quantile:share" or float
+        The lowest density at a latent, the one that all but a share of the latents reach, or a share
+        of the kernel's maximum.
+    density : LatentDensity
+        The density of the latents.
+    log_maximum : float
+        The kernel's maximum, ``log K(0)``.
+    """
+    if isinstance(setting, str):
+        return density.log_threshold(_quantile(setting) or 0.0)
+    return float(np.log(float(setting))) + log_maximum
+
+
+def _quantile(setting: str) -> float | None:
+    """Return the share in ``"quantile:share"``, None where there is none between 0 and 1."""
+    name, _, share = setting.partition(":")
+    try:
+        quantile = float(share)
+    except ValueError:
+        return None
+    return quantile if name == "quantile" and 0.0 <= quantile < 1.0 else None

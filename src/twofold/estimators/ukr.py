@@ -53,7 +53,7 @@ from twofold.candidates import Candidate, scaled_candidate
 from twofold.density import LatentDensity
 from twofold.encoders import Projection
 from twofold.estimators._feature_maps import FeatureEncoder, PreimageDecoder
-from twofold.estimators._ukr_settings import check_settings
+from twofold.estimators._ukr_settings import check_settings, log_threshold
 from twofold.estimators._ukr_starts import first_latents
 from twofold.estimators.base import Learned, Problem, TwoWayEstimator
 from twofold.feature_spaces import FeatureSpace
@@ -110,9 +110,10 @@ class UKR(TwoWayEstimator):
     homotopy : {"auto", True, False}, default="auto"
         Whether to relax a density constraint step by step before the free minimisation. "auto" means
         where PCA wins.
-    density_threshold : "auto" or float, default="auto"
+    density_threshold : "auto", "quantile:share" or float, default="auto"
         Bounds the domain of the map: latents with density of at least this share of the kernel's
-        maximum. "auto" takes the lowest value at a training latent.
+        maximum. "auto" takes the lowest value at a training latent, "quantile:0.01" one that all but
+        a hundredth of them reach.
     validation_fraction : float, default=None
         Share of rows to hold out while finding the number of iterations that rebuilds them best. The
         model is then fitted to all rows for that many.
@@ -327,10 +328,8 @@ class UKR(TwoWayEstimator):
         density_kernel = kernel if isinstance(kernel, DensityKernel) else Gaussian()
         density = LatentDensity(kernel=density_kernel, bandwidth=1.0, n_jobs=self.n_jobs).fit(Z)
         log_maximum = -density_kernel.log_integral(Z.shape[1])
-        log_threshold = density.log_threshold()
-        if self.density_threshold != "auto":
-            log_threshold = float(np.log(float(self.density_threshold))) + log_maximum
-        encoder: Any = Projection(regression, density=density, log_threshold=log_threshold)
+        log_bound = log_threshold(self.density_threshold, density, log_maximum)
+        encoder: Any = Projection(regression, density=density, log_threshold=log_bound)
         encoder.fit(scheme.data, Z)
         decoder: Any = regression
         if space is not None:
@@ -348,7 +347,7 @@ class UKR(TwoWayEstimator):
             "cv_error_": scheme.cv_error(Z) * unit,
             "history_": result.history * unit,
             "validation_history_": np.array(validation),
-            "density_threshold_": float(np.exp(log_threshold - log_maximum)),
+            "density_threshold_": float(np.exp(log_bound - log_maximum)),
             "n_iter_": max(1, result.n_iter),
         }
         variance = float(row_norms_sq(scheme.data).mean())

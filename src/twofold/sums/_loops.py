@@ -8,9 +8,19 @@ from __future__ import annotations
 
 import numba
 
-__all__ = ["over_common_neighbours", "pair_products"]
+__all__ = ["over_common_neighbours", "pair_products", "pair_sums"]
 
 serial = numba.njit(nogil=True, cache=True, fastmath={"reassoc", "contract"})
+
+
+@serial
+def pair_sums(k, first, second, values, summed):  # type: ignore[no-untyped-def]
+    """Add ``k v_j`` to the sum of i and ``k v_i`` to that of j, for each pair."""
+    for pair in range(len(first)):
+        i, j = first[pair], second[pair]
+        for d in range(values.shape[1]):
+            summed[i, d] += k[pair] * values[j, d]
+            summed[j, d] += k[pair] * values[i, d]
 
 
 @serial

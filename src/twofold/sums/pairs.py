@@ -92,9 +92,14 @@ class PairWeights:
 
     def apply(self, values: Array) -> Array:
         """Return ``sum_j k_ij v_j``, shape (n, D)."""
-        half = self._half(self.k)
-        summed: Array = half @ values + half.T @ values
-        return summed
+        loops = compiled(work=len(self.first) * values.shape[1])
+        if loops is not None:
+            summed = np.zeros(values.shape)
+            loops.pair_sums(self.k, self.first, self.second, values, summed)
+            return summed
+        n = len(self.Z)
+        half = csr_array((self.k, (self.first, self.second)), shape=(n, n))
+        return np.asarray(half @ values + half.T @ values)
 
     def gradient(self, left: Array, right: Array, offset: Array) -> Array:
         """Return the gradient of ``sum_ij k_ij (left_i . right_j + offset_i)``, shape (n, q)."""
@@ -130,10 +135,6 @@ class PairWeights:
         pull = scale[self.first] * (forth + offset[self.first])
         pull += scale[self.second] * (back + offset[self.second])
         return self._gradient(pull)
-
-    def _half(self, values: Array) -> csr_array:
-        n = len(self.Z)
-        return csr_array((values, (self.first, self.second)), shape=(n, n))
 
     def _gradient(self, pull: Array) -> Array:
         pull = 2.0 * pull * self.slopes
