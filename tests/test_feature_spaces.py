@@ -21,7 +21,7 @@ def test_l1_distances_become_squared_euclidean_ones(data):
     np.testing.assert_allclose(squared, manhattan_distances(X), atol=1e-10)
     squared = np.square(q[:, None] - c).sum(axis=2) + excess[:, None]
     np.testing.assert_allclose(squared, manhattan_distances(query, X), atol=1e-8)
-    inner = space.kernel_rows(query)
+    inner = space.kernel_rows(query, X)
     expected = 0.5 * (
         np.abs(query).sum(axis=1)[:, None] + np.abs(X).sum(axis=1) - manhattan_distances(query, X)
     )
@@ -36,7 +36,7 @@ def test_l1_distances_become_squared_euclidean_ones(data):
 def test_coordinates_reproduce_the_kernel(metric, params, data):
     X, query = data
     space = FeatureSpace.of(X, metric, params)
-    K = space.kernel_rows(X)
+    K = space.kernel_rows(X, X)
     centring = np.eye(30) - 1.0 / 30
     np.testing.assert_allclose(
         space.coordinates @ space.coordinates.T, centring @ K @ centring, atol=1e-8
@@ -54,7 +54,7 @@ def test_precomputed_equals_named(data):
     np.testing.assert_allclose(given.coordinates, named.coordinates, atol=1e-10)
     rows = rbf_kernel(query, X, gamma=0.3)
     np.testing.assert_allclose(given.locate(rows)[0], named.locate(query)[0], atol=1e-8)
-    assert given.kernel_rows(rows) is rows
+    assert given.kernel_rows(rows, X) is rows
 
 
 def test_leading_coordinates_are_kernel_pca(data):

@@ -3,8 +3,8 @@ import pytest
 from differences import central_gradient, naive_sqdist
 from registry import KERNELS
 
-from twofold.kernels import StudentT
-from twofold.sums import DenseSums, Neighbours, NeighbourSums
+from twofold.kernels import Compact, StudentT
+from twofold.sums import DenseSums, Neighbours, NeighbourSums, kernel_radius
 
 SUMS = {"dense": DenseSums, "neighbours": NeighbourSums}
 
@@ -177,3 +177,13 @@ def test_trees_serve_many_sources_that_reach_few():
     assert found.pays_for(1000)
     with pytest.raises(ValueError, match="falls too slowly"):
         NeighbourSums(KERNELS["student"]).forward(points, points, points)
+
+
+@pytest.mark.parametrize("power", [2.0, 3.0, 10.0])
+def test_compact_kernels_are_cut_where_they_end(power):
+    kernel = Compact(power)
+    assert kernel_radius(kernel, 1e-3) == pytest.approx(1.0, rel=1e-12)
+    sources = np.vstack([[[0.0, 0.0]], 5.0 + np.random.default_rng(0).random((400, 2))])
+    edge = np.array([[0.0, 0.999995], [0.0, 0.98]])
+    near = NeighbourSums(kernel).forward(edge, sources, np.ones((401, 1)))
+    assert (near.mass == 1.0).all()

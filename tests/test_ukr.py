@@ -1,5 +1,7 @@
 import numpy as np
 import pytest
+from registry import KERNELS
+from sklearn.datasets import load_digits
 from sklearn.decomposition import PCA
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics.pairwise import rbf_kernel
@@ -128,6 +130,10 @@ def test_domain_may_leave_out_a_share_of_the_latents(curve):
     model = UKR(init="isomap", density_threshold="quantile:0.2", random_state=0).fit(X)
     K = np.exp(-0.5 * np.square(model.embedding_[:, None] - model.embedding_).sum(axis=2))
     assert (K.mean(axis=1) < model.density_threshold_).mean() == pytest.approx(0.2, abs=0.02)
+    inside = model.log_density(model.transform(X)) >= model.log_density_threshold_ - 1e-9
+    assert inside.all()
+    with pytest.raises(ValueError, match="No latent lies in the domain"):
+        UKR(init="isomap", density_threshold=0.9, random_state=0).fit(X)
 
 
 def test_validation_chooses_the_iterations(spiral):
@@ -191,3 +197,97 @@ def test_a_fit_cut_short_says_so(curve):
     with pytest.warns(ConvergenceWarning, match="still falling"):
         model = UKR(init="isomap", max_iter=1, random_state=0).fit(curve[0])
     assert model.n_iter_ == 1
+
+
+@pytest.mark.parametrize("kernel", ["gaussian", "quartic"])
+def test_homotopy_with_an_outlier(kernel):
+    X = np.random.default_rng(0).standard_normal((120, 4))
+    X[7] *= 100.0
+    model = UKR(kernel=kernel, init="pca", homotopy=True, max_iter=20, random_state=0).fit(X)
+    assert np.isfinite(model.embedding_).all()
+
+
+@pytest.mark.parametrize("kernel", ["gaussian", "quartic"])
+def test_one_latent_thrown_far_away_recovers(kernel, spiral):
+    X, truth = spiral
+    start = 20.0 * truth
+    start[5] += 1e4
+    model = UKR(1, kernel=kernel, init=start, random_state=0).fit(X)
+    assert abs(model.embedding_ - np.median(model.embedding_)).max() < 1e3
+    assert model.score(X) > 0.98
+
+
+@pytest.mark.parametrize("kernel", ["gaussian", "quartic"])
+def test_no_stray_is_left(kernel):
+    X = load_digits().data[:400]
+    model = UKR(kernel=kernel, init="isomap", max_iter=60, random_state=0).fit(X)
+    squared = np.square(model.embedding_[:, None] - model.embedding_).sum(axis=2)
+    K = np.exp(KERNELS[kernel].log_profile(squared))
+    assert (K.sum(axis=1) - 1.0).min() > 0.05
+
+
+def test_inner_products_of_city_blocks():
+    """Eq. (17) in the caller's units and from the caller's origin."""
+    X = np.random.default_rng(0).random((30, 3)) + 10.0
+    model = UKR(1, metric="l1", init="pca", homotopy=False, random_state=0).fit(X)
+    weights = model.encoder_.regression.weights(model.embedding_[:2])
+    kernel = 0.5 * (
+        np.abs(X[:4]).sum(axis=1)[:, None]
+        + np.abs(X).sum(axis=1)
+        - np.abs(X[:4, None] - X).sum(axis=2)
+    )
+    inner = model.kernel_inner(X[:4], model.embedding_[:2])
+    np.testing.assert_allclose(inner, kernel @ weights.T, rtol=1e-9)
+
+
+@pytest.mark.parametrize("metric", ["rbf", "linear", "laplacian"])
+def test_kernels_that_do_not_depend_on_the_origin(metric, curve):
+    X, _ = curve
+    settings = {"metric": metric, "init": "pca", "homotopy": False, "max_iter": 40}
+    here = UKR(random_state=0, **settings).fit(X[:80])
+    there = UKR(random_state=0, **settings).fit(X[:80] + 2.0**20)
+    assert there.cv_error_ == pytest.approx(here.cv_error_, rel=1e-3)
+
+
+def test_kernels_in_degenerate_cases(curve):
+    X, _ = curve
+    with pytest.raises(ValueError, match="vary in only 0 directions of feature space"):
+        UKR(1, metric="precomputed").fit(np.ones((20, 20)))
+    with pytest.raises(ValueError, match="directions of feature space"):
+        UKR(1, metric="rbf").fit(1e-9 * X)
+    with pytest.raises(ValueError, match="out of range"):
+        UKR(1, metric="linear").fit(1e160 * X)
+    with pytest.raises(ValueError, match="symmetric"):
+        UKR(1, metric="precomputed").fit(np.triu(X[:9] @ X[:9].T))
+    model = UKR(1, metric="poly", init="pca", homotopy=False, random_state=0).fit(X[:60])
+    assert np.isfinite(model.transform(1e150 * X[:2])).all()
+
+
+def test_attributes_of_a_constant_model():
+    with pytest.warns(UserWarning, match="only 0 directions"):
+        model = UKR(1).fit(np.ones((20, 3)))
+    assert (model.n_iter_, model.cv_error_, model.init_) == (1, 0.0, "constant")
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_candidates_report_the_same_error_as_the_model(spiral):
+    X, _ = spiral
+    model = UKR(1, init="isomap", pseudo_count=0.5, max_iter=1, tol=1e9, random_state=0).fit(X)
+    assert model.candidates_[0]["cv_error"] == pytest.approx(model.cv_error_, rel=0.2)
+
+
+def test_constant_columns_count_in_city_block_errors(curve):
+    X, _ = curve
+    table = np.column_stack([X[:60], np.full(60, 3.0)])
+    model = UKR(1, metric="l1", init="pca", homotopy=False, random_state=0).fit(table)
+    off = table[:2].copy()
+    off[:, -1] += 16.0
+    near, far = model.reconstruction_error(table[:2]), model.reconstruction_error(off)
+    np.testing.assert_allclose(far**2, near**2 + 16.0, rtol=1e-9)
+
+
+def test_latents_that_say_nothing_still_lead_somewhere():
+    X = load_digits().data[:150]
+    model = UKR(init="random", random_state=0).fit(X)
+    assert model.embedding_.std() > 0.1
+    assert model.score(X) > 0.1

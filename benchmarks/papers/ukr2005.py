@@ -9,11 +9,14 @@ Writes ``results.json`` and pictures into the folder. USPS digits and oil flow d
 import argparse
 import json
 import platform
+import subprocess
 import time
 import warnings
 from pathlib import Path
 
 import numpy as np
+import scipy
+import sklearn
 from matplotlib.figure import Figure
 from sklearn.decomposition import PCA, KernelPCA
 from sklearn.exceptions import ConvergenceWarning
@@ -50,7 +53,7 @@ def spiral(folder):
         test, _ = make_noisy_spiral(3_000, random_state=1_000 + seed)
         clean, _ = make_noisy_spiral(3_000, noise=0.0, random_state=2_000 + seed)
         models = {
-            "start": UKR(1, max_iter=1, random_state=seed),
+            "one iteration": UKR(1, max_iter=1, random_state=seed),
             "defaults": UKR(1, random_state=seed),
             "200 iterations": UKR(1, max_iter=200, tol=0.0, random_state=seed),
         }
@@ -214,6 +217,15 @@ def classify(classifier, Z, y, Z_test, y_test):
     return [100.0 * (1.0 - m.fit(Z, y).score(Z_test, y_test)) for m in (classifier, nearest)]
 
 
+def commit():
+    """Return the commit this file is at, if it is in a repository."""
+    command = ["git", "-C", str(Path(__file__).parent), "describe", "--always", "--dirty"]
+    try:
+        return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+    except (OSError, subprocess.CalledProcessError):
+        return None
+
+
 EXPERIMENTS = {"spiral": spiral, "digits": digits, "times": times, "oil": oil}
 
 
@@ -224,7 +236,13 @@ def main():
     options = parser.parse_args()
     options.folder.mkdir(parents=True, exist_ok=True)
     warnings.simplefilter("ignore", ConvergenceWarning)
-    results = {"twofold": twofold.__version__, "machine": platform.platform()}
+    results = {
+        "versions": {
+            module.__name__: module.__version__ for module in (twofold, np, scipy, sklearn)
+        },
+        "commit": commit(),
+        "machine": platform.platform(),
+    }
     for name in options.only:
         began = time.perf_counter()
         results[name] = EXPERIMENTS[name](options.folder)

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import CancelledError, ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import cache
+from numbers import Integral
 from typing import Any, TypeVar
 
 import numpy as np
@@ -50,7 +51,7 @@ def some_rows(n_rows: int, most: int) -> IntArray:
     return np.sort(np.random.default_rng(0).permutation(n_rows)[:most])
 
 
-def n_threads(n_jobs: int | None = None) -> int:
+def n_threads(n_jobs: Any = None) -> int:
     """Return how many threads to use.
 
     None means every core this process may use, at most ``OMP_NUM_THREADS`` where that is set, as for
@@ -62,6 +63,8 @@ def n_threads(n_jobs: int | None = None) -> int:
     available = min(cores or 1, int(wanted)) if wanted.isdigit() and int(wanted) else cores or 1
     if n_jobs is None:
         return available
+    if isinstance(n_jobs, bool) or not isinstance(n_jobs, Integral):
+        raise TypeError(f"n_jobs={n_jobs!r} must be an integer or None.")
     if n_jobs == 0:
         raise ValueError("n_jobs=0 has no meaning; use None or -1 for all cores, or 1 for one.")
     return min(n_jobs, available) if n_jobs > 0 else max(1, available + 1 + n_jobs)

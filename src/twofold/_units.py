@@ -77,6 +77,16 @@ class CentredUnits:
         zeros = np.zeros(n_features)
         return cls(zeros, 0, np.ones(n_features, dtype=np.bool_), zeros)
 
+    @classmethod
+    def shifted(cls, X: Array) -> CentredUnits:
+        """Return units that move the mean of some data to the origin and leave out constant columns."""
+        varying = X.min(axis=0) < X.max(axis=0)
+        if not varying.any():
+            varying[0] = True  # all rows are equal: one column of zeros stands for them
+        center = X.mean(axis=0)
+        center = np.where(varying, center + (X - center).mean(axis=0), 0.0)
+        return cls(center, 0, varying, np.where(varying, 0.0, X[0]))
+
     def into(self, X: Array) -> Array:
         """Return data in centred units, without constant columns."""
         with np.errstate(over="ignore"):

@@ -37,6 +37,7 @@ def check_data(estimator: Any, X: Any, *, reset: bool) -> tuple[Array, np.dtype[
         X,
         reset=reset,
         dtype=FLOATS,
+        order="C",  # sums run in one order whatever the layout of the input
         ensure_all_finite=False,
         ensure_min_samples=2 if reset else 1,
     )

@@ -31,6 +31,12 @@ MAX_SEARCH_STEPS = 25
 """Evaluations of the direct search for each latent dimension."""
 
 
+LOWEST_LOG_SCALE = float(np.log(0.25))
+"""Latents of less spread than this, in kernel widths, see each other as one point. Where the mean predicts
+best, as for latents that say nothing, a search without a bound would end there, and no gradient leads
+out."""
+
+
 @dataclass(frozen=True)
 class Candidate:
     """Latents at their best scale.
@@ -99,7 +105,7 @@ def scaled_candidate(
     q = Z.shape[1]
 
     def scaled_error(log_scales: Array) -> float:
-        return error(white * np.exp(log_scales))
+        return error(white * np.exp(np.maximum(log_scales, LOWEST_LOG_SCALE)))
 
     start = np.full(q, np.log(first))
     simplex = np.vstack([start, start + 0.5 * np.eye(q)])
@@ -114,5 +120,5 @@ def scaled_candidate(
             "fatol": 0.0,
         },
     )
-    scales = np.exp(found.x)
+    scales = np.exp(np.maximum(found.x, LOWEST_LOG_SCALE))
     return Candidate(name, white * scales, scales, float(found.fun))

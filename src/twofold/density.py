@@ -39,6 +39,9 @@ from twofold.widths import width_grid
 __all__ = ["KernelDensityClassifier", "LatentDensity", "likelihood_cv_bandwidth"]
 
 LOG_FLOOR = -1e4
+SMALLEST_WIDTH = 1e-100
+"""Narrower kernels are treated as this one: distances in widths must not overflow."""
+
 MAX_CV_POINTS = 4_000
 MAX_POINTS = 20_000
 
@@ -97,7 +100,7 @@ class LatentDensity(BaseEstimator):
         if self.bandwidth == "likelihood_cv":
             self.bandwidth_ = likelihood_cv_bandwidth(Z, kernel)
         else:
-            self.bandwidth_ = check_real("bandwidth", self.bandwidth)
+            self.bandwidth_ = max(check_real("bandwidth", self.bandwidth), SMALLEST_WIDTH)
         self.points_ = Z[some_rows(len(Z), MAX_POINTS)]
         self._neighbours = Neighbours.if_few(self.points_ / self.bandwidth_, kernel)
         self.log_densities_ = self.log_density(self.points_)
@@ -113,8 +116,10 @@ class LatentDensity(BaseEstimator):
         reached = mass > 0.0
         log_density = np.empty(len(Z))
         log_density[reached] = log_shift[reached] + np.log(mass[reached])
-        distances = sqdist(Z[~reached] / self.bandwidth_, points)
-        log_density[~reached] = LOG_FLOOR - distances.min(axis=1, initial=np.inf)
+        far = np.flatnonzero(~reached)
+        for rows in row_blocks(len(far), 3 * 8 * len(points)):
+            distances = sqdist(Z[far[rows]] / self.bandwidth_, points)
+            log_density[far[rows]] = LOG_FLOOR - distances.min(axis=1, initial=np.inf)
         log_density -= constant
         return log_density
 
@@ -252,6 +257,7 @@ class KernelDensityClassifier(ClassifierMixin, BaseEstimator):
             width = likelihood_cv_bandwidth(points, _density_kernel(self.kernel))
         else:
             width = float(np.ldexp(check_real("bandwidth", self.bandwidth), -units.exponent))
+            width = max(width, SMALLEST_WIDTH)
         densities = [
             LatentDensity(kernel=self.kernel, bandwidth=width).fit(points[numbers == number])
             for number in range(len(classes))

@@ -70,7 +70,7 @@ class Projection(BaseEstimator):
     Attributes
     ----------
     latents_ : ndarray of shape (m, q)
-        Where starts are taken from: the distinct training latents, at most 20,000 of them.
+        Where starts are taken from: the distinct training latents in the domain, at most 20,000.
     images_ : ndarray of shape (m, D)
         Their images.
 
@@ -114,6 +114,15 @@ class Projection(BaseEstimator):
             Training latents.
         """
         distinct = np.unique(latents, axis=0)
+        if self.density is not None:
+            distinct = distinct[self._inside(distinct, np.arange(len(distinct)))]
+        if not len(distinct):
+            highest = float(self.density.log_densities_.max())  # type: ignore[union-attr]
+            raise ValueError(
+                f"No latent lies in the domain: the threshold is a log density of "
+                f"{self.log_threshold:.4g}, the highest at a latent {highest:.4g}. Lower the "
+                "density threshold."
+            )
         self.latents_ = distinct[some_rows(len(distinct), MAX_STARTS)]
         self.images_ = self._fitted_decoder().predict(self.latents_)
         variance = row_norms_sq(self.images_ - self.images_.mean(axis=0)).mean()

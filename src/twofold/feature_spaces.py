@@ -39,9 +39,16 @@ from sklearn.metrics.pairwise import (
 from twofold._blocks import row_blocks
 from twofold.protocols import Array
 
-__all__ = ["FeatureSpace", "weighted_medians"]
+__all__ = ["SHIFT_INVARIANT", "FeatureSpace", "weighted_medians"]
 
 PairwiseKernel = Callable[[Array, Array], Array]
+SHIFT_INVARIANT = ("linear", "rbf", "laplacian", "gaussian")
+"""Kernels whose centred Gram matrix does not depend on the data's origin."""
+
+FARTHEST = 1e100
+NEGLIGIBLE_SHARE = 1e-8
+"""Variance, as a share of the largest kernel value, below which centring leaves rounding alone."""
+
 NEGATIVE = 1e-6
 """Share of the largest eigenvalue that a negative one may have before a kernel is refused."""
 
@@ -92,6 +99,10 @@ class FeatureSpace:
                 f"metric={metric!r} must give a finite matrix of shape ({len(data)}, {len(data)}), "
                 f"got shape {K.shape}."
             )
+        if np.abs(K - K.T).max() > 1e-6 * np.abs(K).max():
+            raise ValueError(
+                f"metric={metric!r} must give a symmetric matrix for the training data."
+            )
         K = 0.5 * (K + K.T)
         means = K.mean(axis=0)
         eigenvalues, vectors = linalg.eigh(K - means - means[:, None] + means.mean())
@@ -102,7 +113,8 @@ class FeatureSpace:
                 f"matrix has eigenvalues from {eigenvalues[0]:.3g} to {largest:.3g}. Use a kernel, "
                 "not a distance."
             )
-        kept = eigenvalues > len(data) * np.finfo(np.float64).eps * max(largest, 1e-300)
+        floor = max(largest, 1e-300, NEGLIGIBLE_SHARE * float(np.abs(K).max()))
+        kept = eigenvalues > len(data) * np.finfo(np.float64).eps * floor
         root = np.sqrt(eigenvalues[kept])
         vectors = vectors[:, kept]
         return cls(metric, params, data, vectors * root, vectors / root, means)
@@ -120,25 +132,27 @@ class FeatureSpace:
             rows, own = data, None
         else:
             kernel = _kernel(self.metric, self.params)
-            rows = kernel(data, self.data)
-            own = np.concatenate([np.diagonal(kernel(x, x)) for x in _few(data)])
+            with np.errstate(over="ignore", invalid="ignore"):
+                rows = _bounded(kernel(data, self.data))
+                own = _bounded(np.concatenate([np.diagonal(kernel(x, x)) for x in _few(data)]))
         row_means, mean = rows.mean(axis=1), self.column_means.mean()
         coordinates = (rows - row_means[:, None] - self.column_means + mean) @ self.to_coordinates
         if own is None:
             return coordinates, np.zeros(len(data))
+        coordinates = np.clip(coordinates, -FARTHEST, FARTHEST)
         norms = own - 2.0 * row_means + mean
         return coordinates, np.maximum(norms - np.square(coordinates).sum(axis=1), 0.0)
 
-    def kernel_rows(self, data: Array) -> Array:
-        """Return kernel values between points and the training data, shape (m, n).
+    def kernel_rows(self, data: Array, training: Array) -> Array:
+        """Return kernel values between points and the training data, both in the caller's units.
 
         For "l1" those of the positive definite form, Meinicke et al. (2005), Eq. (17).
         """
         if self.metric == "precomputed":
             return data
-        rows = _kernel(self.metric, self.params)(data, self.data)
+        rows = _kernel(self.metric, self.params)(data, training)
         if self.metric == "l1":
-            own, others = (0.5 * np.abs(A).sum(axis=1) for A in (data, self.data))
+            own, others = (0.5 * np.abs(A).sum(axis=1) for A in (data, training))
             rows = rows + own[:, None] + others
         return rows
 
@@ -218,6 +232,11 @@ def _kernel(metric: Any, params: dict[str, Any]) -> PairwiseKernel:
     return lambda A, B: np.asarray(
         pairwise_kernels(A, B, metric=metric, **params), dtype=np.float64
     )
+
+
+def _bounded(values: Array) -> Array:
+    """Return kernel values that cannot overflow in what follows."""
+    return np.nan_to_num(np.clip(values, -FARTHEST, FARTHEST), copy=False)
 
 
 def _few(data: Array) -> list[Array]:

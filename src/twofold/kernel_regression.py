@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 import numpy as np
 
@@ -43,12 +44,13 @@ SPARSE_SHARE = 0.1
 """Share of all pairs within reach up to which a list of them is cheaper than matrix products."""
 
 NEGLIGIBLE_KERNEL = 1e-16
-"""Kernel values that vanish beside a pseudo-count; without one, all that are not zero count."""
+"""Kernel values that vanish beside a pseudo-count."""
 
 MOST_GRAM_ROWS = 6_000
 """Rows up to which inner products are kept for lists of pairs: at most 0.3 GB."""
 
 STRAY_MASS = 0.1
+OUT_OF_REACH = 1e-12
 
 
 @dataclass(frozen=True)
@@ -170,18 +172,26 @@ class KernelRegression:
         leave_one_out: bool,
         callback: Callback | None = None,
     ) -> MinimizeResult:
-        """Minimise the error within the density constraint, Eq. (9), by a barrier."""
+        """Minimise the error within the density constraint, Eq. (9), by a barrier.
+
+        Latents that do not meet the constraint are first drawn together until they do. Groups are not
+        left out here: the constraint counts all points.
+        """
+        scheme = replace(self, groups=None)
+        while (1.0 + scheme.weigh(Z).mass.min()) / len(Z) <= threshold:
+            Z = 0.7 * (Z - Z.mean(axis=0))
         variance = float(row_norms_sq(self.data).mean())
         barrier = Barrier(threshold, BARRIER_STRENGTH * variance)
-        objective = self.objective(barrier=barrier, leave_one_out=leave_one_out)
+        objective = scheme.objective(barrier=barrier, leave_one_out=leave_one_out)
         return minimizer.minimize(objective, Z, callback=callback)
 
     def rescue(self, Z: Array) -> tuple[Array, int]:
         """Give points that no other reaches a place among the latents of their data neighbours.
 
         Each stray, a point of kernel mass below 0.1, moves to the latent of the one of its ten nearest
-        points in data space at which its leave-one-out prediction is best, if that is better than
-        where it is: a point may well lie apart and yet be predicted by those nearest to it.
+        points in data space at which its leave-one-out prediction is best. Without a pseudo-count
+        nothing keeps points together and whole groups may lie apart, predicting each other; there
+        only points out of everyone's reach are moved.
 
         Returns
         -------
@@ -190,21 +200,19 @@ class KernelRegression:
         n_moved : int
             How many were moved.
         """
-        stray = self._plain(Z).mass < STRAY_MASS
+        stray = self._plain(Z).mass < (STRAY_MASS if self.pseudo_count else OUT_OF_REACH)
         if not stray.any() or stray.all():
             return Z, 0
         settled = np.flatnonzero(~stray)
-        regression = NadarayaWatson(kernel=self.kernel, bandwidth=1.0)
+        regression = NadarayaWatson(kernel=self.kernel, bandwidth=1.0, n_jobs=self.n_jobs)
         regression.fit(Z[settled], self.data[settled])
-        moved, n_moved = Z.copy(), 0
+        moved = Z.copy()
         for row in np.flatnonzero(stray):
             near = k_smallest(sqdist(self.data[[row]], self.data[settled]), 10)[0]
-            places = np.vstack([Z[[row]], Z[settled[near]]])
+            places = Z[settled[near]]
             errors = row_norms_sq(self.data[row] - regression.predict(places))
             moved[row] = places[errors.argmin()]
-            n_moved += int(errors.argmin() > 0)
-        # Where whole groups lie apart and predict each other, pulling them in one by one does harm.
-        return (moved, n_moved) if self.cv_error(moved) <= self.cv_error(Z) else (Z, 0)
+        return moved, int(stray.sum())
 
 
 def _is_wide(data: Array) -> bool:
@@ -225,7 +233,14 @@ def check_memory(n_samples: int, n_matrices: int) -> None:
 
 
 def _available_memory() -> float:
+    """Return the bytes that can be had without swapping: free ones, and caches that can be given up."""
+    try:
+        lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
+        fields = dict(line.split(":", 1) for line in lines)
+        return 1024.0 * float(fields["MemAvailable"].split()[0])
+    except (OSError, KeyError, ValueError):
+        pass  # not on this system
     try:
         return float(os.sysconf("SC_AVPHYS_PAGES")) * os.sysconf("SC_PAGE_SIZE")
-    except (AttributeError, ValueError, OSError):  # not on this system
+    except (AttributeError, ValueError, OSError):
         return 8e9

@@ -159,8 +159,8 @@ def plot_class_borders(
 ) -> Axes:
     """Draw latents by class over the density and the borders between a classifier's classes.
 
-    The picture of Meinicke et al. (2005), Fig. 5: the dashed line is the border of the domain, the
-    lowest density at a training latent.
+    The picture of Meinicke et al. (2005), Fig. 5: the dashed line is the border of the domain, for
+    models without one the lowest density at a training latent.
 
     Parameters
     ----------
@@ -184,12 +184,14 @@ def plot_class_borders(
     ax = _axes(ax, 7.0)
     training = _two_dimensional(model)
     Z, labels = np.asarray(Z), np.asarray(labels)
+    if Z.ndim != 2 or Z.shape[1] != 2:
+        raise ValueError(f"Z has shape {Z.shape}; latents of two columns are drawn, not data.")
     if len(labels) != len(Z):
         raise ValueError(f"labels has {len(labels)} entries for {len(Z)} latents.")
     horizontal, vertical, grid = _latent_grid(np.vstack([training, Z]), n_grid)
     log_density = model.log_density(grid).reshape(n_grid, n_grid)
     ax.contourf(horizontal, vertical, np.exp(log_density), levels=12, cmap="Greys", alpha=0.45)
-    lowest = float(model.log_density(training).min())
+    lowest = getattr(model, "log_density_threshold_", model.log_density(training).min())
     dashed = {"colors": "#555555", "linewidths": 0.8, "linestyles": "dashed"}
     ax.contour(horizontal, vertical, log_density, levels=[lowest], **dashed)
     classes = np.unique(labels)

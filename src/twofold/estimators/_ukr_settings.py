@@ -6,8 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from twofold._blocks import n_threads
 from twofold._validation import check_choice, check_int, check_real
 from twofold.density import LatentDensity
+from twofold.optimize import resolve_minimizer
 
 __all__ = ["check_settings", "log_threshold"]
 
@@ -15,16 +17,23 @@ __all__ = ["check_settings", "log_threshold"]
 def check_settings(model: Any) -> None:
     """Raise an error that names the first setting of a `UKR` that makes no sense."""
     check_int("max_iter", model.max_iter)
+    n_threads(model.n_jobs)
+    resolve_minimizer(model.optimizer, max_iter=model.max_iter, tol=model.tol)
+    if model.metric_params and not isinstance(model.metric_params, dict):
+        raise TypeError(f"metric_params={model.metric_params!r} must be a dict or None.")
+    if model.metric_params and model.metric in ("euclidean", "l1", "precomputed"):
+        raise ValueError(
+            f"metric_params={model.metric_params!r} has no meaning for metric={model.metric!r}."
+        )
     check_int("leave_out", model.leave_out)
     check_choice("objective", model.objective, ("leave_one_out", "reconstruction"))
     if not (isinstance(model.homotopy, bool) or model.homotopy == "auto"):
         raise ValueError(f"homotopy={model.homotopy!r} must be 'auto', True or False.")
-    if model.pseudo_count != 0:
-        check_real("pseudo_count", model.pseudo_count)
-    if model.validation_fraction is not None and not 0.0 < model.validation_fraction < 1.0:
-        raise ValueError(
-            f"validation_fraction={model.validation_fraction!r} must lie between 0 and 1, or be None."
-        )
+    if check_real("pseudo_count", model.pseudo_count, above=-1.0) < 0.0:
+        raise ValueError(f"pseudo_count={model.pseudo_count!r} must not be negative.")
+    fraction = model.validation_fraction
+    if fraction is not None and not 0.0 < check_real("validation_fraction", fraction) < 1.0:
+        raise ValueError(f"validation_fraction={fraction!r} must lie between 0 and 1, or be None.")
     threshold = model.density_threshold
     named = isinstance(threshold, str)
     if named and threshold != "auto" and _quantile(threshold) is None:
@@ -36,8 +45,8 @@ def check_settings(model: Any) -> None:
         raise ValueError(f"density_threshold={threshold!r} must lie between 0 and 1.")
     if model.objective == "reconstruction" and named:
         raise ValueError(
-            "objective='reconstruction' needs a density_threshold between 0 and 1: without one the "
-            "latents drift apart until every point is rebuilt by itself."
+            "objective='reconstruction' needs a density_threshold that is a number between 0 and 1: "
+            "without one the latents drift apart until every point is rebuilt by itself."
         )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from inspect import signature
 from typing import Any
 
 import numpy as np
@@ -43,6 +44,8 @@ def first_latents(init: Any, data: Array, problem: Problem) -> dict[str, Array]:
     """
     auto = isinstance(init, str) and init == "auto"
     inits = AUTO if auto else init if _is_list_of_inits(init) else [init]
+    if init is None or (isinstance(init, list | tuple) and not len(init)):
+        raise ValueError(f"init={init!r} gives no start; use 'auto' or name one.")
     unit = data / (float(np.sqrt(row_norms_sq(data).mean())) or 1.0)
     starts: dict[str, Array] = {}
     with warnings.catch_warnings():
@@ -65,6 +68,8 @@ def _latents(init: Any, data: Array, problem: Problem) -> Array:
     name, _, neighbours = init.partition(":") if isinstance(init, str) else ("", "", "")
     q, rng = problem.n_components, problem.rng
     if neighbours.isdigit() and name in INITIALIZERS:
+        if "n_neighbors" not in signature(INITIALIZERS[name]).parameters:
+            raise ValueError(f"init={init!r}: {name!r} takes no number of neighbours.")
         Z = INITIALIZERS[name](data, q, rng, n_neighbors=int(neighbours))
     else:
         Z = resolve_init(init, data, q, rng, y=problem.y)

@@ -53,24 +53,23 @@ from twofold.candidates import Candidate, scaled_candidate
 from twofold.density import LatentDensity
 from twofold.encoders import Projection
 from twofold.estimators._feature_maps import FeatureEncoder, PreimageDecoder
+from twofold.estimators._ukr_run import minimise, validated_iterations
 from twofold.estimators._ukr_settings import check_settings, log_threshold
 from twofold.estimators._ukr_starts import first_latents
 from twofold.estimators.base import Learned, Problem, TwoWayEstimator
-from twofold.feature_spaces import FeatureSpace
-from twofold.kernel_regression import KernelRegression
+from twofold.feature_spaces import SHIFT_INVARIANT, FeatureSpace
+from twofold.kernel_regression import KernelRegression, check_memory
 from twofold.kernels import DensityKernel, Gaussian, resolve_kernel
 from twofold.maps import NadarayaWatson
-from twofold.optimize import resolve_minimizer
 from twofold.protocols import Array, Minimizer, MinimizeResult, RadialKernel
 
 __all__ = ["UKR"]
 
-HOMOTOPY_STEPS = 50
 STILL_FALLING = 1e-2
 """Relative decrease of the objective in the last iteration above which a fit counts as cut short."""
 
-VALIDATE_EVERY = 10
-PATIENCE = 3
+LARGEST_VALUE = 1e75
+"""Beyond, the squares of a kernel's values would overflow."""
 
 
 class UKR(TwoWayEstimator):
@@ -86,9 +85,12 @@ class UKR(TwoWayEstimator):
         How data are compared: "euclidean"; "l1", city-block distances; "precomputed", where X is a Gram
         matrix at fit and kernel rows at transform; a name from
         ``sklearn.metrics.pairwise.pairwise_kernels``; or a function of two data matrices that returns
-        kernel values. Any positive definite or conditionally positive definite kernel will do.
+        kernel values. Any positive definite or conditionally positive definite kernel will do. What
+        a new row has outside the span of the training rows is not in its kernel rows: for
+        "precomputed" it is left out of errors and scores.
     metric_params : dict, default=None
-        Parameters of a named kernel.
+        Parameters of a named kernel. The defaults are scikit-learn's: for "rbf" and others
+        ``gamma = 1 / n_features``, which suits columns of unit variance.
     init : str, array-like, callable, estimator, list of these, or "auto", default="auto"
         Where the latents start; of several, the one of the lowest leave-one-out error at its best
         scale. "auto" tries PCA, LLE, Isomap and Laplacian eigenmaps with several neighbourhoods, and
@@ -137,9 +139,12 @@ class UKR(TwoWayEstimator):
     history_ : ndarray
         The objective at the start and after each iteration, in the same units.
     validation_history_ : ndarray
-        Relative errors of held-out rows, every ten iterations; empty without validation.
+        Relative errors of held-out rows, every ten iterations of the free minimisation (one, at its
+        end, where it was shorter); empty without validation.
     density_threshold_ : float
-        The threshold in use.
+        The threshold in use, as a share of the kernel's maximum.
+    log_density_threshold_ : float
+        The same as a value of `log_density`.
     n_iter_ : int
         Iterations of the free minimisation.
     encoder_, decoder_, density_, n_features_in_, feature_names_in_
@@ -195,9 +200,16 @@ class UKR(TwoWayEstimator):
         self.verbose = verbose
 
     def _measure_units(self, data: Array) -> CentredUnits:
-        # Kernels other than these two depend on origin and scale, which are then the caller's.
+        # Other kernels depend on the scale, and most on the origin, which are then the caller's.
         if self._is_euclidean() or self._is("l1"):
             return CentredUnits.of(data)
+        if np.abs(data).max(initial=0.0) > LARGEST_VALUE:
+            raise ValueError(
+                f"The values of X are out of range for metric={self.metric!r}: the largest is "
+                f"{np.abs(data).max():.3g} in absolute value, {LARGEST_VALUE:.0g} is supported."
+            )
+        if isinstance(self.metric, str) and self.metric in SHIFT_INVARIANT:
+            return CentredUnits.shifted(data)
         return CentredUnits.identity(data.shape[1])
 
     def _is(self, metric: str) -> bool:
@@ -212,8 +224,15 @@ class UKR(TwoWayEstimator):
         space = None
         data = problem.data
         if not self._is_euclidean():
+            check_memory(len(data), n_matrices=4)
             space = FeatureSpace.of(data, self.metric, self.metric_params)
             data = space.coordinates
+            if data.shape[1] < problem.n_components:
+                raise ValueError(
+                    f"metric={self.metric!r}: the data vary in only {data.shape[1]} directions of "
+                    f"feature space, fewer than n_components={problem.n_components}. Are the rows "
+                    "alike, or a kernel's scale far from theirs?"
+                )
         scheme = KernelRegression.of(
             data,
             kernel,
@@ -227,8 +246,8 @@ class UKR(TwoWayEstimator):
         validation: list[float] = []
         n_iter = self.max_iter
         if self.validation_fraction is not None:
-            n_iter, validation = self._validated_iterations(scheme, candidates, problem)
-        result = self._minimise(scheme, candidates[0], problem, n_iter)
+            n_iter, validation = validated_iterations(self, scheme, candidates[0], problem)
+        result = minimise(self, scheme, candidates[0], problem, n_iter)
         Z, _ = scheme.rescue(result.Z)
         Z = Z - Z.mean(axis=0)
         return self._assemble(problem, scheme, space, Z, candidates, result, validation)
@@ -236,6 +255,11 @@ class UKR(TwoWayEstimator):
     def _groups(self, n: int, rng: np.random.Generator) -> Any:
         if self.leave_out == 1:
             return None
+        if self.leave_out > n // 2:
+            raise ValueError(
+                f"leave_out={self.leave_out} must be at most half of n_samples={n}: the rest has to "
+                "predict the points left out."
+            )
         return rng.permutation(n) // self.leave_out
 
     def _scaled(
@@ -245,71 +269,8 @@ class UKR(TwoWayEstimator):
         error = scheme.objective().value
         with problem.progress.phase("scales"):
             scaled = [scaled_candidate(name, Z, error, scheme.kernel) for name, Z in starts.items()]
+        scaled = [replace(one, error=scheme.cv_error(one.latents)) for one in scaled]
         return sorted(scaled, key=lambda candidate: candidate.error)
-
-    def _minimise(
-        self,
-        scheme: KernelRegression,
-        start: Candidate,
-        problem: Problem,
-        n_iter: int,
-        judge: Any = None,
-    ) -> MinimizeResult:
-        """Run steps 4 and 5 from a candidate."""
-        minimizer = resolve_minimizer(self.optimizer, max_iter=n_iter, tol=self.tol)
-        plain = self.objective == "reconstruction"
-        homotopy = start.name == "pca" if self.homotopy == "auto" else bool(self.homotopy)
-        Z = start.latents
-        if homotopy or plain:
-            quick = resolve_minimizer(self.optimizer, max_iter=HOMOTOPY_STEPS, tol=self.tol)
-            with problem.progress.phase("homotopy", max_iter=None) as callback:
-                until = float(self.density_threshold) if plain else 0.0
-                Z = scheme.anneal(Z, quick, until=until, leave_one_out=not plain, callback=callback)
-        with problem.progress.phase("minimisation", max_iter=None) as callback:
-
-            def on_iteration(number: int, value: float, point: Array) -> bool:
-                stop = callback(number, value, point)
-                return stop or (judge is not None and judge(number, point)) or number >= n_iter
-
-            if plain:
-                return scheme.constrained(
-                    Z, float(self.density_threshold), minimizer, False, on_iteration
-                )
-            return minimizer.minimize(scheme.objective(), Z, callback=on_iteration)
-
-    def _validated_iterations(
-        self, scheme: KernelRegression, candidates: list[Candidate], problem: Problem
-    ) -> tuple[int, list[float]]:
-        """Return the iterations after which held-out rows are rebuilt best, and their errors."""
-        n = len(scheme.data)
-        n_held_out = max(1, int(np.ceil(float(self.validation_fraction) * n)))  # type: ignore[arg-type]
-        if n - n_held_out <= problem.n_components:
-            raise ValueError(
-                f"validation_fraction={self.validation_fraction!r} leaves {n - n_held_out} of {n} rows."
-            )
-        order = problem.rng.permutation(n)
-        held_out, kept = np.sort(order[:n_held_out]), np.sort(order[n_held_out:])
-        groups = None if scheme.groups is None else scheme.groups[kept]
-        part = KernelRegression.of(
-            scheme.data[kept],
-            scheme.kernel,
-            pseudo_count=scheme.pseudo_count,
-            groups=groups,
-            n_jobs=scheme.n_jobs,
-        )
-        variance = float(row_norms_sq(scheme.data).mean())
-        errors: list[float] = []
-
-        def judge(number: int, Z: Array) -> bool:
-            if number % VALIDATE_EVERY:
-                return False
-            errors.append(part.projection_error(Z, scheme.data[held_out]) / variance)
-            return len(errors) - 1 - int(np.argmin(errors)) >= PATIENCE
-
-        start = replace(candidates[0], latents=candidates[0].latents[kept])
-        self._minimise(part, start, problem, self.max_iter, judge)
-        best = VALIDATE_EVERY * (int(np.argmin(errors)) + 1) if errors else self.max_iter
-        return min(best, self.max_iter), errors
 
     def _assemble(
         self,
@@ -348,6 +309,7 @@ class UKR(TwoWayEstimator):
             "history_": result.history * unit,
             "validation_history_": np.array(validation),
             "density_threshold_": float(np.exp(log_bound - log_maximum)),
+            "log_density_threshold_": log_bound,
             "n_iter_": max(1, result.n_iter),
         }
         variance = float(row_norms_sq(scheme.data).mean())
@@ -372,6 +334,20 @@ class UKR(TwoWayEstimator):
                 stacklevel=6,
             )
 
+    def _learn_constant(self, problem: Problem) -> Learned:
+        learned = super()._learn_constant(problem)
+        attributes = {
+            "candidates_": [],
+            "init_": "constant",
+            "cv_error_": 0.0,
+            "history_": np.zeros(1),
+            "validation_history_": np.empty(0),
+            "density_threshold_": 1.0,
+            "log_density_threshold_": learned.density.log_threshold(),
+            "n_iter_": 1,
+        }
+        return replace(learned, attributes=attributes)
+
     def kernel_inner(self, X: Any, Z: Any) -> Array:
         """Return the inner products of data with points of the manifold, Eq. (16).
 
@@ -391,10 +367,11 @@ class UKR(TwoWayEstimator):
         check_is_fitted(self)
         data, _ = check_data(self, X, reset=False)
         latents, _ = check_latents(Z, self._n_features_out, owner=type(self).__name__)
-        if isinstance(self.encoder_, FeatureEncoder):
-            rows = self.encoder_.space.kernel_rows(self._data_units.into(data))
+        if isinstance(self.encoder_, FeatureEncoder) and not self._is("linear"):
+            space = self.encoder_.space
+            rows = space.kernel_rows(data, self._data_units.back(space.data))
             weights = self.encoder_.regression.weights(self._latent_units.into(latents))
-            return self._feature_unit() * np.asarray(rows @ weights.T)
+            return np.asarray(rows @ weights.T)
         return np.asarray(data @ self._decode(latents).T)
 
     def _feature_unit(self) -> float:
@@ -402,7 +379,12 @@ class UKR(TwoWayEstimator):
 
     def _unit_distances(self, data: Array) -> Array:
         if isinstance(self.encoder_, FeatureEncoder):
-            return np.sqrt(self.encoder_.squared_errors(self._data_units.into(data)))
+            units = self._data_units
+            errors = self.encoder_.squared_errors(units.into(data))
+            if self._is("l1"):  # columns that were constant at fit count too
+                change = np.abs(data - units.constants)[:, ~units.varying].sum(axis=1)
+                errors = errors + np.ldexp(change, -units.exponent)
+            return np.sqrt(errors)
         return super()._unit_distances(data)
 
     def _distances(self, data: Array) -> Array:

@@ -226,11 +226,14 @@ class NadarayaWatson(BaseEstimator):
         return means
 
     def _nearest_targets(self, inputs: Array, exclude: IntArray | None = None) -> Array:
-        distances = sqdist(inputs, self.inputs_)
-        if exclude is not None:
-            distances[np.arange(len(inputs)), exclude] = np.inf
-        nearest: Array = self.targets_[distances.argmin(axis=1)]
-        return nearest
+        nearest = np.empty(len(inputs), dtype=np.intp)
+        for rows in row_blocks(len(inputs), 3 * 8 * len(self.inputs_)):
+            distances = sqdist(inputs[rows], self.inputs_)
+            if exclude is not None:
+                distances[np.arange(len(distances)), exclude[rows]] = np.inf
+            nearest[rows] = distances.argmin(axis=1)
+        targets: Array = self.targets_[nearest]
+        return targets
 
     def _best_bandwidth(self) -> float:
         """Minimise the leave-one-out error: a coarse grid, then finer steps around its best."""

@@ -16,6 +16,8 @@ SAMPLE = 48
 def kernel_radius(kernel: RadialKernel, tolerance: float) -> float:
     """Return the distance from which on a kernel is below a share of its value at zero.
 
+    For a kernel that ends, that is its end, whatever the share.
+
     Parameters
     ----------
     kernel : RadialKernel
@@ -23,7 +25,8 @@ def kernel_radius(kernel: RadialKernel, tolerance: float) -> float:
     tolerance : float
         The share.
     """
-    floor = float(np.log(tolerance))
+    ends = np.isneginf(kernel.log_profile(np.array([1e200]))[0])
+    floor = -np.inf if ends else float(np.log(tolerance))
 
     def reaches(distance: float) -> bool:
         return float(kernel.log_profile(np.array([distance**2]))[0]) > floor

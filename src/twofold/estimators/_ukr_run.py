@@ -1,0 +1,94 @@
+"""Steps 4 and 5 of the learning scheme: homotopy, minimisation, and when to stop.
+
+Meinicke et al. (2005), section 2.3.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from twofold._linalg import row_norms_sq
+from twofold.candidates import Candidate
+from twofold.estimators.base import Problem
+from twofold.kernel_regression import KernelRegression
+from twofold.optimize import resolve_minimizer
+from twofold.protocols import Array, MinimizeResult
+
+__all__ = ["minimise", "validated_iterations"]
+
+HOMOTOPY_STEPS = 50
+VALIDATE_EVERY = 10
+PATIENCE = 3
+
+
+def minimise(
+    settings: Any,
+    scheme: KernelRegression,
+    start: Candidate,
+    problem: Problem,
+    n_iter: int,
+    judge: Any = None,
+) -> MinimizeResult:
+    """Run steps 4 and 5 from a candidate."""
+    minimizer = resolve_minimizer(settings.optimizer, max_iter=n_iter, tol=settings.tol)
+    plain = settings.objective == "reconstruction"
+    homotopy = start.name == "pca" if settings.homotopy == "auto" else bool(settings.homotopy)
+    Z = start.latents
+    if homotopy or plain:
+        quick = resolve_minimizer(settings.optimizer, max_iter=HOMOTOPY_STEPS, tol=settings.tol)
+        with problem.progress.phase("homotopy", max_iter=None) as callback:
+            until = float(settings.density_threshold) if plain else 0.0
+            Z = scheme.anneal(Z, quick, until=until, leave_one_out=not plain, callback=callback)
+    with problem.progress.phase("minimisation", max_iter=None) as callback:
+
+        def on_iteration(number: int, value: float, point: Array) -> bool:
+            stop = callback(number, value, point)
+            return stop or (judge is not None and judge(number, point)) or number >= n_iter
+
+        if plain:
+            return scheme.constrained(
+                Z, float(settings.density_threshold), minimizer, False, on_iteration
+            )
+        return minimizer.minimize(scheme.objective(), Z, callback=on_iteration)
+
+
+def validated_iterations(
+    settings: Any, scheme: KernelRegression, start: Candidate, problem: Problem
+) -> tuple[int, list[float]]:
+    """Return the iterations after which held-out rows are rebuilt best, and their errors."""
+    n = len(scheme.data)
+    n_held_out = max(1, int(np.ceil(float(settings.validation_fraction) * n)))
+    if n - n_held_out <= problem.n_components:
+        raise ValueError(
+            f"validation_fraction={settings.validation_fraction!r} leaves {n - n_held_out} of {n} rows."
+        )
+    order = problem.rng.permutation(n)
+    held_out, kept = np.sort(order[:n_held_out]), np.sort(order[n_held_out:])
+    groups = None if scheme.groups is None else scheme.groups[kept]
+    center = scheme.data[kept].mean(axis=0)
+    part = KernelRegression.of(
+        scheme.data[kept] - center,
+        scheme.kernel,
+        pseudo_count=scheme.pseudo_count,
+        groups=groups,
+        n_jobs=scheme.n_jobs,
+    )
+    variance = float(row_norms_sq(scheme.data).mean())
+    errors: list[float] = []
+
+    def judge(number: int, Z: Array) -> bool:
+        if number % VALIDATE_EVERY:
+            return False
+        errors.append(part.projection_error(Z, scheme.data[held_out] - center) / variance)
+        return len(errors) - 1 - int(np.argmin(errors)) >= PATIENCE
+
+    start = replace(start, latents=start.latents[kept])
+    result = minimise(settings, part, start, problem, settings.max_iter, judge)
+    if not errors:  # it ended before the first look
+        errors.append(part.projection_error(result.Z, scheme.data[held_out] - center) / variance)
+        return settings.max_iter, errors
+    best = VALIDATE_EVERY * (int(np.argmin(errors)) + 1)
+    return min(best, settings.max_iter), errors
