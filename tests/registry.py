@@ -51,7 +51,6 @@ ESTIMATORS = {
     "ukr": UKR(init="isomap", max_iter=30, random_state=0),
     "ukr-quartic": UKR(kernel="quartic", init="pca", homotopy=False, max_iter=30, random_state=0),
     "ukr-l1": UKR(metric="l1", init="pca", homotopy=False, max_iter=30, random_state=0),
-    "ukr-homotopy": UKR(kernel="quartic", init="pca", homotopy=True, max_iter=30, random_state=0),
     "two_way-function": TwoWay(LeadingColumns(), up="nw", down="projection", random_state=0),
 }
 """Small-problem instances of every estimator. Each runs the promises, scikit-learn's checks and the
@@ -65,10 +64,6 @@ CANNOT = {
     ): "the leave-one-out error may swap neighbours closer than the kernel's width",
     (
         "ukr-l1",
-        "order",
-    ): "the leave-one-out error may swap neighbours closer than the kernel's width",
-    (
-        "ukr-homotopy",
         "order",
     ): "the leave-one-out error may swap neighbours closer than the kernel's width",
     ("ukr-l1", "rotated"): "city-block distances depend on the axes",

@@ -65,9 +65,10 @@ def n_threads(n_jobs: Any = None) -> int:
         return available
     if isinstance(n_jobs, bool) or not isinstance(n_jobs, Integral):
         raise TypeError(f"n_jobs={n_jobs!r} must be an integer or None.")
-    if n_jobs == 0:
+    wished = int(n_jobs)
+    if wished == 0:
         raise ValueError("n_jobs=0 has no meaning; use None or -1 for all cores, or 1 for one.")
-    return min(n_jobs, available) if n_jobs > 0 else max(1, available + 1 + n_jobs)
+    return min(wished, available) if wished > 0 else max(1, available + 1 + wished)
 
 
 def map_blocks(
