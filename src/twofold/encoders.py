@@ -63,7 +63,7 @@ class Projection(BaseEstimator):
         step 6 of Meinicke et al. (2005), section 2.3.
     max_iter : int, default=50
         Gauss-Newton steps.
-    tol : float, default=1e-5
+    tol : float, default=1e-4
         Relative change of latents and loss at which a start is done; the best start is then polished
         to working precision.
 
@@ -94,7 +94,7 @@ class Projection(BaseEstimator):
         density: LatentDensity | None = None,
         log_threshold: float | None = None,
         max_iter: int = 50,
-        tol: float = 1e-5,
+        tol: float = 1e-4,
     ) -> None:
         self.decoder = decoder
         self.n_starts = n_starts
