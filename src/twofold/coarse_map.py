@@ -18,7 +18,7 @@ from scipy.spatial import cKDTree
 
 from twofold._blocks import map_blocks, row_blocks
 from twofold._linalg import row_norms_sq
-from twofold.protocols import Array, IntArray
+from twofold.protocols import AnyArray
 
 __all__ = ["CoarseMap"]
 
@@ -45,13 +45,13 @@ class CoarseMap:
         For each point the nearest of these, by their place in ``chosen``.
     """
 
-    averaged: Array
-    neighbors: IntArray
-    chosen: IntArray
-    nearest: IntArray
+    averaged: AnyArray
+    neighbors: AnyArray
+    chosen: AnyArray
+    nearest: AnyArray
 
     @classmethod
-    def of(cls, X: Array, neighbors: IntArray, rng: np.random.Generator) -> CoarseMap:
+    def of(cls, X: AnyArray, neighbors: AnyArray, rng: np.random.Generator) -> CoarseMap:
         """Average the data, choose the few, and find everyone's nearest of them.
 
         Parameters
@@ -70,7 +70,7 @@ class CoarseMap:
         nearest = _nearest(averaged, averaged[chosen], min(N_NEAREST, len(chosen)))
         return cls(averaged, neighbors, chosen, nearest)
 
-    def extend(self, embed: Callable[[Array], Array], rng: np.random.Generator) -> Array:
+    def extend(self, embed: Callable[[AnyArray], AnyArray], rng: np.random.Generator) -> AnyArray:
         """Embed the few and place everyone.
 
         Parameters
@@ -88,13 +88,13 @@ class CoarseMap:
         Z = np.median(few[self.nearest], axis=1)
         for _ in range(N_SMOOTHINGS):
             Z = _smoothed(Z, self.neighbors)
-        distances, _ = cKDTree(few).query(few, k=2)
+        distances = np.asarray(cKDTree(few).query(few, k=2)[0])
         spacing = float(np.median(distances[:, 1]))
-        jittered: Array = Z + JITTER * spacing * rng.standard_normal(Z.shape)
+        jittered: AnyArray = Z + JITTER * spacing * rng.standard_normal(Z.shape)
         return jittered
 
 
-def _averaged(X: Array, neighbors: IntArray) -> Array:
+def _averaged(X: AnyArray, neighbors: AnyArray) -> AnyArray:
     """Return the means of each point and its neighbours."""
     means = np.empty_like(X)
 
@@ -108,7 +108,7 @@ def _averaged(X: Array, neighbors: IntArray) -> Array:
     return means
 
 
-def _smoothed(Z: Array, neighbors: IntArray) -> Array:
+def _smoothed(Z: AnyArray, neighbors: AnyArray) -> AnyArray:
     """Return the medians, coordinate by coordinate, over each point and its neighbours."""
     smoothed = np.empty_like(Z)
 
@@ -120,11 +120,11 @@ def _smoothed(Z: Array, neighbors: IntArray) -> Array:
     return smoothed
 
 
-def _nearest(X: Array, few: Array, k: int) -> IntArray:
+def _nearest(X: AnyArray, few: AnyArray, k: int) -> AnyArray:
     """Return the numbers of the k nearest of a few points (n, k)."""
     half_norms = 0.5 * row_norms_sq(few)
 
-    def work(rows: slice) -> IntArray:
+    def work(rows: slice) -> AnyArray:
         distances = half_norms - X[rows] @ few.T
         if k == len(few):
             return np.broadcast_to(np.arange(k), distances.shape)

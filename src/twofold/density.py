@@ -33,7 +33,7 @@ from twofold._units import CentredUnits
 from twofold._validation import check_real, check_rng
 from twofold.kernels import Compact, DensityKernel, Gaussian, resolve_kernel
 from twofold.protocols import Array, RadialKernel
-from twofold.sums import DenseSums, Neighbours, target_blocks
+from twofold.sums import DenseSums, LocalMeans, Neighbours, target_blocks
 from twofold.widths import width_grid
 
 __all__ = ["KernelDensityClassifier", "LatentDensity", "likelihood_cv_bandwidth"]
@@ -61,7 +61,7 @@ class LatentDensity(BaseEstimator):
     Attributes
     ----------
     points_ : ndarray of shape (n, q)
-        The latent points, at most 20,000 of them.
+        The latent points; at most 20,000 of them where all are within reach of each other.
     bandwidth_ : float
         The width.
     log_densities_ : ndarray of shape (n,)
@@ -101,8 +101,10 @@ class LatentDensity(BaseEstimator):
             self.bandwidth_ = likelihood_cv_bandwidth(Z, kernel)
         else:
             self.bandwidth_ = max(check_real("bandwidth", self.bandwidth), SMALLEST_WIDTH)
-        self.points_ = Z[some_rows(len(Z), MAX_POINTS)]
-        self._neighbours = Neighbours.if_few(self.points_ / self.bandwidth_, kernel)
+        self.points_ = Z
+        self._neighbours = Neighbours.if_few(Z / self.bandwidth_, kernel)
+        if self._neighbours is None:
+            self.points_ = Z[some_rows(len(Z), MAX_POINTS)]
         self.log_densities_ = self.log_density(self.points_)
         return self
 
@@ -126,6 +128,9 @@ class LatentDensity(BaseEstimator):
     def _shifted_mass(self, scaled: Array, points: Array) -> tuple[Array, Array]:
         """Return ``c`` and ``m`` (n,): the kernels' sum is ``exp(c) m``."""
         neighbours = self._neighbours
+        columns = None if neighbours is None else neighbours.local
+        if columns is not None and columns.is_available:
+            return self._compiled_mass(columns, scaled)
         if neighbours is None or not neighbours.pays_for(len(scaled)):
             none = np.empty((len(points), 0))
             sums = DenseSums(_density_kernel(self.kernel), self.n_jobs).forward(
@@ -139,6 +144,15 @@ class LatentDensity(BaseEstimator):
             log_shift[rows], mass[rows] = local.log_shift, local.mass
 
         map_blocks(work, target_blocks(len(scaled)), n_jobs=self.n_jobs)
+        return log_shift, mass
+
+    def _compiled_mass(self, columns: LocalMeans, scaled: Array) -> tuple[Array, Array]:
+        mass, covered = columns.mass(scaled, self.n_jobs)
+        log_shift = np.zeros(len(scaled))
+        if not covered.all():
+            assert self._neighbours is not None
+            local = self._neighbours.weigh(scaled[~covered])
+            log_shift[~covered], mass[~covered] = local.log_shift, local.mass
         return log_shift, mass
 
     def log_threshold(self, quantile: float = 0.0) -> float:

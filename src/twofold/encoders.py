@@ -24,16 +24,19 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
-from twofold._blocks import map_blocks, row_blocks, some_rows
+from twofold._blocks import map_blocks, row_blocks
 from twofold._linalg import k_smallest, row_norms_sq, sqdist
 from twofold.density import LatentDensity
+from twofold.neighbour_search import CellIndex
 from twofold.optimize import GaussNewton, NewtonPolish
 from twofold.protocols import Array, IntArray, Map, NormalTerms
 
 __all__ = ["Projection"]
 
-MAX_STARTS = 20_000
-BYTES_PER_POINT = 2048
+MAX_COMPARED = 10_000
+"""Images up to which a point is compared with all of them; beyond, they are searched by cells."""
+
+BYTES_PER_POINT = 512
 """Sets how many points run together: enough that the work in a step outweighs the step."""
 
 MAX_HALVINGS = 4
@@ -70,7 +73,7 @@ class Projection(BaseEstimator):
     Attributes
     ----------
     latents_ : ndarray of shape (m, q)
-        Where starts are taken from: the distinct training latents in the domain, at most 20,000.
+        Where starts are taken from: the distinct training latents in the domain.
     images_ : ndarray of shape (m, D)
         Their images.
 
@@ -123,10 +126,13 @@ class Projection(BaseEstimator):
                 f"{self.log_threshold:.4g}, the highest at a latent {highest:.4g}. Lower the "
                 "density threshold."
             )
-        self.latents_ = distinct[some_rows(len(distinct), MAX_STARTS)]
+        self.latents_ = distinct
         self.images_ = self._fitted_decoder().predict(self.latents_)
         variance = row_norms_sq(self.images_ - self.images_.mean(axis=0)).mean()
         self._floor = NEGLIGIBLE_LOSS * float(variance)
+        self._index = None
+        if len(distinct) > MAX_COMPARED:
+            self._index = CellIndex.of(self.images_, np.random.default_rng(0))
         return self
 
     def _fitted_decoder(self) -> Map:
@@ -143,11 +149,18 @@ class Projection(BaseEstimator):
 
     def _starts(self, data: Array) -> IntArray:
         """Return the numbers of the latents (n, n_starts) whose images are nearest to data."""
-        blocks = row_blocks(len(data), bytes_per_row=2 * 8 * len(self.latents_))
-        nearest = map_blocks(
-            lambda rows: k_smallest(sqdist(data[rows], self.images_), self.n_starts), blocks
-        )
-        return np.concatenate(nearest)
+        if self._index is None:
+            blocks = row_blocks(len(data), bytes_per_row=2 * 8 * len(self.latents_))
+            nearest = map_blocks(
+                lambda rows: k_smallest(sqdist(data[rows], self.images_), self.n_starts), blocks
+            )
+            return np.concatenate(nearest)
+        # Twice as many as needed in single precision; which of them are nearest, in double.
+        found = self._index.query(data, 2 * self.n_starts)
+        offsets = self.images_[found] - data[:, None]
+        closest = k_smallest(np.einsum("nkd,nkd->nk", offsets, offsets), self.n_starts)
+        starts: IntArray = np.take_along_axis(found, closest, axis=1)
+        return starts
 
     def _project(self, data: Array) -> Array:
         starts = self._starts(data)

@@ -19,6 +19,7 @@ from pathlib import Path
 
 import numpy as np
 
+from twofold._blocks import row_blocks
 from twofold._linalg import k_smallest, row_norms_sq, sqdist
 from twofold.candidates import whitened
 from twofold.encoders import Projection
@@ -29,10 +30,25 @@ from twofold.objectives import (
     GramReconstruction,
     Reconstruction,
 )
-from twofold.protocols import Array, Callback, IntArray, Minimizer, MinimizeResult, RadialKernel
-from twofold.sums import DenseWeights, PairWeights, SelfWeights, kernel_radius, share_in_reach
+from twofold.protocols import (
+    AnyArray,
+    Array,
+    Callback,
+    IntArray,
+    Minimizer,
+    MinimizeResult,
+    RadialKernel,
+)
+from twofold.sums import (
+    CellWeights,
+    DenseWeights,
+    PairWeights,
+    SelfWeights,
+    kernel_radius,
+    share_in_reach,
+)
 
-__all__ = ["KernelRegression", "check_memory"]
+__all__ = ["KernelRegression", "check_memory", "is_many"]
 
 # Meinicke et al. (2005), section 4.3.
 HOMOTOPY = (0.5, 0.25, 0.1, 0.05, 0.025, 0.01, 0.005)
@@ -46,8 +62,13 @@ SPARSE_SHARE = 0.1
 NEGLIGIBLE_KERNEL = 1e-16
 """Kernel values that vanish beside a pseudo-count."""
 
-MOST_GRAM_ROWS = 6_000
-"""Rows up to which inner products are kept for lists of pairs: at most 0.3 GB."""
+MANY_ROWS = 5_000
+"""Rows up to which weights are exact and inner products are kept (0.2 GB at most)."""
+
+CELL_TOLERANCE = 5e-5
+"""Kernel values left out where rows are many: a Gaussian is cut at 4.45 widths."""
+
+FARTHEST_CUT = 10.0
 
 STRAY_MASS = 0.1
 OUT_OF_REACH = 1e-12
@@ -95,14 +116,24 @@ class KernelRegression:
     ) -> KernelRegression:
         """Choose the form of the error by its cost: two products n^2 D, or one n^3 (Appendix B)."""
         n, n_features = data.shape
+        if is_many(n, kernel):
+            if groups is not None:
+                raise ValueError(
+                    f"Leaving out groups is not supported for more than {MANY_ROWS} rows."
+                )
+            radius = kernel_radius(kernel, CELL_TOLERANCE)
+            small: AnyArray = np.ascontiguousarray(data, dtype=np.float32)
+            return cls(small, kernel, pseudo_count, None, None, n_jobs, radius)
         radius = kernel_radius(kernel, NEGLIGIBLE_KERNEL if pseudo_count else 1e-300)
-        wants_gram = _is_wide(data) or (n_features > 8 and n <= MOST_GRAM_ROWS)
+        wants_gram = _is_wide(data) or (n_features > 8 and n <= MANY_ROWS)
         check_memory(n, n_matrices=2 + wants_gram + _is_wide(data))
         gram = data @ data.T if wants_gram else None
         return cls(data, kernel, pseudo_count, groups, gram, n_jobs, radius)
 
     def weigh(self, Z: Array) -> SelfWeights:
         """Return the kernel weights among latents, as a list where few pairs reach each other."""
+        if is_many(len(Z), self.kernel):
+            return CellWeights.of(Z, self.kernel, radius=self.radius, n_jobs=self.n_jobs)
         if share_in_reach(Z, self.radius) < SPARSE_SHARE:
             return PairWeights.of(Z, self.kernel, groups=self.groups, radius=self.radius)
         return DenseWeights.of(Z, self.kernel, groups=self.groups, n_jobs=self.n_jobs)
@@ -206,13 +237,24 @@ class KernelRegression:
         settled = np.flatnonzero(~stray)
         regression = NadarayaWatson(kernel=self.kernel, bandwidth=1.0, n_jobs=self.n_jobs)
         regression.fit(Z[settled], self.data[settled])
-        moved = Z.copy()
-        for row in np.flatnonzero(stray):
-            near = k_smallest(sqdist(self.data[[row]], self.data[settled]), 10)[0]
+        moved, strays = Z.copy(), np.flatnonzero(stray)
+        for block in row_blocks(len(strays), 2 * 8 * len(settled)):
+            rows = strays[block]
+            near = k_smallest(sqdist(self.data[rows], self.data[settled]), 10)
             places = Z[settled[near]]
-            errors = row_norms_sq(self.data[row] - regression.predict(places))
-            moved[row] = places[errors.argmin()]
-        return moved, int(stray.sum())
+            predicted = regression.predict(places.reshape(-1, Z.shape[1]))
+            residuals = predicted.reshape(*near.shape, -1) - self.data[rows, None]
+            best = np.square(residuals).sum(axis=2).argmin(axis=1)
+            moved[rows] = places[np.arange(len(rows)), best]
+        return moved, len(strays)
+
+
+def is_many(n_samples: int, kernel: RadialKernel) -> bool:
+    """Tell whether rows are so many that sums run over cells, in single precision.
+
+    Kernels with heavy tails cannot be cut, and run over all pairs however many rows there are.
+    """
+    return n_samples > MANY_ROWS and kernel_radius(kernel, CELL_TOLERANCE) < FARTHEST_CUT
 
 
 def _is_wide(data: Array) -> bool:

@@ -8,14 +8,16 @@ in 50 dimensions this finds 99 % of the ten nearest.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from sklearn.cluster import MiniBatchKMeans
 
 from twofold._blocks import map_blocks, row_blocks
 from twofold._linalg import row_norms_sq
-from twofold.protocols import Array, IntArray
+from twofold.protocols import AnyArray
 
-__all__ = ["nearest_neighbors"]
+__all__ = ["CellIndex", "nearest_neighbors"]
 
 MAX_EXACT = 20_000
 POINTS_PER_CELL = 256
@@ -26,9 +28,126 @@ FEW = 7
 """Neighbours of each neighbour that the second pass looks at."""
 
 
+@dataclass(frozen=True)
+class CellIndex:
+    """Points in cells around centres, to be searched.
+
+    Attributes
+    ----------
+    points : ndarray of shape (n, D)
+        The points, in single precision.
+    norms : ndarray of shape (n,)
+        Their squared norms.
+    centers : ndarray of shape (n_cells, D)
+        The cells' centres.
+    order : ndarray of int, shape (n,)
+        The points cell by cell.
+    bounds : ndarray of int, shape (n_cells + 1,)
+        Where cells begin in that order.
+    """
+
+    points: AnyArray
+    norms: AnyArray
+    centers: AnyArray
+    order: AnyArray
+    bounds: AnyArray
+
+    @classmethod
+    def of(
+        cls, points: AnyArray, rng: np.random.Generator, *, n_jobs: int | None = None
+    ) -> CellIndex:
+        """Put points into cells.
+
+        Parameters
+        ----------
+        points : ndarray of shape (n, D)
+            The points, near the origin.
+        rng : Generator
+            Seeds the cells.
+        n_jobs : int or None, default=None
+            Threads.
+        """
+        points = np.ascontiguousarray(points, dtype=np.float32)
+        n_cells = max(1, len(points) // POINTS_PER_CELL)
+        sample = points[rng.permutation(len(points))[: SAMPLE_PER_CELL * n_cells]]
+        kmeans = MiniBatchKMeans(
+            n_cells,
+            init="random",
+            n_init=1,
+            max_iter=5,
+            batch_size=4096,
+            random_state=int(rng.integers(2**31)),
+        )
+        centers = kmeans.fit(sample).cluster_centers_.astype(np.float32)
+        cell = _nearest_centers(points, centers, 1, n_jobs)[:, 0]
+        order = np.argsort(cell, kind="stable").astype(np.int32)
+        bounds = np.searchsorted(cell[order], np.arange(n_cells + 1))
+        return cls(points, row_norms_sq(points), centers, order, bounds)
+
+    def query(
+        self,
+        queries: AnyArray,
+        k: int,
+        *,
+        exclude: AnyArray | None = None,
+        n_jobs: int | None = None,
+    ) -> AnyArray:
+        """Return the numbers of the k nearest points (m, k) that were found, nearest first.
+
+        Parameters
+        ----------
+        queries : ndarray of shape (m, D)
+            Where to look.
+        k : int
+            How many.
+        exclude : ndarray of int, shape (m,), default=None
+            For each query one point to leave out.
+        n_jobs : int or None, default=None
+            Threads.
+        """
+        queries = np.ascontiguousarray(queries, dtype=np.float32)
+        found = np.empty((len(queries), k), dtype=np.int32)
+        for start in range(0, len(queries), MAX_CHUNK):
+            rows = slice(start, start + MAX_CHUNK)
+            left_out = None if exclude is None else exclude[rows]
+            found[rows] = self._query(queries[rows], k, left_out, n_jobs)
+        return found
+
+    def _query(
+        self, queries: AnyArray, k: int, exclude: AnyArray | None, n_jobs: int | None
+    ) -> AnyArray:
+        n_probes = min(PROBES, len(self.centers))
+        probes = _nearest_centers(queries, self.centers, n_probes, n_jobs)
+        by_cell = np.argsort(probes.ravel(), kind="stable")
+        starts = np.searchsorted(probes.ravel()[by_cell], np.arange(len(self.bounds)))
+        candidates = np.zeros((len(queries) * n_probes, k), dtype=np.int32)
+        distances = np.full((len(queries) * n_probes, k), np.inf, dtype=np.float32)
+
+        def work(cell: int) -> None:
+            members = self.order[self.bounds[cell] : self.bounds[cell + 1]]
+            visits = by_cell[starts[cell] : starts[cell + 1]]
+            most = min(k, len(members))
+            points, norms = self.points[members], self.norms[members]
+            for some in row_blocks(len(visits), 3 * 4 * len(members)):
+                lines = visits[some]
+                rows = lines // n_probes
+                left_out = None if exclude is None else exclude[rows, None] == members
+                best, found = _closest(queries[rows], points, norms, most, left_out)
+                candidates[lines, :most], distances[lines, :most] = members[best], found
+
+        busy = np.flatnonzero((np.diff(starts) > 0) & (np.diff(self.bounds) > 0))
+        map_blocks(work, busy.tolist(), n_jobs=n_jobs)
+        candidates = candidates.reshape(len(queries), -1)
+        distances = distances.reshape(len(queries), -1)
+        best = np.argpartition(distances, k - 1, axis=1)[:, :k]
+        ranked = np.argsort(np.take_along_axis(distances, best, axis=1), axis=1)
+        best = np.take_along_axis(best, ranked, axis=1)
+        return np.asarray(np.take_along_axis(candidates, best, axis=1))
+
+
 def nearest_neighbors(
-    X: Array, n_neighbors: int, rng: np.random.Generator, *, n_jobs: int | None = None
-) -> IntArray:
+    X: AnyArray, n_neighbors: int, rng: np.random.Generator, *, n_jobs: int | None = None
+) -> AnyArray:
     """Return for each point the numbers of its nearest other points, nearest first.
 
     Parameters
@@ -47,118 +166,52 @@ def nearest_neighbors(
     ndarray of int, shape (n, n_neighbors)
     """
     X = np.ascontiguousarray(X - X.mean(axis=0), dtype=np.float32)
-    if len(X) <= MAX_EXACT:
-        return _exact(X, n_neighbors, n_jobs)
-    found = _by_cells(X, n_neighbors, rng, n_jobs)
-    return _among_neighbors_of_neighbors(X, found, n_jobs)
-
-
-def _exact(X: Array, k: int, n_jobs: int | None) -> IntArray:
-    norms = row_norms_sq(X)
-    found = np.empty((len(X), k), dtype=np.int32)
     everyone = np.arange(len(X), dtype=np.int32)
+    if len(X) > MAX_EXACT:
+        index = CellIndex.of(X, rng, n_jobs=n_jobs)
+        found = index.query(X, n_neighbors, exclude=everyone, n_jobs=n_jobs)
+        return _among_neighbors_of_neighbors(X, found, n_jobs)
+    norms = row_norms_sq(X)
+    found = np.empty((len(X), n_neighbors), dtype=np.int32)
 
     def work(rows: slice) -> None:
-        found[rows], _ = _closest(X, norms, everyone[rows], everyone, k)
+        left_out = everyone[rows, None] == everyone
+        found[rows], _ = _closest(X[rows], X, norms, n_neighbors, left_out)
 
     map_blocks(work, row_blocks(len(X), 2 * 4 * len(X)), n_jobs=n_jobs)
     return found
 
 
-def _by_cells(X: Array, k: int, rng: np.random.Generator, n_jobs: int | None) -> IntArray:
-    n_cells = max(1, len(X) // POINTS_PER_CELL)
-    sample = X[rng.permutation(len(X))[: SAMPLE_PER_CELL * n_cells]]
-    kmeans = MiniBatchKMeans(
-        n_cells,
-        init="random",
-        n_init=1,
-        max_iter=5,
-        batch_size=4096,
-        random_state=int(rng.integers(2**31)),
-    )
-    centers = kmeans.fit(sample).cluster_centers_.astype(np.float32)
-    cell = _nearest_centers(X, centers, 1, n_jobs)[:, 0]
-    order = np.argsort(cell, kind="stable").astype(np.int32)
-    bounds = np.searchsorted(cell[order], np.arange(n_cells + 1))
-    norms = row_norms_sq(X)
-    n_probes = min(PROBES, n_cells)
-    found = np.empty((len(X), k), dtype=np.int32)
-    for start in range(0, len(X), MAX_CHUNK):
-        rows = np.arange(start, min(start + MAX_CHUNK, len(X)), dtype=np.int32)
-        probes = _nearest_centers(X[rows], centers, n_probes, n_jobs)
-        found[rows] = _closest_in_cells(X, norms, rows, probes, order, bounds, k, n_jobs)
-    return found
-
-
-def _closest_in_cells(
-    X: Array,
-    norms: Array,
-    rows: IntArray,
-    probes: IntArray,
-    order: IntArray,
-    bounds: IntArray,
-    k: int,
-    n_jobs: int | None,
-) -> IntArray:
-    """Return the k points nearest to each row among those of the cells that it probes."""
-    n_probes = probes.shape[1]
-    by_cell = np.argsort(probes.ravel(), kind="stable")
-    starts = np.searchsorted(probes.ravel()[by_cell], np.arange(len(bounds)))
-    candidates = np.zeros((len(rows) * n_probes, k), dtype=np.int32)
-    distances = np.full((len(rows) * n_probes, k), np.inf, dtype=np.float32)
-
-    def work(cell: int) -> None:
-        members = order[bounds[cell] : bounds[cell + 1]]
-        visits = by_cell[starts[cell] : starts[cell + 1]]
-        most = min(k, len(members))
-        for some in row_blocks(len(visits), 3 * 4 * len(members)):
-            lines = visits[some]
-            numbers, found = _closest(X, norms, rows[lines // n_probes], members, most)
-            candidates[lines, :most], distances[lines, :most] = numbers, found
-
-    busy = np.flatnonzero((np.diff(starts) > 0) & (np.diff(bounds) > 0))
-    map_blocks(work, busy.tolist(), n_jobs=n_jobs)
-    candidates = candidates.reshape(len(rows), -1)
-    distances = distances.reshape(len(rows), -1)
-    best = np.argpartition(distances, k - 1, axis=1)[:, :k]
-    ranked = np.argsort(np.take_along_axis(distances, best, axis=1), axis=1)
-    best = np.take_along_axis(best, ranked, axis=1)
-    return np.take_along_axis(candidates, best, axis=1)
-
-
-def _nearest_centers(X: Array, centers: Array, k: int, n_jobs: int | None) -> IntArray:
+def _nearest_centers(X: AnyArray, centers: AnyArray, k: int, n_jobs: int | None) -> AnyArray:
     """Return the numbers of the k centres (n, k) nearest to each point."""
     half_norms = 0.5 * row_norms_sq(centers)
 
-    def work(rows: slice) -> IntArray:
+    def work(rows: slice) -> AnyArray:
         distances = half_norms - X[rows] @ centers.T
         if k == 1:
-            return distances.argmin(axis=1)[:, None]
-        return np.argpartition(distances, k - 1, axis=1)[:, :k]
+            return np.asarray(distances.argmin(axis=1)[:, None])
+        return np.asarray(np.argpartition(distances, k - 1, axis=1)[:, :k])
 
     return np.concatenate(map_blocks(work, row_blocks(len(X), 4 * len(centers)), n_jobs=n_jobs))
 
 
 def _closest(
-    X: Array, norms: Array, rows: IntArray, candidates: IntArray, k: int
-) -> tuple[IntArray, Array]:
-    """Return the k candidates (m, k) nearest to each row, nearest first, and what ranks them.
-
-    A row itself comes last, at an infinite distance.
-    """
-    # |x|^2 of the row is the same for all candidates and left out.
-    distances = X[rows] @ X[candidates].T
+    queries: AnyArray, points: AnyArray, norms: AnyArray, k: int, left_out: AnyArray | None
+) -> tuple[AnyArray, AnyArray]:
+    """Return the k points (m, k) nearest to each query, nearest first, and what ranks them."""
+    # |x|^2 of the query is the same for all points and left out.
+    distances = queries @ points.T
     distances *= -2.0
-    distances += norms[candidates]
-    distances[rows[:, None] == candidates] = np.inf
+    distances += norms
+    if left_out is not None:
+        distances[left_out] = np.inf
     best = np.argpartition(distances, k - 1, axis=1)[:, :k]
     closest = np.take_along_axis(distances, best, axis=1)
     ranked = np.argsort(closest, axis=1)
-    best = np.take_along_axis(best, ranked, axis=1)
-    return candidates[best], np.take_along_axis(closest, ranked, axis=1)
+    return np.take_along_axis(best, ranked, axis=1), np.take_along_axis(closest, ranked, axis=1)
 
 
-def _among_neighbors_of_neighbors(X: Array, found: IntArray, n_jobs: int | None) -> IntArray:
+def _among_neighbors_of_neighbors(X: AnyArray, found: AnyArray, n_jobs: int | None) -> AnyArray:
     """Return better neighbours: the best of the known ones and their nearest neighbours."""
     n, k = found.shape
     few = min(k, FEW)

@@ -16,12 +16,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol, Self, runtime_checkable
+from typing import Any, Protocol, Self, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
 __all__ = [
+    "AnyArray",
     "Array",
     "Callback",
     "IntArray",
@@ -35,6 +36,8 @@ __all__ = [
 
 Array = NDArray[np.float64]
 IntArray = NDArray[np.intp]
+AnyArray = NDArray[Any]
+"""Where single precision or short integers save memory."""
 
 NormalTerms = tuple[Array, Array, Array]
 """``J^T J`` (n, q, q), ``J^T r`` (n, q) and ``|r|^2`` (n,), with ``r = targets - map(inputs)``."""

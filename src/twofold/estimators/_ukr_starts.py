@@ -13,7 +13,7 @@ from twofold.estimators.base import Problem
 from twofold.initializers import INITIALIZERS, resolve_init
 from twofold.protocols import Array
 
-__all__ = ["AUTO", "first_latents"]
+__all__ = ["AUTO", "first_latents", "is_list_of_inits", "latents_of"]
 
 AUTO = (
     "pca",
@@ -43,7 +43,7 @@ def first_latents(init: Any, data: Array, problem: Problem) -> dict[str, Array]:
         The rest of what they need; estimators and functions see its original data.
     """
     auto = isinstance(init, str) and init == "auto"
-    inits = AUTO if auto else init if _is_list_of_inits(init) else [init]
+    inits = AUTO if auto else init if is_list_of_inits(init) else [init]
     if init is None or (isinstance(init, list | tuple) and not len(init)):
         raise ValueError(f"init={init!r} gives no start; use 'auto' or name one.")
     unit = data / (float(np.sqrt(row_norms_sq(data).mean())) or 1.0)
@@ -57,14 +57,15 @@ def first_latents(init: Any, data: Array, problem: Problem) -> dict[str, Array]:
             named = isinstance(one, str)
             name = one if named else f"{type(one).__name__}-{number}"
             try:
-                starts[name] = _latents(one, unit if named else problem.original.copy(), problem)
+                starts[name] = latents_of(one, unit if named else problem.original.copy(), problem)
             except (ValueError, RuntimeError, np.linalg.LinAlgError):
                 if not auto:
                     raise
     return starts
 
 
-def _latents(init: Any, data: Array, problem: Problem) -> Array:
+def latents_of(init: Any, data: Array, problem: Problem) -> Array:
+    """Return the latents (n, n_components) of one start."""
     name, _, neighbours = init.partition(":") if isinstance(init, str) else ("", "", "")
     q, rng = problem.n_components, problem.rng
     if neighbours.isdigit() and name in INITIALIZERS:
@@ -78,7 +79,7 @@ def _latents(init: Any, data: Array, problem: Problem) -> Array:
     return Z
 
 
-def _is_list_of_inits(init: Any) -> bool:
+def is_list_of_inits(init: Any) -> bool:
     """Tell a list of starts from an array of latents written as a list."""
     return isinstance(init, list | tuple) and any(
         isinstance(one, str) or callable(one) or hasattr(one, "fit_transform") or np.ndim(one) == 2

@@ -53,12 +53,13 @@ from twofold.candidates import Candidate, scaled_candidate
 from twofold.density import LatentDensity
 from twofold.encoders import Projection
 from twofold.estimators._feature_maps import FeatureEncoder, PreimageDecoder
+from twofold.estimators._ukr_many import LeadingSubspace, SubspaceEncoder, many_candidates
 from twofold.estimators._ukr_run import minimise, validated_iterations
 from twofold.estimators._ukr_settings import check_settings, log_threshold
 from twofold.estimators._ukr_starts import first_latents
 from twofold.estimators.base import Learned, Problem, TwoWayEstimator
 from twofold.feature_spaces import SHIFT_INVARIANT, FeatureSpace
-from twofold.kernel_regression import KernelRegression, check_memory
+from twofold.kernel_regression import KernelRegression, check_memory, is_many
 from twofold.kernels import DensityKernel, Gaussian, resolve_kernel
 from twofold.maps import NadarayaWatson
 from twofold.protocols import Array, Minimizer, MinimizeResult, RadialKernel
@@ -221,8 +222,12 @@ class UKR(TwoWayEstimator):
     def _learn(self, problem: Problem) -> Learned:
         check_settings(self)
         kernel = resolve_kernel(self.kernel)
-        space = None
+        space: FeatureSpace | LeadingSubspace | None = None
         data = problem.data
+        many = self._is_euclidean() and is_many(len(data), kernel)
+        if many:
+            space = LeadingSubspace.of(data)
+            data = space.into(data)
         if not self._is_euclidean():
             check_memory(len(data), n_matrices=4)
             space = FeatureSpace.of(data, self.metric, self.metric_params)
@@ -240,9 +245,12 @@ class UKR(TwoWayEstimator):
             groups=self._groups(len(data), problem.rng),
             n_jobs=self.n_jobs,
         )
-        with problem.progress.phase("candidates"):
-            starts = first_latents(self.init, data, problem)
-        candidates = self._scaled(scheme, starts, problem)
+        if many:
+            candidates = many_candidates(self.init, scheme, data, problem)
+        else:
+            with problem.progress.phase("candidates"):
+                starts = first_latents(self.init, data, problem)
+            candidates = self._scaled(scheme, starts, problem)
         validation: list[float] = []
         n_iter = self.max_iter
         if self.validation_fraction is not None:
@@ -276,7 +284,7 @@ class UKR(TwoWayEstimator):
         self,
         problem: Problem,
         scheme: KernelRegression,
-        space: FeatureSpace | None,
+        space: FeatureSpace | LeadingSubspace | None,
         Z: Array,
         candidates: list[Candidate],
         result: MinimizeResult,
@@ -285,15 +293,29 @@ class UKR(TwoWayEstimator):
         """Return the maps, the density and the learned attributes (step 6)."""
         kernel = scheme.kernel
         regression = NadarayaWatson(kernel=kernel, bandwidth=1.0, n_jobs=self.n_jobs)
-        regression.fit(Z, scheme.data)
+        regression.fit(Z, scheme.data.astype(np.float64, copy=False))
         density_kernel = kernel if isinstance(kernel, DensityKernel) else Gaussian()
         density = LatentDensity(kernel=density_kernel, bandwidth=1.0, n_jobs=self.n_jobs).fit(Z)
         log_maximum = -density_kernel.log_integral(Z.shape[1])
         log_bound = log_threshold(self.density_threshold, density, log_maximum)
-        encoder: Any = Projection(regression, density=density, log_threshold=log_bound)
-        encoder.fit(scheme.data, Z)
+        encoder: Any = Projection(
+            regression,
+            n_starts=2 if isinstance(space, LeadingSubspace) else 4,
+            density=density,
+            log_threshold=log_bound,
+        )
+        encoder.fit(regression.targets_, Z)
         decoder: Any = regression
-        if space is not None:
+        variance = float(row_norms_sq(scheme.data).mean(dtype=np.float64))
+        cv_error = scheme.cv_error(Z)
+        if isinstance(space, LeadingSubspace):
+            variance = float(row_norms_sq(problem.data).mean())
+            if len(space.axes) < problem.data.shape[1]:
+                decoder = NadarayaWatson(kernel=kernel, bandwidth=1.0, n_jobs=self.n_jobs)
+                decoder.fit(Z, problem.data)
+                cv_error = replace(scheme, data=problem.data.astype(np.float32)).cv_error(Z)
+            encoder = SubspaceEncoder(space, encoder)
+        elif space is not None:
             encoder, decoder = (
                 FeatureEncoder(space, regression, encoder),
                 PreimageDecoder(space, regression),
@@ -305,14 +327,13 @@ class UKR(TwoWayEstimator):
                 {"name": c.name, "scales": c.scales, "cv_error": c.error * unit} for c in candidates
             ],
             "init_": candidates[0].name,
-            "cv_error_": scheme.cv_error(Z) * unit,
+            "cv_error_": cv_error * unit,
             "history_": result.history * unit,
             "validation_history_": np.array(validation),
             "density_threshold_": float(np.exp(log_bound - log_maximum)),
             "log_density_threshold_": log_bound,
             "n_iter_": max(1, result.n_iter),
         }
-        variance = float(row_norms_sq(scheme.data).mean())
         units = CentredUnits.identity(Z.shape[1])
         return Learned(Z, units, encoder, decoder, density, variance, attributes)
 

@@ -42,7 +42,7 @@ from twofold._validation import check_real
 from twofold.kernels import resolve_kernel
 from twofold.maps._normal import normal_products
 from twofold.protocols import Array, IntArray, NormalTerms, RadialKernel
-from twofold.sums import DenseSums, LocalWeights, Neighbours, target_blocks
+from twofold.sums import DenseSums, LocalMeans, LocalWeights, Neighbours, target_blocks
 from twofold.widths import width_grid
 
 __all__ = ["NadarayaWatson"]
@@ -110,7 +110,15 @@ class NadarayaWatson(BaseEstimator):
     def predict(self, inputs: Array) -> Array:
         """Return the weighted means, shape (n, D)."""
         neighbours = self._neighbours
-        if neighbours is None or not neighbours.pays_for(len(inputs)):
+        if neighbours is None:
+            return self._means(inputs, self.bandwidth_)
+        columns = neighbours.local
+        if columns is not None and columns.is_available:
+            means, covered = columns.means(inputs / self.bandwidth_, self.targets_, self.n_jobs)
+            if not covered.all():
+                means[~covered] = self._means(inputs[~covered], self.bandwidth_)
+            return means
+        if not neighbours.pays_for(len(inputs)):
             return self._means(inputs, self.bandwidth_)
         means = np.empty((len(inputs), self.targets_.shape[1]))
 
@@ -143,6 +151,9 @@ class NadarayaWatson(BaseEstimator):
     def normal_terms(self, inputs: Array, targets: Array) -> NormalTerms:
         """Return ``J^T J`` (n, q, q), ``J^T r`` (n, q) and ``|r|^2`` (n,)."""
         q = inputs.shape[1]
+        columns = None if self._neighbours is None else self._neighbours.local
+        if columns is not None and columns.is_available:
+            return self._compiled_normal_terms(columns, inputs, targets)
         JTJ, JTr, loss = (
             np.empty((len(inputs), q, q)),
             np.empty(inputs.shape),
@@ -156,6 +167,21 @@ class NadarayaWatson(BaseEstimator):
             JTJ[rows], JTr[rows] = normal_products(columns, residuals)
 
         map_blocks(work, self._blocks(len(inputs)), n_jobs=self.n_jobs)
+        return JTJ, JTr, loss
+
+    def _compiled_normal_terms(
+        self, columns: LocalMeans, inputs: Array, targets: Array
+    ) -> NormalTerms:
+        (JTJ, JTr, loss), covered = columns.normal_terms(
+            inputs / self.bandwidth_, self.targets_, targets, self.n_jobs
+        )
+        JTJ /= self.bandwidth_ * self.bandwidth_
+        JTr /= self.bandwidth_
+        for row in np.flatnonzero(~covered):
+            prediction, slopes = self._prediction_and_columns(inputs[[row]])
+            residuals = targets[[row]] - prediction
+            loss[row] = row_norms_sq(residuals)[0]
+            JTJ[[row]], JTr[[row]] = normal_products(slopes, residuals)
         return JTJ, JTr, loss
 
     def _prediction_and_columns(self, inputs: Array) -> tuple[Array, list[Array]]:

@@ -44,19 +44,20 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from twofold._linalg import row_norms_sq
 from twofold.protocols import Array
-from twofold.sums import PairWeights, SelfWeights
+from twofold.sums import GramWeights, PairWeights, SelfWeights
 
 __all__ = ["Barrier", "CheaperReconstruction", "GramReconstruction", "Reconstruction", "Weigh"]
 
-Weigh = Callable[[Array], SelfWeights]
-"""Gives the kernel weights among latents."""
+Weigh = Callable[[Array], Any]
+"""Gives the kernel weights among latents: `SelfWeights`, for inner products `GramWeights`."""
 
-LEAST_MASS = 1e-150
+LEAST_MASS = 1e-30
 """Added to the mass where there is no pseudo-count, so that 0/0 is 0: the mean."""
 
 
@@ -114,12 +115,9 @@ class Reconstruction:
 
     def value(self, Z: Array) -> float:
         """Return the error without its gradient."""
-        weights = self.weigh(Z)
-        _, residuals, _ = self._predict(weights)
+        residuals, _, mass, _ = self._predict(self.weigh(Z))
         value = float(row_norms_sq(residuals).mean())
-        return (
-            value if self.barrier is None else value + self.barrier.value_and_slope(weights.mass)[0]
-        )
+        return value if self.barrier is None else value + self.barrier.value_and_slope(mass)[0]
 
     def value_and_grad(self, Z: Array) -> tuple[float, Array]:
         """Return the error and its gradient."""
@@ -127,26 +125,31 @@ class Reconstruction:
 
     def value_and_grad_from(self, weights: SelfWeights) -> tuple[float, Array]:
         """Return the error and its gradient at the latents of these weights."""
-        predictions, residuals, mass = self._predict(weights)
-        value = float(row_norms_sq(residuals).mean())
+        residuals, predictions, mass, denominators = self._predict(weights)
+        value = float(row_norms_sq(residuals).mean(dtype=np.float64))
         # Q_ij = left_i . x_j + offset_i
-        left = residuals * (2.0 / len(residuals) / mass)[:, None]
-        offset = -np.einsum("nd,nd->n", left, predictions)
+        left = residuals
+        left *= (2.0 / len(left) / denominators)[:, None]
+        offset = -np.einsum("nd,nd->n", left, predictions).astype(np.float64)
         if self.barrier is not None:
-            penalty, slope = self.barrier.value_and_slope(weights.mass)
+            penalty, slope = self.barrier.value_and_slope(mass)
             value += penalty
             offset += slope
         return value, weights.gradient(left, self.data, offset)
 
-    def _predict(self, weights: SelfWeights) -> tuple[Array, Array, Array]:
-        """Return the predictions ``f`` and residuals ``f - x`` (n, D), and their denominators (n,)."""
-        mass = weights.mass + (self.pseudo_count or LEAST_MASS)
-        weighted = weights.apply(self.data)
+    def _predict(self, weights: SelfWeights) -> tuple[Array, Array, Array, Array]:
+        """Return residuals ``f - x`` and predictions ``f`` (n, D), masses and denominators (n,).
+
+        The first two in the data's precision.
+        """
+        mass, predictions = weights.mass_and_apply(self.data)
+        denominators = mass + (self.pseudo_count or LEAST_MASS)
         if not self.leave_one_out:  # k(0) = 1 for each point itself
-            mass = mass + 1.0
-            weighted = weighted + self.data
-        predictions = weighted / mass[:, None]
-        return predictions, predictions - self.data, mass
+            denominators = denominators + 1.0
+            predictions = predictions + self.data
+        denominators = denominators.astype(self.data.dtype, copy=False)
+        predictions /= denominators[:, None]
+        return predictions - self.data, predictions, mass, denominators
 
 
 @dataclass(frozen=True)
@@ -174,7 +177,7 @@ class GramReconstruction:
         """Return the error and its gradient."""
         return self.value_and_grad_from(self.weigh(Z))
 
-    def value_and_grad_from(self, weights: SelfWeights) -> tuple[float, Array]:
+    def value_and_grad_from(self, weights: GramWeights) -> tuple[float, Array]:
         """Return the error and its gradient at the latents of these weights."""
         n = len(self.gram)
         scale = 1.0 / (weights.mass + (self.pseudo_count or LEAST_MASS))

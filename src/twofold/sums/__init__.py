@@ -1,21 +1,27 @@
 """Kernel sums ``sum_j k(|z_i - s_j|^2) v_j`` and their gradients: the heart of speed.
 
 Between two sets of points: `KernelSums`, computed by `DenseSums` or `NeighbourSums`. Among the points of one set, each
-leaving itself out: `SelfWeights`, held by `DenseWeights` or `PairWeights`. Ways of computing the same
+leaving itself out: `SelfWeights`, held by `DenseWeights`, `PairWeights` or, for many points, `CellWeights`. Ways of computing the same
 thing have one signature and are tested against each other.
 """
 
 from twofold.sums.base import KernelSums, Sums
+from twofold.sums.cells import Cells, CellWeights
 from twofold.sums.dense import DenseSums
+from twofold.sums.local import LocalMeans
 from twofold.sums.neighbours import LocalWeights, Neighbours, NeighbourSums, target_blocks
 from twofold.sums.pairs import PairWeights
 from twofold.sums.reach import kernel_radius, share_in_reach
-from twofold.sums.weights import DenseWeights, SelfWeights
+from twofold.sums.weights import DenseWeights, GramWeights, SelfWeights
 
 __all__ = [
+    "CellWeights",
+    "Cells",
     "DenseSums",
     "DenseWeights",
+    "GramWeights",
     "KernelSums",
+    "LocalMeans",
     "LocalWeights",
     "NeighbourSums",
     "Neighbours",

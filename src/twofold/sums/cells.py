@@ -11,8 +11,8 @@ values and ``a``, ``b`` as in `twofold.sums.weights`,
 and ``g`` is added to the gradients of both points of a pair. A Gaussian is cut at a stated radius; its
 weights beyond, at most ``tolerance`` each, are left out.
 
-Distances are formed from coordinates relative to the leaf's first point, so that single precision loses
-nothing however far the map extends. Leaves are cut into blocks for threads by their number alone: results do
+Distances are formed from coordinates relative to the leaf's first point, so that in single precision a wide map
+is as good as a small one. Leaves are cut into blocks for threads by their number alone: results do
 not depend on how many threads there are.
 """
 
@@ -20,6 +20,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -29,7 +30,7 @@ from twofold.protocols import Array, IntArray, RadialKernel
 from twofold.sums._compiled import compiled
 from twofold.sums.reach import profile, profile_and_slope
 
-__all__ = ["CellWeights", "Cells"]
+__all__ = ["CellWeights", "Cells", "sorted_into_columns"]
 
 LEAF = 64
 LEAVES_PER_BLOCK = 64
@@ -71,7 +72,7 @@ class Cells:
         radius : float
             Points farther apart do not see each other.
         """
-        order, columns = _sorted_into_columns(Z)
+        order, columns = sorted_into_columns(Z)
         points = np.ascontiguousarray(Z[order])
         leaves = _leaves(columns)
         lows = np.minimum.reduceat(points, leaves[:-1])
@@ -176,7 +177,7 @@ class CellWeights:
         offset = np.ascontiguousarray(offset[order], dtype=left.dtype)
         shape = self.Z.shape
 
-        def work(block: tuple[int, int]) -> tuple[IntArray, Array]:
+        def work(block: tuple[int, int]) -> tuple[int, Array]:
             first, last = self._touched(block)
             part = np.zeros((last - first, shape[1]))
             if kind is not None:
@@ -211,11 +212,11 @@ class CellWeights:
         some = slice(cells.pointers[block[0]], cells.pointers[block[1]])
         return int(cells.begins[some].min()), int(cells.ends[some].max())
 
-    def _arrays(self) -> tuple[Array, ...]:
+    def _arrays(self) -> tuple[Any, ...]:
         cells = self.cells
         return cells.points, cells.leaves, cells.pointers, cells.begins, cells.ends
 
-    def _compiled_kind(self, n_columns: int):  # type: ignore[no-untyped-def]
+    def _compiled_kind(self, n_columns: int) -> tuple[Any, float] | None:
         """Return the compiled loops and the power of a compact kernel, 0 for a Gaussian."""
         if isinstance(self.kernel, Gaussian):
             power = 0.0
@@ -243,11 +244,16 @@ class CellWeights:
         return values
 
 
-def _sorted_into_columns(Z: Array) -> tuple[IntArray, IntArray]:
+def sorted_into_columns(Z: Array) -> tuple[IntArray, IntArray]:
     """Return an order of the points and where columns begin in it (n_columns + 1,).
 
     Points are cut into slabs of equal count along the first dimension, each slab along the second, and
     so on; within a column they are sorted along the last dimension.
+
+    Parameters
+    ----------
+    Z : ndarray of shape (n, q)
+        The points.
     """
     n, q = Z.shape
     n_cuts = max(1, round((n / LEAF) ** (1.0 / q)))

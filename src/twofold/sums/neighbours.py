@@ -9,7 +9,7 @@ weigh less than the tolerance.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -19,12 +19,13 @@ from twofold._blocks import map_blocks, row_blocks, some_rows
 from twofold._linalg import sqdist
 from twofold.protocols import Array, IntArray, RadialKernel
 from twofold.sums.base import Sums
+from twofold.sums.local import LocalMeans
 from twofold.sums.reach import kernel_radius
 
 __all__ = ["LocalWeights", "NeighbourSums", "Neighbours", "target_blocks"]
 
-TOLERANCE = 1e-14
-MARGIN = 3.0
+TOLERANCE = 1e-12
+MARGIN = 2.0
 """Targets farther than this from every source are looked up one by one, in all sources."""
 
 FARTHEST = 1e100
@@ -34,6 +35,9 @@ FEW_PAIRS = 50_000
 """Pairs up to which all of them are cheaper than a search for the near ones."""
 
 FEWEST_SOURCES = 256
+MANY_SOURCES = 4_000
+"""Sources from which on compiled loops may serve."""
+
 LARGEST_SHARE = 0.08
 """Share of the sources within reach up to which a tree beats matrix products."""
 
@@ -87,12 +91,15 @@ class Neighbours:
         Where the kernel falls below the tolerance.
     tree : cKDTree
         The sources' tree.
+    local : LocalMeans, default=None
+        The sources in columns, for compiled loops.
     """
 
     points: Array
     kernel: RadialKernel
     radius: float
     tree: cKDTree
+    local: LocalMeans | None = None
 
     @classmethod
     def of(
@@ -106,12 +113,17 @@ class Neighbours:
             The sources.
         kernel : RadialKernel
             The kernel.
-        tolerance : float, default=1e-14
+        tolerance : float, default=1e-12
             Weights, relative to the largest, that may be left out.
         """
         if np.diff(kernel.dlog_profile(np.array([0.0, 0.25, 0.5]))).max() > 0.0:
             return None  # its logarithm is not concave
-        return cls(points, kernel, kernel_radius(kernel, tolerance), cKDTree(points))
+        found = cls(points, kernel, kernel_radius(kernel, tolerance), cKDTree(points))
+        if len(points) < MANY_SOURCES:
+            return found
+        margin = found.radius if found._ends() else MARGIN
+        local = LocalMeans.of(points, kernel, found._search_radius(), margin)
+        return replace(found, local=local)
 
     @classmethod
     def if_few(cls, points: Array, kernel: RadialKernel) -> Neighbours | None:
@@ -209,7 +221,7 @@ class NeighbourSums:
         A kernel whose logarithm is concave in the squared distance.
     n_jobs : int or None, default=None
         Threads; None means all cores.
-    tolerance : float, default=1e-14
+    tolerance : float, default=1e-12
         Weights, relative to a target's largest, that may be left out.
     """
 

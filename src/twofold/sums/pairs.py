@@ -101,6 +101,10 @@ class PairWeights:
         half = csr_array((self.k, (self.first, self.second)), shape=(n, n))
         return np.asarray(half @ values + half.T @ values)
 
+    def mass_and_apply(self, values: Array) -> tuple[Array, Array]:
+        """Return ``sum_j k_ij`` (n,) and ``sum_j k_ij v_j`` (n, D)."""
+        return self.mass, self.apply(values)
+
     def gradient(self, left: Array, right: Array, offset: Array) -> Array:
         """Return the gradient of ``sum_ij k_ij (left_i . right_j + offset_i)``, shape (n, q)."""
         pull = _pair_products(left, right, self.first, self.second)

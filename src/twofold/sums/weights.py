@@ -28,7 +28,7 @@ from twofold._linalg import sqdist
 from twofold.protocols import Array, IntArray, RadialKernel
 from twofold.sums.reach import profile, profile_and_slope
 
-__all__ = ["DenseWeights", "SelfWeights"]
+__all__ = ["DenseWeights", "GramWeights", "SelfWeights"]
 
 TILE = 256
 
@@ -45,9 +45,17 @@ class SelfWeights(Protocol):
         """Return ``sum_j k_ij v_j``, shape (n, D)."""
         ...
 
+    def mass_and_apply(self, values: Array) -> tuple[Array, Array]:
+        """Return both at once, which for some ways costs no more than one."""
+        ...
+
     def gradient(self, left: Array, right: Array, offset: Array) -> Array:
         """Return the gradient of ``sum_ij k_ij (left_i . right_j + offset_i)``, shape (n, q)."""
         ...
+
+
+class GramWeights(SelfWeights, Protocol):
+    """Weights that also serve errors in terms of inner products."""
 
     def gram_products(self, scale: Array, gram: Array) -> tuple[float, Array, Array]:
         """Return what the error needs of ``C = diag(scale) K - I`` and a Gram matrix ``G``.
@@ -143,6 +151,10 @@ class DenseWeights:
     def apply(self, values: Array) -> Array:
         """Return ``sum_j k_ij v_j``, shape (n, D)."""
         return self.kernel_matrix @ values
+
+    def mass_and_apply(self, values: Array) -> tuple[Array, Array]:
+        """Return ``sum_j k_ij`` (n,) and ``sum_j k_ij v_j`` (n, D)."""
+        return self.mass, self.apply(values)
 
     def gradient(self, left: Array, right: Array, offset: Array) -> Array:
         """Return the gradient of ``sum_ij k_ij (left_i . right_j + offset_i)``, shape (n, q)."""

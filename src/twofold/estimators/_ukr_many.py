@@ -1,0 +1,166 @@
+"""First latents and maps of unsupervised kernel regression where rows are many.
+
+All steps are linear in the number of rows, or nearly: the data in their leading principal subspace, a graph of
+nearest neighbours, a coarse map extended to everyone (`twofold.coarse_map`), and its scale. That scale,
+one factor for all dimensions, is the one of the lowest leave-one-out error of some rows, among factors
+around three points in a unit of the kernel's volume; where the latents say nothing about the data, wider
+kernels would win without bound, and the search is not asked to go there.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from math import gamma, pi
+from typing import Any
+
+import numpy as np
+from scipy.spatial import cKDTree
+
+from twofold._blocks import some_rows
+from twofold._linalg import principal_axes, row_norms_sq
+from twofold.candidates import Candidate, whitened
+from twofold.coarse_map import CoarseMap
+from twofold.estimators._ukr_starts import is_list_of_inits, latents_of
+from twofold.estimators.base import Problem
+from twofold.kernel_regression import KernelRegression
+from twofold.neighbour_search import nearest_neighbors
+from twofold.protocols import Array
+from twofold.sums import NeighbourSums
+
+__all__ = ["AUTO_MANY", "LeadingSubspace", "SubspaceEncoder", "many_candidates"]
+
+AUTO_MANY = ("tsne", "isomap:10")
+N_NEIGHBORS = 10
+MAX_RANK = 50
+VARIANCE_SHARE = 0.99
+POINTS_PER_UNIT = 3.0
+N_JUDGED = 2_000
+FACTORS = (0.35, 0.5, 0.7, 1.0, 1.4, 2.0, 2.8, 4.0)
+
+
+@dataclass(frozen=True)
+class LeadingSubspace:
+    """The leading principal axes of some data: 99 % of the variance, at most 50 of them.
+
+    Attributes
+    ----------
+    axes : ndarray of shape (rank, D)
+        Orthonormal rows.
+    """
+
+    axes: Array
+
+    @classmethod
+    def of(cls, data: Array) -> LeadingSubspace:
+        """Find the axes of centred data."""
+        if data.shape[1] <= MAX_RANK:
+            return cls(np.eye(data.shape[1]))
+        axes, variances = principal_axes(data, MAX_RANK)
+        total = float(row_norms_sq(data).mean())
+        enough = int(np.searchsorted(np.cumsum(variances), VARIANCE_SHARE * total)) + 1
+        return cls(axes[:enough])
+
+    def into(self, data: Array) -> Array:
+        """Return coordinates (n, rank) of data."""
+        if len(self.axes) == data.shape[1]:
+            return data
+        coordinates: Array = data @ self.axes.T
+        return coordinates
+
+
+@dataclass(frozen=True)
+class SubspaceEncoder:
+    """Data to latents through the leading subspace."""
+
+    subspace: LeadingSubspace
+    projection: Any
+
+    def predict(self, data: Array) -> Array:
+        """Return the latents (m, q) of data."""
+        latents: Array = self.projection.predict(self.subspace.into(data))
+        return latents
+
+
+def many_candidates(
+    init: Any, scheme: KernelRegression, coordinates: Array, problem: Problem
+) -> list[Candidate]:
+    """Return scaled first latents, best first.
+
+    Parameters
+    ----------
+    init : object
+        The parameter of the estimator. Names embed some rows and are extended to all.
+    scheme : KernelRegression
+        What judges them.
+    coordinates : ndarray of shape (n, rank)
+        The data in their leading subspace.
+    problem : Problem
+        The rest of what is needed.
+    """
+    auto = isinstance(init, str) and init == "auto"
+    inits = AUTO_MANY if auto else init if is_list_of_inits(init) else [init]
+    rng = problem.rng
+    coarse = None
+    candidates = []
+    for number, one in enumerate(inits):
+        name = one if isinstance(one, str) else f"{type(one).__name__}-{number}"
+        if isinstance(one, str):
+            if coarse is None:
+                with problem.progress.phase("neighbours"):
+                    neighbors = nearest_neighbors(coordinates, N_NEIGHBORS, rng)
+                    coarse = CoarseMap.of(coordinates, neighbors, rng)
+            with problem.progress.phase(f"start {name}"), warnings.catch_warnings():
+                if auto:  # judged by its error like the others
+                    warnings.simplefilter("ignore")
+                Z = coarse.extend(_embed(one, problem), rng)
+        else:
+            Z = latents_of(one, problem.original, problem)
+        candidates.append(_scaled(name, Z, scheme))
+    return sorted(candidates, key=lambda candidate: candidate.error)
+
+
+def _embed(name: str, problem: Problem) -> Callable[[Array], Array]:
+    """Return the named initializer as a function of data alone, which it sees at unit variance."""
+
+    def embed(data: Array) -> Array:
+        data = data - data.mean(axis=0)
+        unit = data / (float(np.sqrt(row_norms_sq(data).mean())) or 1.0)
+        return latents_of(name, unit, problem)
+
+    return embed
+
+
+def _scaled(name: str, Z: Array, scheme: KernelRegression) -> Candidate:
+    """Find the factor of the lowest leave-one-out error, judged on some of the rows."""
+    Z = whitened(Z)
+    judged = some_rows(len(Z), N_JUDGED)
+    engine = NeighbourSums(scheme.kernel, scheme.n_jobs, tolerance=1e-6)
+
+    def error(scale: float) -> float:
+        sums = engine.forward(scale * Z[judged], scale * Z, scheme.data, exclude=judged)
+        reached = sums.mass > 0.0
+        shift = np.where(reached, sums.log_shift, 0.0)
+        # f = S e^c / (m e^c + eps)
+        mass = np.where(
+            reached, sums.mass + scheme.pseudo_count * np.exp(np.minimum(-shift, 700.0)), 1.0
+        )
+        return float(row_norms_sq(scheme.data[judged] - sums.weighted / mass[:, None]).mean())
+
+    middle = _factor_of_density(Z, POINTS_PER_UNIT)
+    errors = {middle * factor: error(middle * factor) for factor in FACTORS}
+    best = min(errors, key=errors.__getitem__)
+    return Candidate(name, best * Z, np.full(Z.shape[1], best), errors[best])
+
+
+def _factor_of_density(Z: Array, points_per_unit: float) -> float:
+    """Return the factor on latents that gives so many points in a unit of volume, in the median."""
+    q = Z.shape[1]
+    k = 10
+    some = Z[some_rows(len(Z), N_JUDGED)]
+    distances = np.asarray(cKDTree(Z).query(some, k=k + 1)[0])[:, -1]
+    radius = float(np.median(distances)) or 1.0
+    volume = pi ** (0.5 * q) / gamma(0.5 * q + 1.0) * radius**q
+    density = k / volume
+    return float((density / points_per_unit) ** (1.0 / q))
