@@ -47,14 +47,14 @@ class CentredUnits:
     @classmethod
     def of(cls, X: Array, *, name: str = "X") -> CentredUnits:
         """Measure the units of some data."""
-        largest = float(np.abs(X).max())
+        largest = float(max(X.max(), -X.min()))
         first = int(np.frexp(largest)[1])
         if abs(first) > LARGEST_EXPONENT:
             raise ValueError(
                 f"The values of {name} are out of range: the largest is {largest:.3g} in absolute "
                 f"value, and between 1e-301 and 1e301 is supported. Rescale {name}."
             )
-        scaled = np.ldexp(X, -first)
+        scaled = _times_power_of_two(X, -first)
         lowest = scaled.min(axis=0)
         varying = lowest < scaled.max(axis=0)
         if not varying.any():
@@ -64,9 +64,11 @@ class CentredUnits:
         center = np.where(varying, scaled.mean(axis=0), 0.0)
         # Once more: the first mean of numbers far from the origin is off by their rounding.
         center = np.where(varying, center + (scaled - center).mean(axis=0), 0.0)
-        deviations = np.where(varying, scaled - center, 0.0)
-        second = int(np.frexp(np.abs(deviations).max())[1])
-        total_variance = np.square(np.ldexp(deviations, -second)).sum(axis=1).mean()
+        deviations = scaled
+        deviations -= np.where(varying, center, lowest)
+        second = int(np.frexp(max(deviations.max(), -deviations.min()))[1])
+        deviations = _times_power_of_two(deviations, -second)
+        total_variance = np.einsum("nd,nd->", deviations, deviations) / len(X)
         second += int(np.frexp(np.sqrt(total_variance))[1]) - 1
         center = np.ldexp(center, -second)
         return cls(center, first + second, varying, np.where(varying, 0.0, X[0]))
@@ -90,7 +92,8 @@ class CentredUnits:
     def into(self, X: Array) -> Array:
         """Return data in centred units, without constant columns."""
         with np.errstate(over="ignore"):
-            scaled = np.ldexp(X[:, self.varying], -self.exponent)
+            columns = X if self.varying.all() else X[:, self.varying]
+            scaled = _times_power_of_two(columns, -self.exponent)
         scaled -= self.center[self.varying]
         return np.clip(scaled, -FAR, FAR, out=scaled)
 
@@ -111,6 +114,13 @@ class CentredUnits:
         relative = np.sqrt(np.square(residual / safe).sum(axis=1))
         with np.errstate(over="ignore"):
             return _finite(2.0 * largest * relative)
+
+
+def _times_power_of_two(A: Array, exponent: int) -> Array:
+    """Return ``A 2**exponent``, exactly; by a product where that is possible, which is much faster."""
+    if abs(exponent) <= 1000:
+        return A * 2.0**exponent
+    return np.ldexp(A, exponent)
 
 
 def _finite(A: Array) -> Array:

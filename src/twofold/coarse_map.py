@@ -1,7 +1,7 @@
 """A first map of many points, from an exact map of few.
 
 Some points are embedded by a method that is slow and good; everyone else is placed by their nearest of
-these, then smoothed over the graph of neighbours in data space. Two averages over that graph take the noise out
+these, then smoothed over the graph of neighbours in data space. Three averages over that graph take the noise out
 of the data before the few are chosen and compared; the averages serve the first map alone. Medians keep a
 point whose neighbours lie in two places from landing between them. A jitter of 0.3 distances between
 neighbours of the coarse map spreads points that share a place: with less the map that grows from there
@@ -24,8 +24,8 @@ __all__ = ["CoarseMap"]
 
 N_COARSE = 2_000
 N_NEAREST = 5
-N_AVERAGES = 2
-N_SMOOTHINGS = 3
+N_AVERAGES = 3
+N_SMOOTHINGS = 6
 JITTER = 0.3
 
 

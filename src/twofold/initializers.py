@@ -229,6 +229,7 @@ def tsne(
     rng: np.random.Generator,
     *,
     perplexity: float = 30.0,
+    max_iter: int = 1000,
     n_landmarks: int | None = None,
 ) -> Array:
     """Return a t-SNE embedding, shape (n, q); scikit-learn's."""
@@ -240,6 +241,7 @@ def tsne(
             perplexity=min(perplexity, (len(some) - 1) / 3.0),
             init=1e-4 * _unit_spread(pca(some, n_components)),
             method="barnes_hut" if n_components <= 3 else "exact",
+            max_iter=max_iter,
             random_state=int(rng.integers(2**31)),
         ).fit_transform(some)
         return Z.astype(np.float64)

@@ -48,7 +48,7 @@ from twofold.sums import (
     share_in_reach,
 )
 
-__all__ = ["KernelRegression", "check_memory", "is_many"]
+__all__ = ["MANY_ROWS", "KernelRegression", "check_memory", "is_many"]
 
 # Meinicke et al. (2005), section 4.3.
 HOMOTOPY = (0.5, 0.25, 0.1, 0.05, 0.025, 0.01, 0.005)

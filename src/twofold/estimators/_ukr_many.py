@@ -24,6 +24,7 @@ from twofold.candidates import Candidate, whitened
 from twofold.coarse_map import CoarseMap
 from twofold.estimators._ukr_starts import is_list_of_inits, latents_of
 from twofold.estimators.base import Problem
+from twofold.initializers import tsne
 from twofold.kernel_regression import KernelRegression
 from twofold.neighbour_search import nearest_neighbors
 from twofold.protocols import Array
@@ -33,11 +34,12 @@ __all__ = ["AUTO_MANY", "LeadingSubspace", "SubspaceEncoder", "many_candidates"]
 
 AUTO_MANY = ("tsne", "isomap:10")
 N_NEIGHBORS = 10
+TSNE_ITERATIONS = 500
 MAX_RANK = 50
 VARIANCE_SHARE = 0.99
 POINTS_PER_UNIT = 3.0
-N_JUDGED = 2_000
-FACTORS = (0.35, 0.5, 0.7, 1.0, 1.4, 2.0, 2.8, 4.0)
+N_JUDGED = 1_000
+FACTORS = (0.35, 0.5, 0.7, 1.0, 1.4, 2.0, 2.8)
 
 
 @dataclass(frozen=True)
@@ -127,6 +129,8 @@ def _embed(name: str, problem: Problem) -> Callable[[Array], Array]:
     def embed(data: Array) -> Array:
         data = data - data.mean(axis=0)
         unit = data / (float(np.sqrt(row_norms_sq(data).mean())) or 1.0)
+        if name == "tsne":  # a coarse map needs no last digits
+            return tsne(unit, problem.n_components, problem.rng, max_iter=TSNE_ITERATIONS)
         return latents_of(name, unit, problem)
 
     return embed

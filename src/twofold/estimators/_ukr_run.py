@@ -13,15 +13,25 @@ import numpy as np
 from twofold._linalg import row_norms_sq
 from twofold.candidates import Candidate
 from twofold.estimators.base import Problem
-from twofold.kernel_regression import KernelRegression
+from twofold.kernel_regression import MANY_ROWS, KernelRegression, is_many
 from twofold.optimize import resolve_minimizer
 from twofold.protocols import Array, MinimizeResult
+from twofold.sums import sorted_into_columns
 
-__all__ = ["minimise", "validated_iterations"]
+__all__ = ["minimise", "most_iterations", "validated_iterations"]
 
 HOMOTOPY_STEPS = 50
+FEW_ROWS_ITERATIONS = 100
+MANY_ROWS_ITERATIONS = 60
 VALIDATE_EVERY = 10
 PATIENCE = 3
+
+
+def most_iterations(settings: Any, n_samples: int) -> int:
+    """Return ``max_iter``, where it is "auto" the number that suits so many rows."""
+    if settings.max_iter != "auto":
+        return int(settings.max_iter)
+    return FEW_ROWS_ITERATIONS if n_samples <= MANY_ROWS else MANY_ROWS_ITERATIONS
 
 
 def minimise(
@@ -33,10 +43,29 @@ def minimise(
     judge: Any = None,
 ) -> MinimizeResult:
     """Run steps 4 and 5 from a candidate."""
+    if is_many(len(scheme.data), scheme.kernel) and judge is None:
+        # Points in the order of their places: what is close together lies close in memory.
+        order, _ = sorted_into_columns(start.latents)
+        scheme = replace(scheme, data=scheme.data[order])
+        result = _minimise(settings, scheme, start.latents[order], start.name, problem, n_iter)
+        Z = np.empty_like(result.Z)
+        Z[order] = result.Z
+        return replace(result, Z=Z)
+    return _minimise(settings, scheme, start.latents, start.name, problem, n_iter, judge)
+
+
+def _minimise(
+    settings: Any,
+    scheme: KernelRegression,
+    Z: Array,
+    name: str,
+    problem: Problem,
+    n_iter: int,
+    judge: Any = None,
+) -> MinimizeResult:
     minimizer = resolve_minimizer(settings.optimizer, max_iter=n_iter, tol=settings.tol)
     plain = settings.objective == "reconstruction"
-    homotopy = start.name == "pca" if settings.homotopy == "auto" else bool(settings.homotopy)
-    Z = start.latents
+    homotopy = name == "pca" if settings.homotopy == "auto" else bool(settings.homotopy)
     if homotopy or plain:
         quick = resolve_minimizer(settings.optimizer, max_iter=HOMOTOPY_STEPS, tol=settings.tol)
         with problem.progress.phase("homotopy", max_iter=None) as callback:
@@ -86,9 +115,11 @@ def validated_iterations(
         return len(errors) - 1 - int(np.argmin(errors)) >= PATIENCE
 
     start = replace(start, latents=start.latents[kept])
-    result = minimise(settings, part, start, problem, settings.max_iter, judge)
+    result = minimise(
+        settings, part, start, problem, most_iterations(settings, len(scheme.data)), judge
+    )
     if not errors:  # it ended before the first look
         errors.append(part.projection_error(result.Z, scheme.data[held_out] - center) / variance)
-        return settings.max_iter, errors
+        return most_iterations(settings, len(scheme.data)), errors
     best = VALIDATE_EVERY * (int(np.argmin(errors)) + 1)
-    return min(best, settings.max_iter), errors
+    return min(best, most_iterations(settings, len(scheme.data))), errors

@@ -16,9 +16,10 @@ __all__ = ["check_settings", "log_threshold"]
 
 def check_settings(model: Any) -> None:
     """Raise an error that names the first setting of a `UKR` that makes no sense."""
-    check_int("max_iter", model.max_iter)
+    if model.max_iter != "auto":
+        check_int("max_iter", model.max_iter)
     n_threads(model.n_jobs)
-    resolve_minimizer(model.optimizer, max_iter=model.max_iter, tol=model.tol)
+    resolve_minimizer(model.optimizer, max_iter=1, tol=model.tol)
     if model.metric_params and not isinstance(model.metric_params, dict):
         raise TypeError(f"metric_params={model.metric_params!r} must be a dict or None.")
     if model.metric_params and model.metric in ("euclidean", "l1", "precomputed"):

@@ -46,6 +46,8 @@ class Problem:
     ----------
     data : ndarray of shape (n, D')
         Data in centred units, without constant columns.
+    units : CentredUnits
+        These units.
     original : ndarray of shape (n, D)
         The same in the caller's units.
     y : object
@@ -59,6 +61,7 @@ class Problem:
     """
 
     data: Array
+    units: CentredUnits
     original: Array
     y: Any
     n_components: int
@@ -182,7 +185,7 @@ class TwoWayEstimator(
                     UserWarning,
                     stacklevel=4,
                 )
-            problem = Problem(centred, data, y, n_components, rng, progress)
+            problem = Problem(centred, units, data, y, n_components, rng, progress)
             learned = self._learn_constant(problem) if rank == 0 else self._learn(problem)
         variance = learned.variance
         if variance is None:

@@ -54,7 +54,7 @@ from twofold.density import LatentDensity
 from twofold.encoders import Projection
 from twofold.estimators._feature_maps import FeatureEncoder, PreimageDecoder
 from twofold.estimators._ukr_many import LeadingSubspace, SubspaceEncoder, many_candidates
-from twofold.estimators._ukr_run import minimise, validated_iterations
+from twofold.estimators._ukr_run import minimise, most_iterations, validated_iterations
 from twofold.estimators._ukr_settings import check_settings, log_threshold
 from twofold.estimators._ukr_starts import first_latents
 from twofold.estimators.base import Learned, Problem, TwoWayEstimator
@@ -99,8 +99,8 @@ class UKR(TwoWayEstimator):
         a neighbourhood: "lle:12".
     optimizer : {"lbfgs", "rprop", "gd", "cg"} or Minimizer, default="lbfgs"
         What minimises the error.
-    max_iter : int, default=100
-        Iterations at most. More lower the leave-one-out error further, down to following the noise.
+    max_iter : int or "auto", default="auto"
+        Iterations at most; "auto" means 100, or 60 beyond 5,000 rows. More lower the leave-one-out error further, down to following the noise.
     tol : float, default=1e-4
         Relative decrease of the error at which the run ends.
     objective : {"leave_one_out", "reconstruction"}, default="leave_one_out"
@@ -170,7 +170,7 @@ class UKR(TwoWayEstimator):
         metric_params: dict[str, Any] | None = None,
         init: Any = "auto",
         optimizer: str | Minimizer = "lbfgs",
-        max_iter: int = 100,
+        max_iter: int | str = "auto",
         tol: float = 1e-4,
         objective: str = "leave_one_out",
         leave_out: int = 1,
@@ -252,12 +252,13 @@ class UKR(TwoWayEstimator):
                 starts = first_latents(self.init, data, problem)
             candidates = self._scaled(scheme, starts, problem)
         validation: list[float] = []
-        n_iter = self.max_iter
+        n_iter = most = most_iterations(self, len(data))
         if self.validation_fraction is not None:
             n_iter, validation = validated_iterations(self, scheme, candidates[0], problem)
         result = minimise(self, scheme, candidates[0], problem, n_iter)
         Z, _ = scheme.rescue(result.Z)
         Z = Z - Z.mean(axis=0)
+        self._warn_if_cut_short(result, most)
         return self._assemble(problem, scheme, space, Z, candidates, result, validation)
 
     def _groups(self, n: int, rng: np.random.Generator) -> Any:
@@ -306,53 +307,51 @@ class UKR(TwoWayEstimator):
         )
         encoder.fit(regression.targets_, Z)
         decoder: Any = regression
-        variance = float(row_norms_sq(scheme.data).mean(dtype=np.float64))
-        cv_error = scheme.cv_error(Z)
         if isinstance(space, LeadingSubspace):
-            variance = float(row_norms_sq(problem.data).mean())
             if len(space.axes) < problem.data.shape[1]:
                 decoder = NadarayaWatson(kernel=kernel, bandwidth=1.0, n_jobs=self.n_jobs)
                 decoder.fit(Z, problem.data)
-                cv_error = replace(scheme, data=problem.data.astype(np.float32)).cv_error(Z)
+                scheme = replace(scheme, data=problem.data.astype(np.float32))
             encoder = SubspaceEncoder(space, encoder)
         elif space is not None:
             encoder, decoder = (
                 FeatureEncoder(space, regression, encoder),
                 PreimageDecoder(space, regression),
             )
-        self._warn_if_cut_short(result)
         unit = self._squared_unit(problem)
         attributes = {
             "candidates_": [
                 {"name": c.name, "scales": c.scales, "cv_error": c.error * unit} for c in candidates
             ],
             "init_": candidates[0].name,
-            "cv_error_": cv_error * unit,
+            "cv_error_": scheme.cv_error(Z) * unit,
             "history_": result.history * unit,
             "validation_history_": np.array(validation),
             "density_threshold_": float(np.exp(log_bound - log_maximum)),
             "log_density_threshold_": log_bound,
             "n_iter_": max(1, result.n_iter),
         }
+        variance = float(row_norms_sq(scheme.data).mean(dtype=np.float64))
         units = CentredUnits.identity(Z.shape[1])
         return Learned(Z, units, encoder, decoder, density, variance, attributes)
 
     def _squared_unit(self, problem: Problem) -> float:
         """Return what one squared unit of the scheme's data is in the caller's units."""
-        exponent = self._measure_units(problem.original).exponent
+        exponent = problem.units.exponent
         power = 1 if self._is("l1") else 2
         return float(np.clip(np.ldexp(1.0, np.clip(power * exponent, -1074, 1023)), 0.0, None))
 
-    def _warn_if_cut_short(self, result: MinimizeResult) -> None:
-        if result.n_iter < self.max_iter:
+    @staticmethod
+    def _warn_if_cut_short(result: MinimizeResult, most: int) -> None:
+        if result.n_iter < most:
             return
         before, after = result.history[-2:]
         if before - after > STILL_FALLING * abs(after):
             warnings.warn(
                 f"The error was still falling by {100 * (before - after) / abs(after):.0f} % an "
-                f"iteration when max_iter={self.max_iter} was reached. Increase max_iter.",
+                f"iteration when max_iter={most} was reached. Increase max_iter.",
                 ConvergenceWarning,
-                stacklevel=6,
+                stacklevel=5,
             )
 
     def _learn_constant(self, problem: Problem) -> Learned:

@@ -6,7 +6,7 @@ thing have one signature and are tested against each other.
 """
 
 from twofold.sums.base import KernelSums, Sums
-from twofold.sums.cells import Cells, CellWeights
+from twofold.sums.cells import Cells, CellWeights, sorted_into_columns
 from twofold.sums.dense import DenseSums
 from twofold.sums.local import LocalMeans
 from twofold.sums.neighbours import LocalWeights, Neighbours, NeighbourSums, target_blocks
@@ -30,5 +30,6 @@ __all__ = [
     "Sums",
     "kernel_radius",
     "share_in_reach",
+    "sorted_into_columns",
     "target_blocks",
 ]

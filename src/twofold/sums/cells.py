@@ -137,7 +137,7 @@ class CellWeights:
     @cached_property
     def mass(self) -> Array:
         """``sum_j k_ij``, shape (n,)."""
-        return self.mass_and_apply(np.empty((len(self.Z), 0), dtype=np.float32))[0]
+        return self.mass_and_apply(np.empty((len(self.Z), 0)))[0]
 
     def apply(self, values: Array) -> Array:
         """Return ``sum_j k_ij v_j``, shape (n, D)."""
