@@ -1,0 +1,201 @@
+"""UKR at scale: growth of time and memory, speed against matrix products, MNIST and USPS beside umap-learn.
+
+    python benchmarks/scale.py [--only growth rate usps mnist] [--folder scale]
+
+Writes ``results.json`` and pictures into the folder. Timings are ratios of one run. MNIST and USPS come from the
+data folder (``TWOFOLD_DATA``); umap-learn is used where it is installed. Compiled code is warm for both. "growth"
+to a million rows takes about ten minutes, the rest five.
+"""
+
+import argparse
+import json
+import multiprocessing
+import platform
+import resource
+import time
+from pathlib import Path
+
+import numpy as np
+from scipy.spatial import cKDTree
+from sklearn.datasets import make_swiss_roll
+from sklearn.manifold import trustworthiness
+
+import twofold
+from twofold import UKR
+from twofold.datasets import load_mnist, load_usps
+from twofold.kernel_regression import CELL_TOLERANCE, KernelRegression
+from twofold.kernels import Gaussian
+from twofold.metrics import nearest_neighbor_accuracy, relative_reconstruction_error
+from twofold.plotting import plot_decoded_images, plot_latent_map, save_figure
+from twofold.sums import CellWeights, kernel_radius
+
+
+def noisy_sheet(n, seed=0):
+    """Return a curved sheet in 50 dimensions with noise in all of them."""
+    rng = np.random.default_rng(seed)
+    sheet, _ = make_swiss_roll(n, random_state=seed)
+    lifted = np.hstack([np.sin(sheet / 4.0), np.cos(sheet / 6.0), sheet / 10.0])
+    X = lifted @ rng.standard_normal((9, 50)) + 0.3 * rng.standard_normal((n, 50))
+    return X.astype(np.float32)
+
+
+def fit_once(n, connection):
+    """Fit in a process of its own, so that its peak memory is its own."""
+    warm()
+    X, test = noisy_sheet(n), noisy_sheet(2_000, seed=1)
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    began = time.perf_counter()
+    model = UKR(random_state=0).fit(X)
+    seconds = time.perf_counter() - began
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    result = {
+        "seconds": seconds,
+        "peak_gb": peak / 2**20,
+        "peak_before_gb": before / 2**20,
+        "score": model.score(test),
+        "init": model.init_,
+    }
+    connection.send(result)
+
+
+def warm():
+    UKR(init="pca", homotopy=False, max_iter=2, random_state=0).fit(noisy_sheet(6_000))
+
+
+def growth(_):
+    results = {}
+    context = multiprocessing.get_context("spawn")
+    for n in (10**4, 10**5, 10**6):
+        here, there = context.Pipe()
+        process = context.Process(target=fit_once, args=(n, there))
+        process.start()
+        results[str(n)] = here.recv()
+        process.join()
+        print(n, results[str(n)], flush=True)
+    keys = list(results)
+    for key in ("seconds", "peak_gb"):
+        results[f"{key}_ratios"] = [
+            results[b][key] / results[a][key] for a, b in zip(keys, keys[1:], strict=False)
+        ]
+    return results
+
+
+def rate(_):
+    """Value and gradient at 100,000 x 50: all products made, and those within the radius."""
+    rng = np.random.default_rng(0)
+    n, n_features = 100_000, 50
+    Z = rng.random((n, 2)) * np.sqrt(n / 3.0)
+    X = rng.standard_normal((n, n_features)).astype(np.float32)
+    objective = KernelRegression.of(X, Gaussian()).objective()
+    square = rng.standard_normal((3_000, 3_000)).astype(np.float32)
+    evaluation = median_seconds(lambda: objective.value_and_grad(Z))
+    product = median_seconds(lambda: square @ square)
+    radius = kernel_radius(Gaussian(), CELL_TOLERANCE)
+    pairs = CellWeights.of(Z, Gaussian(), radius=radius).cells.n_pairs
+    within = n * 3.0 * np.pi * radius**2
+    gemm = 2.0 * len(square) ** 3 / product / 1e9
+    return {
+        "seconds": evaluation,
+        "gemm_gflops": gemm,
+        "gflops": 4.0 * n_features * pairs / evaluation / 1e9,
+        "share_of_gemm": 4.0 * n_features * pairs / evaluation / 1e9 / gemm,
+        "share_of_gemm_within_radius": 4.0 * n_features * within / evaluation / 1e9 / gemm,
+    }
+
+
+def median_seconds(function, repeats=5):
+    function()
+    seconds = []
+    for _ in range(repeats):
+        began = time.perf_counter()
+        function()
+        seconds.append(time.perf_counter() - began)
+    return float(np.median(seconds))
+
+
+def judge(model, data, folder, name):
+    """Fit a model and measure what a user would see."""
+    X, X_test = data.X_train.astype(np.float64), data.X_test.astype(np.float64)
+    began = time.perf_counter()
+    model.fit(X)
+    fitted = time.perf_counter()
+    Z_test = model.transform(X_test)
+    down = time.perf_counter()
+    rebuilt = model.inverse_transform(Z_test)
+    up = time.perf_counter()
+    one = median_seconds(lambda: model.transform(X_test[:1]))
+    Z = model.embedding_
+    some = np.random.default_rng(0).permutation(len(Z))[:3_000]
+    _, near = cKDTree(Z).query(Z[some], k=101)
+    same = data.y_train[near[:, 1:]] == data.y_train[some, None]
+    mass = KernelRegression.of(Z, Gaussian()).weigh(Z).mass
+    save_figure(plot_latent_map(model, labels=data.y_train), folder / f"{name}-map.png")
+    picture = plot_decoded_images(model, data.image_shape, n_side=24)
+    save_figure(picture, folder / f"{name}-decoded.png")
+    return {
+        "fit_seconds": fitted - began,
+        "transform_seconds": down - fitted,
+        "inverse_transform_seconds": up - down,
+        "one_row_seconds": one,
+        "init": model.init_,
+        "held_out_error": relative_reconstruction_error(X_test, rebuilt),
+        "nearest_neighbor_accuracy": nearest_neighbor_accuracy(
+            Z, data.y_train, Z_test, data.y_test
+        ),
+        "same_class_of_100": float(same.mean()),
+        "trustworthiness": float(trustworthiness(X[some], Z[some], n_neighbors=10)),
+        "strays": int((mass < 0.1).sum()),
+    }
+
+
+def usps(folder):
+    warm()
+    return judge(UKR(random_state=0), load_usps(), folder, "usps")
+
+
+def mnist(folder):
+    warm()
+    data = load_mnist()
+    results = {"UKR": judge(UKR(random_state=0), data, folder, "mnist")}
+    try:
+        import umap
+    except ImportError:
+        return results
+    X, X_test = data.X_train.astype(np.float64), data.X_test.astype(np.float64)
+    umap.UMAP().fit(X[:2_000]).transform(X[:100])  # compiles
+    began = time.perf_counter()
+    model = umap.UMAP().fit(X)
+    fitted = time.perf_counter()
+    Z_test = model.transform(X_test)
+    down = time.perf_counter()
+    accuracy = nearest_neighbor_accuracy(model.embedding_, data.y_train, Z_test, data.y_test)
+    results["umap-learn"] = {
+        "fit_seconds": fitted - began,
+        "transform_seconds": down - fitted,
+        "nearest_neighbor_accuracy": accuracy,
+    }
+    results["ratios"] = {
+        key: results["UKR"][key] / results["umap-learn"][key]
+        for key in ("fit_seconds", "transform_seconds")
+    }
+    return results
+
+
+EXPERIMENTS = {"rate": rate, "usps": usps, "mnist": mnist, "growth": growth}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--only", nargs="+", choices=EXPERIMENTS, default=list(EXPERIMENTS))
+    parser.add_argument("--folder", type=Path, default=Path("scale"))
+    options = parser.parse_args()
+    options.folder.mkdir(parents=True, exist_ok=True)
+    results = {"twofold": twofold.__version__, "machine": platform.platform()}
+    for name in options.only:
+        results[name] = EXPERIMENTS[name](options.folder)
+        print(f"{name}: {json.dumps(results[name], indent=1)}", flush=True)
+        (options.folder / "results.json").write_text(json.dumps(results, indent=1))
+
+
+if __name__ == "__main__":
+    main()
