@@ -13,6 +13,7 @@ import multiprocessing
 import platform
 import resource
 import time
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -74,9 +75,7 @@ def growth(_):
         print(n, results[str(n)], flush=True)
     keys = list(results)
     for key in ("seconds", "peak_gb"):
-        results[f"{key}_ratios"] = [
-            results[b][key] / results[a][key] for a, b in zip(keys, keys[1:], strict=False)
-        ]
+        results[f"{key}_ratios"] = [results[b][key] / results[a][key] for a, b in pairwise(keys)]
     return results
 
 

@@ -13,7 +13,7 @@ from twofold.kernel_regression import KernelRegression
 from twofold.maps import NadarayaWatson
 from twofold.neighbour_search import CellIndex, nearest_neighbors
 from twofold.objectives import Reconstruction
-from twofold.sums import Cells, CellWeights, DenseWeights
+from twofold.sums import Cells, CellWeights, DenseWeights, GridWeights, error_bound
 
 RADII = {"gaussian": 9.0, "quartic": 1.0, "triweight": 1.0}
 
@@ -260,3 +260,40 @@ def test_searching_images_by_cells(monkeypatch):
     plain = Projection(regression).fit(X, Z).predict(queries)
     monkeypatch.setattr("twofold.encoders.MAX_COMPARED", 500)
     np.testing.assert_allclose(Projection(regression).fit(X, Z).predict(queries), plain, atol=1e-6)
+
+
+@pytest.mark.parametrize("q", [1, 2, 3])
+def test_grid_equals_all_pairs_within_its_bound(q):
+    rng = np.random.default_rng(q)
+    Z, X = 1.5 * rng.standard_normal((300, q)), rng.standard_normal((300, 20))
+    left, offset = rng.standard_normal((300, 20)), rng.standard_normal(300)
+    grid, dense = GridWeights(Z), DenseWeights.of(Z, KERNELS["gaussian"])
+    bound = error_bound(grid.spacing, q)
+    assert bound < 3e-4
+    assert np.abs(grid.mass - dense.mass).max() <= 300 * bound
+    largest = np.abs(X).sum(axis=0).max()
+    mass, sums = grid.mass_and_apply(X)
+    assert np.abs(sums - dense.apply(X)).max() <= largest * bound
+    np.testing.assert_array_equal(mass, grid.mass)
+    expected = dense.gradient(left, X, offset)
+    error = np.abs(grid.gradient(left, X, offset) - expected).max()
+    assert error < 1e-3 * np.abs(expected).max()
+
+
+def test_sums_run_where_they_are_cheaper(monkeypatch):
+    monkeypatch.setattr("twofold.kernel_regression.MANY_ROWS", 400)
+    rng = np.random.default_rng(0)
+    X, Z = rng.standard_normal((4000, 10)), rng.standard_normal((4000, 2))
+    scheme = KernelRegression.of(X, KERNELS["gaussian"])
+    assert isinstance(scheme.weigh(0.1 * Z), GridWeights)
+    assert isinstance(scheme.weigh(30.0 * Z), CellWeights)
+    assert isinstance(KernelRegression.of(X, KERNELS["quartic"]).weigh(0.1 * Z), CellWeights)
+    wide = scheme.objective().value(0.3 * Z)
+    monkeypatch.setattr("twofold.kernel_regression.MANY_ROWS", 10**9)
+    exact = KernelRegression.of(X, KERNELS["gaussian"]).objective().value(0.3 * Z)
+    assert wide == pytest.approx(exact, rel=1e-4)
+
+
+def test_grid_error_falls_with_its_spacing():
+    bounds = [error_bound(spacing, 2) for spacing in (0.8, 0.4, 0.2)]
+    assert bounds[0] > 10.0 * bounds[1] > 100.0 * bounds[2]

@@ -8,6 +8,7 @@ thing have one signature and are tested against each other.
 from twofold.sums.base import KernelSums, Sums
 from twofold.sums.cells import Cells, CellWeights, sorted_into_columns
 from twofold.sums.dense import DenseSums
+from twofold.sums.grid import GridWeights, error_bound
 from twofold.sums.local import LocalMeans
 from twofold.sums.neighbours import LocalWeights, Neighbours, NeighbourSums, target_blocks
 from twofold.sums.pairs import PairWeights
@@ -20,6 +21,7 @@ __all__ = [
     "DenseSums",
     "DenseWeights",
     "GramWeights",
+    "GridWeights",
     "KernelSums",
     "LocalMeans",
     "LocalWeights",
@@ -28,6 +30,7 @@ __all__ = [
     "PairWeights",
     "SelfWeights",
     "Sums",
+    "error_bound",
     "kernel_radius",
     "share_in_reach",
     "sorted_into_columns",
