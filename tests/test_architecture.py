@@ -102,7 +102,7 @@ def test_imports_go_down_only(path):
 def test_optional_dependencies_are_imported_at_the_edges_and_inside(path):
     for module, at_top in imports(path):
         if module.split(".")[0] in OPTIONAL:
-            if module == "numba" and path.name == "_loops.py":
+            if module == "numba" and path.name in ("_loops.py", "_local_loops.py"):
                 continue  # itself imported on first need only
             assert LAYERS[block_of(path)] == 5 or not at_top
             assert not at_top or block_of(path) == "cli"

@@ -72,11 +72,3 @@ def test_needs_a_decoder_and_takes_duplicates(circle):
     assert len(again.latents_) == len(angle)
     alone = np.vstack([again.predict(row[None]) for row in np.repeat(X[:4], 2, axis=0)])
     np.testing.assert_allclose(alone, np.repeat(angle[:4], 2, axis=0), atol=1e-2)
-
-
-def test_starts_are_some_of_many(circle, monkeypatch):
-    monkeypatch.setattr("twofold.encoders.MAX_STARTS", 40)
-    angle, X = circle
-    encoder = Projection(KernelExpansion().fit(angle, X)).fit(X, angle)
-    assert len(encoder.latents_) == 40
-    np.testing.assert_allclose(encoder.predict(X)[1:-1], angle[1:-1], atol=1e-3)

@@ -92,7 +92,7 @@ class CentredUnits:
     def into(self, X: Array) -> Array:
         """Return data in centred units, without constant columns."""
         with np.errstate(over="ignore"):
-            columns = X if self.varying.all() else X[:, self.varying]
+            columns = X if self.varying.all() else np.ascontiguousarray(X[:, self.varying])
             scaled = _times_power_of_two(columns, -self.exponent)
         scaled -= self.center[self.varying]
         return np.clip(scaled, -FAR, FAR, out=scaled)

@@ -18,22 +18,24 @@ WORTH_COMPILING = 10**5
 """Multiplications in one call above which loops are compiled: such a call is one of hundreds."""
 
 
-def compiled(work: int) -> ModuleType | None:
-    """Return the module of compiled loops, or None where NumPy is to do the work.
+def compiled(work: int, name: str = "_loops") -> ModuleType | None:
+    """Return a module of compiled loops, or None where NumPy is to do the work.
 
     Parameters
     ----------
     work : int
         Multiplications of the call.
+    name : str, default="_loops"
+        The module.
     """
-    return _loops() if work >= WORTH_COMPILING else None
+    return _loops(name) if work >= WORTH_COMPILING else None
 
 
 @cache
-def _loops() -> ModuleType | None:
+def _loops(name: str) -> ModuleType | None:
     if os.environ.get("TWOFOLD_NUMBA", "1") == "0":
         return None
     try:
-        return import_module("twofold.sums._loops")
+        return import_module(f"twofold.sums.{name}")
     except Exception:  # noqa: BLE001 - whatever keeps numba from loading, NumPy does the work
         return None

@@ -76,7 +76,7 @@ class LocalMeans:
     @property
     def is_available(self) -> bool:
         """Whether the compiled loops are there."""
-        return compiled(1 << 62) is not None
+        return compiled(1 << 62, "_local_loops") is not None
 
     def mass(self, targets: Array, n_jobs: int | None = None) -> tuple[Array, Mask]:
         """Return the sums of weights (m,), and which targets (m,) are covered."""
@@ -104,7 +104,7 @@ class LocalMeans:
         return (JTJ, JTr, loss), nearest <= self.margin_sq
 
     def _run(self, name: str, targets: Array, n_jobs: int | None, *arguments: Any) -> None:
-        loop = getattr(compiled(1 << 62), name)
+        loop = getattr(compiled(1 << 62, "_local_loops"), name)
         targets = np.ascontiguousarray(targets)
         arguments = tuple(np.ascontiguousarray(argument) for argument in arguments)
         sources = (self.points, self.order, self.columns, self.lows, self.highs)
