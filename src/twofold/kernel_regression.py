@@ -3,7 +3,7 @@ r"""The learning scheme of unsupervised kernel regression, step by step.
 Meinicke et al. (2005), section 2.3: candidates at their best scales (steps 1-3), homotopy (step 4),
 minimisation (step 5). What is minimised is in `twofold.objectives.reconstruction`; this module chooses its
 form by cost (Appendix B): inner products where the data have more columns than half their rows, lists of
-pairs where a compact kernel reaches few points.
+pairs where a kernel reaches few points, cells or a grid where rows are many.
 
 References
 ----------

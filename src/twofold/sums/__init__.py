@@ -1,7 +1,8 @@
 """Kernel sums ``sum_j k(|z_i - s_j|^2) v_j`` and their gradients: the heart of speed.
 
 Between two sets of points: `KernelSums`, computed by `DenseSums` or `NeighbourSums`. Among the points of one set, each
-leaving itself out: `SelfWeights`, held by `DenseWeights`, `PairWeights` or, for many points, `CellWeights`. Ways of computing the same
+leaving itself out: `SelfWeights`, held by `DenseWeights`, `PairWeights` or, for many points, `CellWeights`
+and `GridWeights`. Ways of computing the same
 thing have one signature and are tested against each other.
 """
 
