@@ -1,29 +1,35 @@
 """UKR at scale: growth of time and memory, speed against matrix products, MNIST and USPS beside umap-learn.
 
-    python benchmarks/scale.py [--only growth rate usps mnist] [--folder scale]
+    python benchmarks/scale.py [--only rate first_call usps mnist direct growth] [--folder scale]
 
 Writes ``results.json`` and pictures into the folder. Timings are ratios of one run. MNIST and USPS come from the
-data folder (``TWOFOLD_DATA``); umap-learn is used where it is installed. Compiled code is warm for both. "growth"
-to a million rows takes about ten minutes, the rest five.
+data folder (``TWOFOLD_DATA``); umap-learn and PyTorch are used where they are installed. Compiled code is warm
+for both. "growth" to a million rows takes about eight minutes, "direct" (the start and the sums for many rows
+against those for few, on tables that both can fit) about ten, the rest eight.
 """
 
 import argparse
 import json
 import multiprocessing
+import os
 import platform
 import resource
+import subprocess
+import sys
+import tempfile
 import time
 from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
 from scipy.spatial import cKDTree
-from sklearn.datasets import make_swiss_roll
+from sklearn.datasets import make_blobs, make_swiss_roll
 from sklearn.manifold import trustworthiness
 
 import twofold
-from twofold import UKR
+from twofold import UKR, kernel_regression
 from twofold.datasets import load_mnist, load_usps
+from twofold.estimators import _ukr_run
 from twofold.kernel_regression import CELL_TOLERANCE, KernelRegression
 from twofold.kernels import Gaussian
 from twofold.metrics import nearest_neighbor_accuracy, relative_reconstruction_error
@@ -113,6 +119,68 @@ def median_seconds(function, repeats=5):
     return float(np.median(seconds))
 
 
+def first_call(_):
+    """Seconds of the first fit and transform of a fresh process, with an empty compile cache and a full one."""
+    program = (
+        "import time, numpy as np, warnings; warnings.simplefilter('ignore'); from twofold import UKR\n"
+        "X = np.random.default_rng(0).standard_normal((6000, 10)).cumsum(axis=1)\n"
+        "for _ in range(2):\n"
+        "    began = time.perf_counter()\n"
+        "    UKR(init='pca', homotopy=False, max_iter=5, random_state=0).fit(X).transform(X[:500])\n"
+        "    print(time.perf_counter() - began)\n"
+    )
+    with tempfile.TemporaryDirectory() as cache:
+        runs = []
+        for _ in range(2):
+            done = subprocess.run(
+                [sys.executable, "-c", program],
+                env={**os.environ, "NUMBA_CACHE_DIR": cache},
+                capture_output=True,
+                text=True,
+                check=True,
+            )
+            runs.append([float(line) for line in done.stdout.split()])
+    return {
+        "empty_cache": {"first": runs[0][0], "second": runs[0][1]},
+        "full_cache": {"first": runs[1][0], "second": runs[1][1]},
+        "first_minus_second": runs[0][0] - runs[0][1],
+    }
+
+
+def tables(n):
+    """Return tables of n rows of which no setting was chosen on: (name, train, test)."""
+    rng = np.random.default_rng(5)
+    roll, _ = make_swiss_roll(2 * n, noise=0.3, random_state=5)
+    angle = rng.uniform(0.0, 3.0, 2 * n)[:, None] * np.arange(1, 6)
+    curve = np.hstack([np.sin(angle), np.cos(angle)]) + 0.05 * rng.standard_normal((2 * n, 10))
+    blobs, _ = make_blobs(2 * n, 20, centers=12, cluster_std=2.0, random_state=5)
+    digits = load_mnist()
+    order = rng.permutation(len(digits.X_train))[:n]
+    return [
+        ("mnist", digits.X_train[order] / 255.0, digits.X_test[: n // 3] / 255.0),
+        *((name, X[:n], X[n:]) for name, X in [("roll", roll), ("curve", curve), ("blobs", blobs)]),
+    ]
+
+
+def direct(_):
+    """Held-out errors of the fit for many rows and of the fit for few, on the same tables."""
+    results = {}
+    for name, X, X_test in tables(3_000):
+        row = {}
+        for way, most in (("many", 1_000), ("few", 10**9)):
+            kernel_regression.MANY_ROWS = _ukr_run.MANY_ROWS = most
+            model = UKR(1 if name == "curve" else 2, random_state=0)
+            began = time.perf_counter()
+            score = model.fit(np.asarray(X, dtype=np.float64)).score(X_test)
+            seconds = time.perf_counter() - began
+            row[way] = {"error": 1.0 - score, "seconds": seconds, "init": model.init_}
+        row["ratio"] = row["many"]["error"] / row["few"]["error"]
+        results[name] = row
+        print(name, row, flush=True)
+    kernel_regression.MANY_ROWS = _ukr_run.MANY_ROWS = 5_000
+    return results
+
+
 def judge(model, data, folder, name):
     """Fit a model and measure what a user would see."""
     X, X_test = data.X_train.astype(np.float64), data.X_test.astype(np.float64)
@@ -157,6 +225,7 @@ def mnist(folder):
     warm()
     data = load_mnist()
     results = {"UKR": judge(UKR(random_state=0), data, folder, "mnist")}
+    results |= autoencoder(data)
     try:
         import umap
     except ImportError:
@@ -169,10 +238,13 @@ def mnist(folder):
     Z_test = model.transform(X_test)
     down = time.perf_counter()
     accuracy = nearest_neighbor_accuracy(model.embedding_, data.y_train, Z_test, data.y_test)
+    few = np.random.default_rng(0).permutation(len(X_test))[:200]
+    rebuilt = model.inverse_transform(Z_test[few])
     results["umap-learn"] = {
         "fit_seconds": fitted - began,
         "transform_seconds": down - fitted,
         "nearest_neighbor_accuracy": accuracy,
+        "held_out_error_of_200": relative_reconstruction_error(X_test[few], rebuilt),
     }
     results["ratios"] = {
         key: results["UKR"][key] / results["umap-learn"][key]
@@ -181,7 +253,43 @@ def mnist(folder):
     return results
 
 
-EXPERIMENTS = {"rate": rate, "usps": usps, "mnist": mnist, "growth": growth}
+def autoencoder(data, q=2, epochs=50):
+    """Train D-128-128-q-128-128-D with Adam, where PyTorch is installed."""
+    try:
+        import torch
+    except ImportError:
+        return {}
+    torch.manual_seed(0)
+    X, X_test = (torch.tensor(A / 255.0, dtype=torch.float32) for A in (data.X_train, data.X_test))
+    widths = [X.shape[1], 128, 128, q, 128, 128, X.shape[1]]
+    layers = []
+    for number, (before, after) in enumerate(pairwise(widths)):
+        layers.append(torch.nn.Linear(before, after))
+        if number not in (2, 5):
+            layers.append(torch.nn.ReLU())
+    network = torch.nn.Sequential(*layers)
+    adam = torch.optim.Adam(network.parameters(), 1e-3)
+    began = time.perf_counter()
+    for _ in range(epochs):
+        for rows in torch.randperm(len(X)).split(256):
+            adam.zero_grad()
+            torch.nn.functional.mse_loss(network(X[rows]), X[rows]).backward()
+            adam.step()
+    seconds = time.perf_counter() - began
+    with torch.no_grad():
+        rebuilt = network(X_test).numpy()
+    error = relative_reconstruction_error(X_test.numpy(), rebuilt)
+    return {f"autoencoder q={q}": {"fit_seconds": seconds, "held_out_error": error}}
+
+
+EXPERIMENTS = {
+    "rate": rate,
+    "first_call": first_call,
+    "usps": usps,
+    "mnist": mnist,
+    "direct": direct,
+    "growth": growth,
+}
 
 
 def main():

@@ -51,7 +51,20 @@ def test_iterations_reach_callbacks_which_may_stop():
 def test_iterations_are_logged(caplog):
     with caplog.at_level(logging.DEBUG, logger="twofold"):
         assert Fit().fit().stopped == [False] * 3
-    assert "descending, iteration 2: 0.333333" in caplog.messages
+    assert any(line.startswith("descending, iteration 2: 0.333333 (") for line in caplog.messages)
+
+
+@pytest.mark.parametrize(("verbose", "lines"), [(0, 0), (1, 2), (2, 5)])
+def test_verbose_prints_phases_then_iterations(verbose, lines, capsys):
+    progress = FitProgress(Fit(), verbose=verbose)
+    with progress.phase("descending") as callback:
+        for number in range(3):
+            callback(number + 1, 1.0 / (number + 1), np.zeros(1))
+    printed = capsys.readouterr().out.splitlines()
+    assert len(printed) == lines
+    if verbose == 2:
+        assert printed[1].startswith("descending, iteration 1: 1 (")
+        assert printed[1].endswith("s an iteration)")
 
 
 def test_without_scikit_learns_callbacks(monkeypatch):

@@ -128,6 +128,7 @@ def _nearest(X: AnyArray, few: AnyArray, k: int) -> AnyArray:
         distances = half_norms - X[rows] @ few.T
         if k == len(few):
             return np.broadcast_to(np.arange(k), distances.shape)
-        return np.argpartition(distances, k - 1, axis=1)[:, :k]
+        # A copy: a view would keep the ranks of all.
+        return np.argpartition(distances, k - 1, axis=1)[:, :k].astype(np.int32)
 
     return np.concatenate(map_blocks(work, row_blocks(len(X), 4 * 2 * len(few))))

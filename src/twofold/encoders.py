@@ -106,7 +106,13 @@ class Projection(BaseEstimator):
         self.max_iter = max_iter
         self.tol = tol
 
-    def fit(self, data: Array, latents: Array) -> Self:  # noqa: ARG002 - the signature of a map
+    def fit(
+        self,
+        data: Array,  # noqa: ARG002 - the signature of a map
+        latents: Array,
+        *,
+        images: Array | None = None,
+    ) -> Self:
         """Remember the images of the training latents.
 
         Parameters
@@ -115,10 +121,17 @@ class Projection(BaseEstimator):
             Training data; unused, since the decoder has seen them.
         latents : ndarray of shape (n, q)
             Training latents.
+        images : ndarray of shape (n, D), default=None
+            The latents' images, where they are known well enough to search starts among them; None means
+            to ask the decoder.
         """
-        distinct = np.unique(latents, axis=0)
+        distinct, first = np.unique(latents, axis=0, return_index=True)
         if self.density is not None:
-            distinct = distinct[self._inside(distinct, np.arange(len(distinct)))]
+            known = np.array_equal(self.density.points_, latents)
+            inside = self._reach_bound(
+                self.density.log_densities_[first] if known else self.density.log_density(distinct)
+            )
+            distinct, first = distinct[inside], first[inside]
         if not len(distinct):
             highest = float(self.density.log_densities_.max())  # type: ignore[union-attr]
             raise ValueError(
@@ -127,7 +140,9 @@ class Projection(BaseEstimator):
                 "density threshold."
             )
         self.latents_ = distinct
-        self.images_ = self._fitted_decoder().predict(self.latents_)
+        self.images_ = (
+            self._fitted_decoder().predict(self.latents_) if images is None else images[first]
+        )
         variance = row_norms_sq(self.images_ - self.images_.mean(axis=0)).mean()
         self._floor = NEGLIGIBLE_LOSS * float(variance)
         self._index = None
@@ -182,8 +197,12 @@ class Projection(BaseEstimator):
 
     def _inside(self, Z: Array, rows: IntArray) -> NDArray[np.bool_]:  # noqa: ARG002 - a protocol
         density: LatentDensity = self.density  # type: ignore[assignment]
+        return self._reach_bound(density.log_density(Z))
+
+    def _reach_bound(self, log_densities: Array) -> NDArray[np.bool_]:
+        density: LatentDensity = self.density  # type: ignore[assignment]
         bound = density.log_threshold() if self.log_threshold is None else self.log_threshold
-        return density.log_density(Z) >= bound - 1e-12
+        return log_densities >= bound - 1e-12
 
 
 @dataclass(frozen=True)

@@ -19,12 +19,13 @@ from pathlib import Path
 
 import numpy as np
 
-from twofold._blocks import row_blocks
+from twofold._blocks import BLOCK_BYTES, row_blocks
 from twofold._linalg import k_smallest, row_norms_sq, sqdist
 from twofold.candidates import whitened
 from twofold.encoders import Projection
 from twofold.kernels import Gaussian
 from twofold.maps import NadarayaWatson
+from twofold.neighbour_search import CellIndex
 from twofold.objectives import (
     Barrier,
     CheaperReconstruction,
@@ -79,6 +80,10 @@ SECONDS_PER_NODE = 1.8e-7
 
 STRAY_MASS = 0.1
 OUT_OF_REACH = 1e-12
+N_PLACES = 10
+
+MOST_COMPARED = 10**8
+"""Distances beyond which it is cheaper to sort points into cells first."""
 
 
 @dataclass(frozen=True)
@@ -172,6 +177,13 @@ class KernelRegression:
         weights = self._plain(Z)
         return Reconstruction(self.data, lambda _: weights).value(Z)
 
+    def images(self, Z: Array) -> Array:
+        """Return the images (n, D) of latents whose data are these."""
+        mass, sums = self._plain(Z).mass_and_apply(self.data)
+        sums += self.data  # k(0) = 1 for each point itself
+        sums /= (mass + 1.0).astype(sums.dtype)[:, None]
+        return sums
+
     def projection_error(self, Z: Array, data: Array) -> float:
         """Return the mean squared distance of other data to the manifold that latents span."""
         regression = NadarayaWatson(kernel=self.kernel, bandwidth=1.0, n_jobs=self.n_jobs)
@@ -257,15 +269,26 @@ class KernelRegression:
         regression = NadarayaWatson(kernel=self.kernel, bandwidth=1.0, n_jobs=self.n_jobs)
         regression.fit(Z[settled], self.data[settled])
         moved, strays = Z.copy(), np.flatnonzero(stray)
-        for block in row_blocks(len(strays), 2 * 8 * len(settled)):
-            rows = strays[block]
-            near = k_smallest(sqdist(self.data[rows], self.data[settled]), 10)
+        neighbors = _nearest_of(self.data[settled], self.data[strays])
+        for block in row_blocks(len(strays), 2 * 8 * 10 * self.data.shape[1]):
+            rows, near = strays[block], neighbors[block]
             places = Z[settled[near]]
             predicted = regression.predict(places.reshape(-1, Z.shape[1]))
             residuals = predicted.reshape(*near.shape, -1) - self.data[rows, None]
             best = np.square(residuals).sum(axis=2).argmin(axis=1)
             moved[rows] = places[np.arange(len(rows)), best]
         return moved, len(strays)
+
+
+def _nearest_of(points: AnyArray, queries: AnyArray) -> IntArray:
+    """Return the numbers of the ten points (m, 10) nearest to each query, found by cells where both are many."""
+    if len(points) * len(queries) > MOST_COMPARED and len(points) > MANY_ROWS:
+        found = CellIndex.of(points, np.random.default_rng(0)).query(queries, N_PLACES)
+        return found.astype(np.intp)
+    # Each block goes through all points, so it should not be of one query alone.
+    blocks = row_blocks(len(queries), min(2 * 8 * len(points), BLOCK_BYTES // 32))
+    nearest = [k_smallest(sqdist(queries[rows], points), N_PLACES) for rows in blocks]
+    return np.concatenate(nearest)
 
 
 def is_many(n_samples: int, kernel: RadialKernel) -> bool:

@@ -189,8 +189,9 @@ def _nearest_centers(X: AnyArray, centers: AnyArray, k: int, n_jobs: int | None)
     def work(rows: slice) -> AnyArray:
         distances = half_norms - X[rows] @ centers.T
         if k == 1:
-            return np.asarray(distances.argmin(axis=1)[:, None])
-        return np.asarray(np.argpartition(distances, k - 1, axis=1)[:, :k])
+            return distances.argmin(axis=1)[:, None].astype(np.int32)
+        # A copy: a view would keep the ranks of all centres.
+        return np.argpartition(distances, k - 1, axis=1)[:, :k].astype(np.int32)
 
     return np.concatenate(map_blocks(work, row_blocks(len(X), 4 * len(centers)), n_jobs=n_jobs))
 

@@ -7,6 +7,7 @@ experimental. Older versions get stand-ins that do nothing, so that estimators a
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, TypeVar
@@ -30,6 +31,8 @@ __all__ = ["CallbackSupportMixin", "FitProgress", "with_callbacks"]
 
 logger = logging.getLogger("twofold")
 
+SECONDS_BETWEEN_LINES = 5.0
+
 
 class FitProgress:
     """The phases and iterations of one fit, told to callbacks and to the log.
@@ -38,13 +41,14 @@ class FitProgress:
     ----------
     estimator : estimator
         Who is being fitted.
-    verbose : bool
-        Whether to log each phase at level INFO rather than DEBUG.
+    verbose : int, default=0
+        1 prints each phase, and every few seconds its objective and the time of an iteration; 2 prints
+        every iteration. Whatever is set, the logger "twofold" gets it all at level DEBUG.
     """
 
-    def __init__(self, estimator: Any, *, verbose: bool = False) -> None:
+    def __init__(self, estimator: Any, *, verbose: int = 0) -> None:
         self._estimator = estimator
-        self._level = logging.INFO if verbose else logging.DEBUG
+        self._verbose = int(verbose)
         self._context: Any = None
         if hasattr(estimator, "_init_callback_context"):
             self._context = estimator._init_callback_context(max_subtasks=None)
@@ -71,14 +75,21 @@ class FitProgress:
         max_iter : int or None, default=0
             The most iterations it may take; None where unknown.
         """
-        logger.log(self._level, "%s: %s", type(self._estimator).__name__, name)
+        self._tell(f"{type(self._estimator).__name__}: {name}", shown=self._verbose >= 1)
+        began = last_told = time.perf_counter()
         context = None
         if self._context is not None:
             context = self._context.subcontext(task_name=name, max_subtasks=max_iter)
             context.call_on_fit_task_begin(estimator=self._estimator)
 
         def on_iteration(n_iter: int, value: float, Z: Array) -> bool:  # noqa: ARG001 - a protocol
-            logger.debug("%s, iteration %d: %.6g", name, n_iter, value)
+            nonlocal last_told
+            now = time.perf_counter()
+            due = self._verbose >= 2 or now - last_told > SECONDS_BETWEEN_LINES
+            rate = (now - began) / max(1, n_iter)
+            line = f"{name}, iteration {n_iter}: {value:.6g} ({rate:.2g} s an iteration)"
+            self._tell(line, shown=self._verbose >= 1 and due)
+            last_told = now if due else last_told
             if context is None:
                 return False
             step = context.subcontext(task_name=f"{name}, iteration")
@@ -89,3 +100,10 @@ class FitProgress:
         yield on_iteration
         if context is not None:
             context.call_on_fit_task_end(estimator=self._estimator)
+        seconds = time.perf_counter() - began
+        self._tell(f"{name}: {seconds:.1f} s", shown=self._verbose >= 1)
+
+    def _tell(self, line: str, *, shown: bool) -> None:
+        logger.debug("%s", line)
+        if shown:
+            print(line, flush=True)  # noqa: T201 - what verbose is for

@@ -27,8 +27,8 @@ from twofold.estimators.base import Problem
 from twofold.initializers import tsne
 from twofold.kernel_regression import KernelRegression
 from twofold.neighbour_search import nearest_neighbors
-from twofold.protocols import Array
-from twofold.sums import NeighbourSums
+from twofold.protocols import Array, IntArray
+from twofold.sums.reach import profile
 
 __all__ = ["AUTO_MANY", "LeadingSubspace", "SubspaceEncoder", "many_candidates"]
 
@@ -39,7 +39,11 @@ MAX_RANK = 50
 VARIANCE_SHARE = 0.99
 POINTS_PER_UNIT = 3.0
 N_JUDGED = 1_000
-FACTORS = (0.35, 0.5, 0.7, 1.0, 1.4, 2.0, 2.8)
+N_IN_REACH = 100
+"""Neighbours by which densities are measured: about those that a kernel reaches. Fewer would measure the jitter."""
+FACTORS = (1.0, 1.4, 2.0, 2.8)
+"""Around that density. A first map is rough and would have still wider kernels; twice the points in reach cost
+twice the time, and refined maps are rebuilt no better for it."""
 
 
 @dataclass(frozen=True)
@@ -139,31 +143,31 @@ def _embed(name: str, problem: Problem) -> Callable[[Array], Array]:
 def _scaled(name: str, Z: Array, scheme: KernelRegression) -> Candidate:
     """Find the factor of the lowest leave-one-out error, judged on some of the rows."""
     Z = whitened(Z)
+    tree = cKDTree(Z)
     judged = some_rows(len(Z), N_JUDGED)
-    engine = NeighbourSums(scheme.kernel, scheme.n_jobs, tolerance=1e-6)
+    middle = _factor_of_density(tree, judged, POINTS_PER_UNIT)
+    scales = [middle * factor for factor in FACTORS]
+    errors = np.zeros(len(scales))
+    for row in judged:
+        reached = tree.query_ball_point(Z[row], scheme.radius / min(scales))
+        others = np.setdiff1d(np.asarray(reached, dtype=np.intp), [row])
+        values = scheme.data[others].astype(np.float64)
+        distances = row_norms_sq(Z[others] - Z[row])
+        for number, scale in enumerate(scales):
+            weights = profile(scheme.kernel, scale * scale * distances)
+            mean = weights @ values / max(weights.sum() + scheme.pseudo_count, 1e-300)
+            errors[number] += float(np.square(scheme.data[row] - mean).sum()) / len(judged)
+    best = int(errors.argmin())
+    scale = scales[best]
+    return Candidate(name, scale * Z, np.full(Z.shape[1], scale), float(errors[best]))
 
-    def error(scale: float) -> float:
-        sums = engine.forward(scale * Z[judged], scale * Z, scheme.data, exclude=judged)
-        reached = sums.mass > 0.0
-        shift = np.where(reached, sums.log_shift, 0.0)
-        # f = S e^c / (m e^c + eps)
-        mass = np.where(
-            reached, sums.mass + scheme.pseudo_count * np.exp(np.minimum(-shift, 700.0)), 1.0
-        )
-        return float(row_norms_sq(scheme.data[judged] - sums.weighted / mass[:, None]).mean())
 
-    middle = _factor_of_density(Z, POINTS_PER_UNIT)
-    errors = {middle * factor: error(middle * factor) for factor in FACTORS}
-    best = min(errors, key=errors.__getitem__)
-    return Candidate(name, best * Z, np.full(Z.shape[1], best), errors[best])
-
-
-def _factor_of_density(Z: Array, points_per_unit: float) -> float:
+def _factor_of_density(tree: cKDTree, judged: IntArray, points_per_unit: float) -> float:
     """Return the factor on latents that gives so many points in a unit of volume, in the median."""
+    Z = np.asarray(tree.data)
     q = Z.shape[1]
-    k = 10
-    some = Z[some_rows(len(Z), N_JUDGED)]
-    distances = np.asarray(cKDTree(Z).query(some, k=k + 1)[0])[:, -1]
+    k = min(N_IN_REACH, len(Z) - 1)
+    distances = np.asarray(tree.query(Z[judged], k=k + 1)[0])[:, -1]
     radius = float(np.median(distances)) or 1.0
     volume = pi ** (0.5 * q) / gamma(0.5 * q + 1.0) * radius**q
     density = k / volume

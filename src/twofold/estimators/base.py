@@ -173,7 +173,7 @@ class TwoWayEstimator(
             check_consistent_length(X, y)
         rng = check_rng(self.random_state)
         n_components = self._requested_components(data)
-        progress = FitProgress(self, verbose=bool(self.verbose))
+        progress = FitProgress(self, verbose=int(self.verbose))
         with progress.fit():
             units = self._measure_units(data)
             centred = units.into(data)

@@ -125,7 +125,7 @@ class UKR(TwoWayEstimator):
     n_jobs : int or None, default=None
         Threads; None means all cores.
     verbose : int, default=0
-        Whether to log the phases of a fit.
+        1 prints the phases of a fit and, every few seconds, how far it is; 2 every iteration.
 
     Attributes
     ----------
@@ -299,13 +299,12 @@ class UKR(TwoWayEstimator):
         density = LatentDensity(kernel=density_kernel, bandwidth=1.0, n_jobs=self.n_jobs).fit(Z)
         log_maximum = -density_kernel.log_integral(Z.shape[1])
         log_bound = log_threshold(self.density_threshold, density, log_maximum)
+        many = isinstance(space, LeadingSubspace)
+        n_starts = 2 if many else 4
         encoder: Any = Projection(
-            regression,
-            n_starts=2 if isinstance(space, LeadingSubspace) else 4,
-            density=density,
-            log_threshold=log_bound,
+            regression, n_starts=n_starts, density=density, log_threshold=log_bound
         )
-        encoder.fit(regression.targets_, Z)
+        encoder.fit(regression.targets_, Z, images=scheme.images(Z) if many else None)
         decoder: Any = regression
         if isinstance(space, LeadingSubspace):
             if len(space.axes) < problem.data.shape[1]:

@@ -13,9 +13,11 @@ columns ``P_l W`` of one block of rows. The (n, D, q) array of all Jacobians is 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from copy import copy
 from typing import Self
 
 import numpy as np
+from scipy import linalg
 from sklearn.base import BaseEstimator
 
 from twofold._blocks import map_blocks, row_blocks
@@ -100,6 +102,28 @@ class LinearInFeatures(BaseEstimator, ABC):
 
         map_blocks(work, self._row_blocks(len(inputs), copies=2 * q + 2))
         return JTJ, JTr, loss
+
+    def in_row_space(self) -> tuple[Self, Array]:
+        """Return the same map with as few outputs as its weights need, and a basis of them.
+
+        With ``W = L V^T``, ``V`` (D, r) orthonormal and ``r <= min(M, D)``, the image of z is ``phi(z) L
+        V^T + b``. What lies across V is the same for all z, so ``|x - f(z)|^2`` and its derivatives cost
+        r columns instead of D, for data taken to ``(x - b) V`` once. Unlike products with ``W W^T``
+        this does not cancel where weights are large.
+
+        Returns
+        -------
+        map
+            A fitted copy with weights ``L`` and no intercept.
+        basis : ndarray of shape (D, r)
+            ``V``.
+        """
+        left, lengths, right = linalg.svd(self.weights_, full_matrices=False)
+        kept = lengths > 1e-12 * max(float(lengths[0]), 1e-300)
+        small = copy(self)
+        small.weights_ = left[:, kept] * lengths[kept]
+        small.intercept_ = np.zeros(int(kept.sum()))
+        return small, np.ascontiguousarray(right[kept].T)
 
     def _row_blocks(self, n_rows: int, *, copies: int = 2) -> list[slice]:
         return row_blocks(n_rows, bytes_per_row=8 * copies * sum(self.weights_.shape))

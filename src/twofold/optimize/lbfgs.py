@@ -15,7 +15,8 @@ of the spread of the start.
 
 **Stopping.** SciPy's ``ftol`` compares a decrease with ``max(|f|, 1)`` and its ``gtol`` is an
 absolute bound: both depend on the units of the objective. Both are set to 0, and the rule all our
-minimizers share decides: the decrease of an iteration relative to the value.
+minimizers share decides: the relative decrease, here over two iterations, since one of them may just be a
+short step.
 
 **Walls.** At a trial ``Z_k + t`` with a value or a gradient that is not finite, the line search
 sees a parabola through ``Z_k`` instead. With ``m = <g_k, t> < 0``, it has slope ``m`` at ``Z_k``,
@@ -55,6 +56,7 @@ __all__ = ["LBFGS"]
 _scipy_minimize: Any = optimize.minimize  # typed or not, depending on the stubs installed
 
 _MAX_TRIALS = 30  # evaluations of one line search
+_WINDOW = 2  # iterations of too little decrease
 
 
 @dataclass(frozen=True)
@@ -66,7 +68,7 @@ class LBFGS:
     max_iter : int, default=500
         Iterations at most.
     tol : float, default=1e-6
-        Relative decrease of the objective in one iteration below which the run is over.
+        Relative decrease of the objective over two iterations below which the run is over.
     memory : int, default=10
         Pairs of steps and gradient differences kept.
 
@@ -110,7 +112,7 @@ class LBFGS:
         MinimizeResult
             Its ``Z`` is the best point evaluated, which may be a trial of a line search.
         """
-        progress = Progress(objective, Z0, callback, self.tol, window=1)
+        progress = Progress(objective, Z0, callback, self.tol, window=_WINDOW)
         if not progress.start.grad.any():
             return progress.zero_gradient()
         search = _Search(progress)

@@ -24,7 +24,7 @@ from typing import Any
 
 import numpy as np
 
-from twofold._blocks import map_blocks
+from twofold._blocks import map_blocks, row_blocks
 from twofold.kernels import Compact, Gaussian
 from twofold.protocols import Array, IntArray, RadialKernel
 from twofold.sums._compiled import compiled
@@ -77,13 +77,20 @@ class Cells:
         leaves = _leaves(columns)
         lows = np.minimum.reduceat(points, leaves[:-1])
         highs = np.maximum.reduceat(points, leaves[:-1])
-        leaf, column = _columns_in_reach(points, columns, lows, highs, radius)
-        begins, ends = _stretches(points, columns, leaf, column, lows, highs, radius)
+        leaf, column, reach = _columns_in_reach(points, columns, lows, highs, radius)
+        begins, ends = _stretches(points, columns, leaf, column, lows, highs, reach)
         kept = ends > begins
         leaf, begins, ends = leaf[kept], begins[kept], ends[kept]
         counts = np.bincount(leaf, minlength=len(leaves) - 1)
         pointers = np.concatenate([[0], np.cumsum(counts)])
         return cls(order, points, leaves, pointers, begins, ends)
+
+    @cached_property
+    def places(self) -> IntArray:
+        """Where each point is in the order, shape (n,)."""
+        places = np.empty_like(self.order)
+        places[self.order] = np.arange(len(self.order))
+        return places
 
     @property
     def n_pairs(self) -> int:
@@ -147,7 +154,7 @@ class CellWeights:
         """Return ``sum_j k_ij`` (n,) and ``sum_j k_ij v_j`` (n, D), in the values' precision."""
         order = self.cells.order
         kind = self._compiled_kind(values.shape[1])
-        sorted_values = np.ascontiguousarray(values[order])
+        sorted_values = _gathered(values, order)
         mass = np.empty(len(order), dtype=values.dtype)
         sums = np.empty_like(sorted_values)
 
@@ -165,15 +172,14 @@ class CellWeights:
                 sums[rows] = k.astype(values.dtype) @ sorted_values[sources]
 
         map_blocks(work, self.cells.blocks(), n_jobs=self.n_jobs)
-        back_mass, back_sums = np.empty(len(order)), np.empty_like(sums)
-        back_mass[order], back_sums[order] = mass, sums
-        return back_mass, back_sums
+        back = self.cells.places
+        return mass[back].astype(np.float64), _gathered(sums, back)
 
     def gradient(self, left: Array, right: Array, offset: Array) -> Array:
         """Return the gradient of ``sum_ij k_ij (left_i . right_j + offset_i)``, shape (n, q)."""
         order = self.cells.order
         kind = self._compiled_kind(right.shape[1])
-        left, right = np.ascontiguousarray(left[order]), np.ascontiguousarray(right[order])
+        left, right = _gathered(left, order), _gathered(right, order)
         offset = np.ascontiguousarray(offset[order], dtype=left.dtype)
         shape = self.Z.shape
 
@@ -202,9 +208,7 @@ class CellWeights:
         total = np.zeros(shape)
         for first, part in map_blocks(work, self.cells.blocks(), n_jobs=self.n_jobs):
             total[first : first + len(part)] += part
-        gradient = np.empty(shape)
-        gradient[order] = total
-        return gradient
+        return np.asarray(total[self.cells.places])
 
     def _touched(self, block: tuple[int, int]) -> tuple[int, int]:
         """Return the range of sorted points that the leaves of a block reach."""
@@ -260,12 +264,33 @@ def sorted_into_columns(Z: Array) -> tuple[IntArray, IntArray]:
     order = np.arange(n)
     bounds = np.array([0, n])
     for dimension in range(q):
-        group = np.repeat(np.arange(len(bounds) - 1), np.diff(bounds))
-        order = order[np.lexsort((Z[order, dimension], group))]
+        order = order[_sorted_within(Z[order, dimension], bounds)]
         if dimension < q - 1:
             parts = [np.linspace(a, b, n_cuts + 1).astype(np.intp)[:-1] for a, b in _ranges(bounds)]
             bounds = np.unique(np.concatenate([*parts, [n]]))
     return order, bounds
+
+
+def _sorted_within(values: Array, bounds: IntArray) -> IntArray:
+    """Return the order of ascending values within each group of consecutive ones."""
+    ascending = np.argsort(values)
+    if len(bounds) == 2:
+        return ascending
+    group = np.repeat(np.arange(len(bounds) - 1), np.diff(bounds))
+    few = np.uint16 if len(bounds) < 2**16 else np.intp  # small integers are sorted by their digits
+    by_group = np.argsort(group[ascending].astype(few), kind="stable")
+    return ascending[by_group]
+
+
+def _gathered(values: Array, numbers: IntArray) -> Array:
+    """Return ``values[numbers]``, in threads."""
+    gathered = np.empty(values.shape, dtype=values.dtype)
+
+    def work(rows: slice) -> None:
+        np.take(values, numbers[rows], axis=0, out=gathered[rows], mode="clip")
+
+    map_blocks(work, row_blocks(len(numbers), 2 * max(1, values.strides[0])))
+    return gathered
 
 
 def _ranges(bounds: IntArray) -> list[tuple[int, int]]:
@@ -283,8 +308,11 @@ def _leaves(columns: IntArray) -> IntArray:
 
 def _columns_in_reach(
     points: Array, columns: IntArray, lows: Array, highs: Array, radius: float
-) -> tuple[IntArray, IntArray]:
-    """Return pairs (leaf, column) whose boxes in the first q - 1 dimensions are within the radius."""
+) -> tuple[IntArray, IntArray, Array]:
+    """Return pairs (leaf, column) whose boxes in the first q - 1 dimensions are within the radius.
+
+    With what is left of the radius, at the gap between the two boxes, for the last dimension.
+    """
     across = slice(0, points.shape[1] - 1)
     column_lows = np.minimum.reduceat(points[:, across], columns[:-1])
     column_highs = np.maximum.reduceat(points[:, across], columns[:-1])
@@ -299,9 +327,10 @@ def _columns_in_reach(
             )
             gaps += np.square(np.maximum(gap, 0.0))
         leaf, column = np.nonzero(gaps <= radius * radius)
-        found.append((leaf + start, column))
-    leaves, reached = zip(*found, strict=True)
-    return np.concatenate(leaves), np.concatenate(reached)
+        reach = np.sqrt(np.maximum(radius * radius - gaps[leaf, column], 0.0))
+        found.append((leaf + start, column, reach))
+    leaves, reached, left = zip(*found, strict=True)
+    return np.concatenate(leaves), np.concatenate(reached), np.concatenate(left)
 
 
 def _stretches(
@@ -311,7 +340,7 @@ def _stretches(
     column: IntArray,
     lows: Array,
     highs: Array,
-    radius: float,
+    reach: Array,
 ) -> tuple[IntArray, IntArray]:
     """Return where in each column the points within reach of each leaf begin and end.
 
@@ -323,8 +352,8 @@ def _stretches(
     n = len(last)
     number = np.repeat(np.arange(len(columns) - 1), np.diff(columns))
     key = number * (n + 1) + np.searchsorted(ascending, last, side="left")
-    from_rank = np.searchsorted(ascending, lows[leaf, -1] - radius, side="left")
-    to_rank = np.searchsorted(ascending, highs[leaf, -1] + radius, side="right")
+    from_rank = np.searchsorted(ascending, lows[leaf, -1] - reach, side="left")
+    to_rank = np.searchsorted(ascending, highs[leaf, -1] + reach, side="right")
     begins = np.searchsorted(key, column * (n + 1) + from_rank, side="left")
     ends = np.searchsorted(key, column * (n + 1) + to_rank, side="left")
     return begins, ends
