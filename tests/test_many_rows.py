@@ -171,7 +171,7 @@ def test_compiled_means_equal_their_twin(kernel, monkeypatch):
     for a, b in zip(
         fast.normal_terms(queries, data), slow.normal_terms(queries, data), strict=True
     ):
-        np.testing.assert_allclose(a, b, rtol=1e-8, atol=1e-10)
+        np.testing.assert_allclose(a, b, rtol=1e-8, atol=1e-8)
 
 
 def test_compiled_density_equals_its_twin(monkeypatch):

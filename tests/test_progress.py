@@ -14,8 +14,8 @@ from twofold.estimators._progress import CallbackSupportMixin, FitProgress, with
 
 class Fit(CallbackSupportMixin, BaseEstimator):
     @with_callbacks
-    def fit(self, n_iter=3):
-        progress = FitProgress(self)
+    def fit(self, n_iter=3, verbose=0):
+        progress = FitProgress(self, verbose=verbose)
         self.stopped = []
         with progress.fit(), progress.phase("descending", max_iter=n_iter) as on_iteration:
             for number in range(n_iter):
@@ -56,14 +56,11 @@ def test_iterations_are_logged(caplog):
 
 @pytest.mark.parametrize(("verbose", "lines"), [(0, 0), (1, 2), (2, 5)])
 def test_verbose_prints_phases_then_iterations(verbose, lines, capsys):
-    progress = FitProgress(Fit(), verbose=verbose)
-    with progress.phase("descending") as callback:
-        for number in range(3):
-            callback(number + 1, 1.0 / (number + 1), np.zeros(1))
+    Fit().fit(verbose=verbose)
     printed = capsys.readouterr().out.splitlines()
     assert len(printed) == lines
     if verbose == 2:
-        assert printed[1].startswith("descending, iteration 1: 1 (")
+        assert printed[1].startswith("descending, iteration 0: 1 (")
         assert printed[1].endswith("s an iteration)")
 
 

@@ -31,7 +31,7 @@ from twofold.neighbour_search import CellIndex
 from twofold.optimize import GaussNewton, NewtonPolish
 from twofold.protocols import Array, IntArray, Map, NormalTerms
 
-__all__ = ["Projection"]
+__all__ = ["NearestImage", "Projection"]
 
 MAX_COMPARED = 10_000
 """Images up to which a point is compared with all of them; beyond, they are searched by cells."""
@@ -181,7 +181,7 @@ class Projection(BaseEstimator):
         starts = self._starts(data)
         n, k = starts.shape
         floor = self._floor
-        problem = _NearestImage(self._fitted_decoder(), data, k, floor)
+        problem = NearestImage(self._fitted_decoder(), data, k, floor)
         solver = GaussNewton(max_iter=self.max_iter, tol=self.tol, max_halvings=MAX_HALVINGS)
         feasible = None if self.density is None else self._inside
         result = solver.minimize_rows(problem, self.latents_[starts.ravel()], feasible=feasible)
@@ -192,7 +192,7 @@ class Projection(BaseEstimator):
         first = (losses <= best + slack).argmax(axis=1)
         latents: Array = result.Z.reshape(n, k, -1)[np.arange(n), first]
         polish = NewtonPolish().polish_rows
-        problem = _NearestImage(self._fitted_decoder(), data, 1, floor)
+        problem = NearestImage(self._fitted_decoder(), data, 1, floor)
         return polish(problem, latents, feasible=feasible)
 
     def _inside(self, Z: Array, rows: IntArray) -> NDArray[np.bool_]:  # noqa: ARG002 - a protocol
@@ -206,7 +206,7 @@ class Projection(BaseEstimator):
 
 
 @dataclass(frozen=True)
-class _NearestImage:
+class NearestImage:
     """``|x - f(z)|^2 + floor`` for rows of starts; row r belongs to point ``r // n_starts``.
 
     The floor sets what counts as a small change. Without one, a point that its own latent rebuilds
@@ -219,9 +219,11 @@ class _NearestImage:
     floor: float
 
     def normal_terms(self, Z: Array, rows: IntArray) -> NormalTerms:
+        """Return ``J^T J``, ``J^T r`` and the losses."""
         JTJ, JTr, losses = self.decoder.normal_terms(Z, self.data[rows // self.n_starts])
         return JTJ, JTr, losses + self.floor
 
     def losses(self, Z: Array, rows: IntArray) -> Array:
+        """Return the losses (m,)."""
         residuals = self.data[rows // self.n_starts] - self.decoder.predict(Z)
         return row_norms_sq(residuals) + self.floor

@@ -262,7 +262,9 @@ class KernelRegression:
         n_moved : int
             How many were moved.
         """
-        stray = self._plain(Z).mass < (STRAY_MASS if self.pseudo_count else OUT_OF_REACH)
+        nothing = np.empty((len(Z), 0), dtype=self.data.dtype)
+        mass, _ = self._plain(Z).mass_and_apply(nothing)
+        stray = mass < (STRAY_MASS if self.pseudo_count else OUT_OF_REACH)
         if not stray.any() or stray.all():
             return Z, 0
         settled = np.flatnonzero(~stray)

@@ -20,8 +20,8 @@ from twofold.protocols import AnyArray
 __all__ = ["CellIndex", "nearest_neighbors"]
 
 MAX_EXACT = 20_000
-POINTS_PER_CELL = 256
-PROBES = 12
+POINTS_PER_CELL = 512
+PROBES = 9
 MAX_CHUNK = 100_000
 SAMPLE_PER_CELL = 40
 FEW = 7
@@ -189,7 +189,7 @@ def _nearest_centers(X: AnyArray, centers: AnyArray, k: int, n_jobs: int | None)
     def work(rows: slice) -> AnyArray:
         distances = half_norms - X[rows] @ centers.T
         if k == 1:
-            return distances.argmin(axis=1)[:, None].astype(np.int32)
+            return np.asarray(distances.argmin(axis=1)[:, None], dtype=np.int32)
         # A copy: a view would keep the ranks of all centres.
         return np.argpartition(distances, k - 1, axis=1)[:, :k].astype(np.int32)
 

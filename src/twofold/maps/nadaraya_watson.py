@@ -116,7 +116,8 @@ class NadarayaWatson(BaseEstimator):
         if columns is not None and columns.is_available:
             means, covered = columns.means(inputs / self.bandwidth_, self.targets_, self.n_jobs)
             if not covered.all():
-                means[~covered] = self._means(inputs[~covered], self.bandwidth_)
+                far = inputs[~covered]
+                means[~covered] = self._local_means(far, neighbours.weigh(far / self.bandwidth_))
             return means
         if not neighbours.pays_for(len(inputs)):
             return self._means(inputs, self.bandwidth_)

@@ -181,9 +181,10 @@ def cell_forward(  # type: ignore[no-untyped-def]
         gathered = value_buffer[: count * n_columns].reshape(count, n_columns)
         count = 0
         for stretch in range(pointers[leaf], pointers[leaf + 1]):
-            begin, end = begins[stretch], ends[stretch]
-            gathered[count : count + end - begin] = values[begin:end]
-            count += end - begin
+            for source in range(begins[stretch], ends[stretch]):
+                for d in range(n_columns):  # a slice would compile its error message for seconds
+                    gathered[count, d] = values[source, d]
+                count += 1
         np.dot(k, gathered, sums[start:stop])
 
 
@@ -232,9 +233,10 @@ def cell_backward(  # type: ignore[no-untyped-def]
         )
         at = 0
         for stretch in range(pointers[leaf], pointers[leaf + 1]):
-            begin, end = begins[stretch], ends[stretch]
-            gathered[at : at + end - begin] = right[begin:end]
-            at += end - begin
+            for source in range(begins[stretch], ends[stretch]):
+                for d in range(n_columns):
+                    gathered[at, d] = right[source, d]
+                at += 1
         np.dot(left[start:stop], gathered.T, pull)
         for source in range(count):
             for d in range(n_dimensions):

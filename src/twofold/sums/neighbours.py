@@ -24,7 +24,7 @@ from twofold.sums.reach import kernel_radius
 
 __all__ = ["LocalWeights", "NeighbourSums", "Neighbours", "target_blocks"]
 
-TOLERANCE = 1e-12
+TOLERANCE = 1e-10
 MARGIN = 2.0
 """Targets farther than this from every source are looked up one by one, in all sources."""
 
@@ -113,7 +113,7 @@ class Neighbours:
             The sources.
         kernel : RadialKernel
             The kernel.
-        tolerance : float, default=1e-12
+        tolerance : float, default=1e-10
             Weights, relative to the largest, that may be left out.
         """
         if np.diff(kernel.dlog_profile(np.array([0.0, 0.25, 0.5]))).max() > 0.0:
@@ -221,7 +221,7 @@ class NeighbourSums:
         A kernel whose logarithm is concave in the squared distance.
     n_jobs : int or None, default=None
         Threads; None means all cores.
-    tolerance : float, default=1e-12
+    tolerance : float, default=1e-10
         Weights, relative to a target's largest, that may be left out.
     """
 
