@@ -29,7 +29,6 @@ from sklearn.manifold import trustworthiness
 import twofold
 from twofold import UKR, kernel_regression
 from twofold.datasets import load_mnist, load_usps
-from twofold.estimators import _ukr_run
 from twofold.kernel_regression import CELL_TOLERANCE, KernelRegression
 from twofold.kernels import Gaussian
 from twofold.metrics import nearest_neighbor_accuracy, relative_reconstruction_error
@@ -168,7 +167,7 @@ def direct(_):
     for name, X, X_test in tables(3_000):
         row = {}
         for way, most in (("many", 1_000), ("few", 10**9)):
-            kernel_regression.MANY_ROWS = _ukr_run.MANY_ROWS = most
+            kernel_regression.MANY_ROWS = most
             model = UKR(1 if name == "curve" else 2, random_state=0)
             began = time.perf_counter()
             score = model.fit(np.asarray(X, dtype=np.float64)).score(X_test)
@@ -177,7 +176,7 @@ def direct(_):
         row["ratio"] = row["many"]["error"] / row["few"]["error"]
         results[name] = row
         print(name, row, flush=True)
-    kernel_regression.MANY_ROWS = _ukr_run.MANY_ROWS = 5_000
+    kernel_regression.MANY_ROWS = 5_000
     return results
 
 
@@ -298,7 +297,13 @@ def main():
     parser.add_argument("--folder", type=Path, default=Path("scale"))
     options = parser.parse_args()
     options.folder.mkdir(parents=True, exist_ok=True)
-    results = {"twofold": twofold.__version__, "machine": platform.platform()}
+    results = {
+        "twofold": twofold.__version__,
+        "numpy": np.__version__,
+        "machine": platform.platform(),
+        "cores": os.cpu_count(),
+        "seed": 0,
+    }
     for name in options.only:
         results[name] = EXPERIMENTS[name](options.folder)
         print(f"{name}: {json.dumps(results[name], indent=1)}", flush=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from twofold import UKR, TwoWay
+from twofold import DRUR, UKR, TwoWay
 from twofold.kernels import Compact, Gaussian, StudentT
 from twofold.losses import L1, Huber, Norm, Squared
 from twofold.maps import MLP, KernelExpansion, NadarayaWatson, RBFNetwork
@@ -51,12 +51,15 @@ ESTIMATORS = {
     "ukr": UKR(init="isomap", max_iter=30, random_state=0),
     "ukr-quartic": UKR(kernel="quartic", init="pca", homotopy=False, max_iter=30, random_state=0),
     "ukr-l1": UKR(metric="l1", init="pca", homotopy=False, max_iter=30, random_state=0),
+    "drur": DRUR(n_centers=20, alpha=1e-3, init="isomap", random_state=0),
     "two_way-function": TwoWay(LeadingColumns(), up="nw", down="projection", random_state=0),
 }
 """Small-problem instances of every estimator. Each runs the promises, scikit-learn's checks and the
 torture table."""
 
 CANNOT = {
+    ("drur", "latents of permuted rows"): "held-out rows and k-means go by row numbers",
+    ("drur", "rows permuted"): "held-out rows and k-means go by row numbers",
     ("ukr", "order"): "the leave-one-out error may swap neighbours closer than the kernel's width",
     (
         "ukr-quartic",

@@ -36,6 +36,7 @@ LAYERS = {
     "candidates": 3,
     "kernel_regression": 3,
     "coarse_map": 3,
+    "unsupervised_regression": 3,
     "estimators": 4,
     "__main__": 5,
     "cli": 5,

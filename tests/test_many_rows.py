@@ -5,11 +5,12 @@ import pytest
 from differences import central_gradient
 from registry import KERNELS
 
-from twofold import UKR
+from twofold import UKR, _blocks
 from twofold.coarse_map import CoarseMap
 from twofold.datasets import make_noisy_spiral, make_swiss_roll
 from twofold.estimators._ukr_many import LeadingSubspace
 from twofold.kernel_regression import KernelRegression
+from twofold.kernels import Gaussian
 from twofold.maps import NadarayaWatson
 from twofold.neighbour_search import CellIndex, nearest_neighbors
 from twofold.objectives import Reconstruction
@@ -30,13 +31,13 @@ def engine(request, monkeypatch):
 
 def scattered(q, n=700):
     rng = np.random.default_rng(q)
-    Z = rng.standard_normal((n, q)) * {1: 60.0, 2: 8.0, 3: 4.0}[q]
+    Z = rng.standard_normal((n, q)) * {1: 60.0, 2: 8.0, 3: 4.0}.get(q, 1.5)
     Z[:5] *= 30.0  # strays
     Z[5:9] = Z[9]  # points in one place
     return Z, rng
 
 
-@pytest.mark.parametrize("q", [1, 2, 3])
+@pytest.mark.parametrize("q", [1, 2, 3, 6, 12])
 @pytest.mark.parametrize("kernel", RADII)
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_cells_equal_all_pairs(engine, q, kernel, dtype):
@@ -55,6 +56,49 @@ def test_cells_equal_all_pairs(engine, q, kernel, dtype):
     np.testing.assert_allclose(gradient, expected, atol=rtol * np.abs(expected).max())
     np.testing.assert_allclose(cells.mass, dense.mass, rtol=1e-12, atol=1e-11)
     np.testing.assert_allclose(cells.apply(X), sums, rtol=10 * rtol, atol=10 * rtol)
+
+
+@pytest.mark.parametrize("q", [2, 5, 10, 30])
+def test_columns_are_not_more_than_leaves(q):
+    points = np.random.default_rng(0).standard_normal((20_000, q))
+    cells = Cells.of(points, 1.0)
+    assert len(cells.leaves) < 3 * 20_000 / 64
+
+
+def test_a_lone_point_beside_a_blob_is_rebuilt_by_the_mean():
+    rng = np.random.default_rng(0)
+    Z, X = rng.standard_normal((6_000, 2)), rng.standard_normal((6_000, 3))
+    Z[0] = [300.0, 0.0]
+    scheme = KernelRegression.of(X, Gaussian(), pseudo_count=0.0)
+    assert isinstance(scheme.weigh(Z), CellWeights)
+    assert 0.0 < scheme.cv_error(Z) < 10.0
+    moved, n_moved = scheme.rescue(Z)
+    assert n_moved == 1
+    assert np.linalg.norm(moved[0]) < 6.0
+
+
+def test_cells_of_equal_rows_are_searched_exactly():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((25_000, 5)).astype(np.float32)
+    X[:8_000] = 0.0
+    found = nearest_neighbors(X, 10, rng)
+    assert (found != np.arange(25_000)[:, None]).all()
+    rows = rng.permutation(25_000)[:200]
+    distances = np.square(X[rows, None] - X[found[rows]]).sum(axis=2)
+    exact = np.square(X[rows, None] - X).sum(axis=2)
+    exact[np.arange(200), rows] = np.inf
+    exact.sort(axis=1)
+    assert np.median(distances[:, -1] / np.maximum(exact[:, 9], 1e-12)) < 1.01
+    zero = rows[rows < 8_000]
+    assert (np.square(X[found[zero]]).sum(axis=2) == 0.0).all()
+
+
+def test_more_neighbours_than_the_probed_cells_hold():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((3_000, 2)).astype(np.float32)
+    index = CellIndex.of(X, rng)
+    found = index.query(X[:5], 2_900)
+    assert all(len(np.unique(row)) == 2_900 for row in found)
 
 
 def test_gradient_by_cells_equals_differences(engine):
@@ -193,8 +237,7 @@ class TestFit:
 
     @pytest.fixture(autouse=True)
     def few_are_many(self, monkeypatch):
-        for module in ("kernel_regression", "estimators._ukr_run"):
-            monkeypatch.setattr(f"twofold.{module}.MANY_ROWS", 400)
+        monkeypatch.setattr("twofold.kernel_regression.MANY_ROWS", 400)
 
     @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
     @pytest.mark.parametrize("kernel", ["gaussian", "quartic"])
@@ -232,8 +275,56 @@ class TestFit:
 
     def test_groups_are_refused(self):
         X, _ = make_noisy_spiral(500, random_state=0)
-        with pytest.raises(ValueError, match="groups is not supported"):
+        with pytest.raises(ValueError, match="leave_out=2 is supported for few rows"):
             UKR(1, leave_out=2, init="isomap").fit(X)
+
+    def test_batches_do_not_matter_through_the_index(self, monkeypatch):
+        monkeypatch.setattr("twofold.encoders.MAX_COMPARED", 100)
+        monkeypatch.setattr("twofold.sums.neighbours.MANY_SOURCES", 100)
+        X, truth = make_noisy_spiral(700, random_state=0)
+        model = UKR(1, init=truth[:600], random_state=0).fit(X[:600])
+        assert model.encoder_.projection._index is not None
+        together = model.transform(X[600:])
+        alone = np.vstack([model.transform(x[None]) for x in X[600:]])
+        np.testing.assert_allclose(alone, together, atol=1e-7)
+
+    @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+    def test_n_jobs_is_kept_to(self, monkeypatch):
+        asked = []
+        pool = _blocks.ThreadPoolExecutor
+
+        def recorded(workers, *rest):
+            asked.append(workers)
+            return pool(workers, *rest)
+
+        monkeypatch.setattr(_blocks, "ThreadPoolExecutor", recorded)
+        X, _ = make_swiss_roll(900, random_state=0)
+        UKR(init="isomap:10", n_jobs=1, max_iter=3, random_state=0).fit(X).transform(X[:50])
+        assert asked
+        assert set(asked) == {1}
+
+    def test_what_does_not_fit_into_memory_is_refused(self, monkeypatch):
+        monkeypatch.setattr("twofold.kernel_regression._available_memory", lambda: 1e6)
+        with pytest.raises(MemoryError, match="n_samples=500 needs about"):
+            UKR().fit(np.random.default_rng(0).standard_normal((500, 200)))
+
+    @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+    def test_an_init_that_works_in_place_leaves_the_data_alone(self):
+        X, truth = make_noisy_spiral(500, random_state=0)
+        before = X.copy()
+
+        def init(data, n_components, rng):
+            data[:] = 0.0
+            return truth
+
+        UKR(1, init=init, max_iter=2, random_state=0).fit(X)
+        np.testing.assert_array_equal(X, before)
+
+    def test_validation_finds_a_number_of_iterations(self):
+        X, truth = make_noisy_spiral(600, random_state=0)
+        model = UKR(1, init=truth, validation_fraction=0.2, max_iter=30, random_state=0).fit(X)
+        assert len(model.validation_history_) >= 1
+        assert model.score(X) > 0.95
 
     def test_batches_do_not_matter(self):
         X, truth = make_noisy_spiral(700, random_state=0)

@@ -284,7 +284,9 @@ def test_kernel_means_over_neighbours_equal_those_over_all(kernel, monkeypatch):
     monkeypatch.setattr("twofold.sums.neighbours.FEWEST_SOURCES", 10**9)
     all_pairs = NadarayaWatson(kernel=kernel, bandwidth=2.0).fit(inputs, targets)
     assert all_pairs._neighbours is None
-    np.testing.assert_allclose(near.predict(queries), all_pairs.predict(queries), rtol=1e-7, atol=1e-9)
+    np.testing.assert_allclose(
+        near.predict(queries), all_pairs.predict(queries), rtol=1e-7, atol=1e-9
+    )
     np.testing.assert_allclose(
         near.jacobian(queries), all_pairs.jacobian(queries), rtol=1e-7, atol=1e-7
     )

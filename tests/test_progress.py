@@ -3,6 +3,8 @@
 import builtins
 import importlib
 import logging
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -55,13 +57,26 @@ def test_iterations_are_logged(caplog):
 
 
 @pytest.mark.parametrize(("verbose", "lines"), [(0, 0), (1, 2), (2, 5)])
-def test_verbose_prints_phases_then_iterations(verbose, lines, capsys):
-    Fit().fit(verbose=verbose)
-    printed = capsys.readouterr().out.splitlines()
+def test_verbose_shows_phases_then_iterations(verbose, lines, caplog):
+    with caplog.at_level(logging.INFO, logger="twofold"):
+        Fit().fit(verbose=verbose)
+    printed = caplog.messages
     assert len(printed) == lines
     if verbose == 2:
         assert printed[1].startswith("descending, iteration 0: 1 (")
         assert printed[1].endswith("s an iteration)")
+
+
+def test_verbose_is_seen_without_any_set_up():
+    program = (
+        "import numpy as np; from twofold import TwoWay\n"
+        "TwoWay('pca', verbose=1).fit(np.random.default_rng(0).standard_normal((30, 3)))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    assert "TwoWay: embedding" in done.stderr
+    assert done.stdout == ""
 
 
 def test_without_scikit_learns_callbacks(monkeypatch):

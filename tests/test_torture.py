@@ -220,6 +220,7 @@ def test_14_columns_permuted_and_rotated(name, X, models):
 def test_14_rows_permuted(name, X, models):
     order = np.random.default_rng(1).permutation(len(X))
     model = make(name).fit(X[order])
+    skip_where_impossible(name, "latents of permuted rows")
     assert_same_latents(model.embedding_, models[name].embedding_[order], 1e-8)
     skip_where_impossible(name, "rows permuted")
     assert model.score(X) == pytest.approx(models[name].score(X), abs=1e-8)

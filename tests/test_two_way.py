@@ -1,3 +1,5 @@
+import logging
+
 import numpy as np
 import pytest
 from sklearn.datasets import load_digits, load_iris
@@ -161,10 +163,10 @@ def test_duplicated_rows_transform_one_by_one():
         np.testing.assert_allclose(alone, model.transform(X), atol=1e-8)
 
 
-def test_verbose_prints_the_phases(data, capsys):
-    TwoWay("pca", verbose=1).fit(data)
-    printed = capsys.readouterr().out.splitlines()
-    assert [line for line in printed if line.startswith("TwoWay")] == [
+def test_verbose_tells_the_phases(data, caplog):
+    with caplog.at_level(logging.INFO, logger="twofold"):
+        TwoWay("pca", verbose=1).fit(data)
+    assert [line for line in caplog.messages if line.startswith("TwoWay")] == [
         "TwoWay: embedding",
         "TwoWay: choosing the maps",
         "TwoWay: fitting the maps",

@@ -8,8 +8,8 @@ A fitted model takes data down to the latent space (``transform``) and latents b
 from importlib.metadata import version as _version
 
 from twofold.density import KernelDensityClassifier
-from twofold.estimators import UKR, TwoWay
+from twofold.estimators import DRUR, UKR, TwoWay
 
-__all__ = ["UKR", "KernelDensityClassifier", "TwoWay", "__version__"]
+__all__ = ["DRUR", "UKR", "KernelDensityClassifier", "TwoWay", "__version__"]
 
 __version__ = _version("twofold")

@@ -21,7 +21,14 @@ from threadpoolctl import ThreadpoolController
 
 from twofold.protocols import IntArray
 
-__all__ = ["map_blocks", "n_threads", "row_blocks", "single_threaded_blas", "some_rows"]
+__all__ = [
+    "map_blocks",
+    "n_threads",
+    "row_blocks",
+    "single_threaded_blas",
+    "some_rows",
+    "using_threads",
+]
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -62,6 +69,8 @@ def n_threads(n_jobs: Any = None) -> int:
     wanted = os.environ.get("OMP_NUM_THREADS", "")
     available = min(cores or 1, int(wanted)) if wanted.isdigit() and int(wanted) else cores or 1
     if n_jobs is None:
+        n_jobs = getattr(_default, "n_jobs", None)
+    if n_jobs is None:
         return available
     if isinstance(n_jobs, bool) or not isinstance(n_jobs, Integral):
         raise TypeError(f"n_jobs={n_jobs!r} must be an integer or None.")
@@ -69,6 +78,20 @@ def n_threads(n_jobs: Any = None) -> int:
     if wished == 0:
         raise ValueError("n_jobs=0 has no meaning; use None or -1 for all cores, or 1 for one.")
     return min(wished, available) if wished > 0 else max(1, available + 1 + wished)
+
+
+_default = threading.local()
+
+
+@contextmanager
+def using_threads(n_jobs: int | None) -> Iterator[None]:
+    """Let everything called from here, in this thread, use so many threads unless it is told otherwise."""
+    before = getattr(_default, "n_jobs", None)
+    _default.n_jobs = n_jobs
+    try:
+        yield
+    finally:
+        _default.n_jobs = before
 
 
 def map_blocks(

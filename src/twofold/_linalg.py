@@ -16,6 +16,7 @@ from twofold.protocols import Array, IntArray
 __all__ = [
     "k_smallest",
     "principal_axes",
+    "rank_up_to",
     "row_norms_sq",
     "row_product",
     "shifted_exp",
@@ -157,3 +158,16 @@ def solve_psd(A: Array, B: Array) -> Array:
         else:
             solution: Array = linalg.cho_solve(factor, B)
             return solution
+
+
+def rank_up_to(centred: Array, most: int) -> int:
+    """Return the number of directions in which data vary, counted up to a bound.
+
+    A random projection to that many columns keeps the rank, and costs one thin product.
+    """
+    if not centred.any():
+        return 0
+    directions = np.random.default_rng(0).standard_normal((centred.shape[1], most))
+    projected = centred @ directions
+    singular = np.linalg.svd(projected, compute_uv=False)
+    return int((singular > 1e-10 * singular[0]).sum())

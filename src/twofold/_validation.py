@@ -11,7 +11,15 @@ from sklearn.utils.validation import check_array, validate_data
 
 from twofold.protocols import Array
 
-__all__ = ["check_choice", "check_data", "check_int", "check_latents", "check_real", "check_rng"]
+__all__ = [
+    "cast_back",
+    "check_choice",
+    "check_data",
+    "check_int",
+    "check_latents",
+    "check_real",
+    "check_rng",
+]
 
 FLOATS = [np.float64, np.float32]
 
@@ -114,3 +122,11 @@ def check_rng(random_state: Any) -> np.random.Generator:
         f"random_state={random_state!r} must be a nonnegative integer, a RandomState, a Generator, "
         "or None."
     )
+
+
+def cast_back(A: Array, dtype: np.dtype[Any]) -> Array:
+    """Return results in the type of the input, without turning large numbers into infinity."""
+    if A.dtype == dtype:
+        return A
+    limit = np.finfo(dtype).max
+    return np.clip(A, -limit, limit).astype(dtype)

@@ -66,6 +66,8 @@ class Projection(BaseEstimator):
         step 6 of Meinicke et al. (2005), section 2.3.
     max_iter : int, default=50
         Gauss-Newton steps.
+    guess : Map, default=None
+        A fitted down-map whose value is one more start for each point.
     tol : float, default=1e-4
         Relative change of latents and loss at which a start is done; the best start is then polished
         to working precision.
@@ -98,6 +100,7 @@ class Projection(BaseEstimator):
         log_threshold: float | None = None,
         max_iter: int = 50,
         tol: float = 1e-4,
+        guess: Map | None = None,
     ) -> None:
         self.decoder = decoder
         self.n_starts = n_starts
@@ -105,6 +108,7 @@ class Projection(BaseEstimator):
         self.log_threshold = log_threshold
         self.max_iter = max_iter
         self.tol = tol
+        self.guess = guess
 
     def fit(
         self,
@@ -178,13 +182,15 @@ class Projection(BaseEstimator):
         return starts
 
     def _project(self, data: Array) -> Array:
-        starts = self._starts(data)
-        n, k = starts.shape
+        starts = self.latents_[self._starts(data)]
+        if self.guess is not None:
+            starts = np.concatenate([starts, self.guess.predict(data)[:, None]], axis=1)
+        n, k, q = starts.shape
         floor = self._floor
         problem = NearestImage(self._fitted_decoder(), data, k, floor)
         solver = GaussNewton(max_iter=self.max_iter, tol=self.tol, max_halvings=MAX_HALVINGS)
         feasible = None if self.density is None else self._inside
-        result = solver.minimize_rows(problem, self.latents_[starts.ravel()], feasible=feasible)
+        result = solver.minimize_rows(problem, starts.reshape(-1, q), feasible=feasible)
         losses = result.losses.reshape(n, k)
         best = losses.min(axis=1, keepdims=True)
         # The first start that is as good as the best, up to rounding.

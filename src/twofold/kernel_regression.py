@@ -51,7 +51,13 @@ from twofold.sums import (
     share_in_reach,
 )
 
-__all__ = ["MANY_ROWS", "KernelRegression", "check_memory", "is_many"]
+__all__ = [
+    "MANY_ROWS",
+    "KernelRegression",
+    "check_memory",
+    "check_memory_of_many",
+    "is_many",
+]
 
 # Meinicke et al. (2005), section 4.3.
 HOMOTOPY = (0.5, 0.25, 0.1, 0.05, 0.025, 0.01, 0.005)
@@ -129,13 +135,7 @@ class KernelRegression:
         """Choose the form of the error by its cost: two products n^2 D, or one n^3 (Appendix B)."""
         n, n_features = data.shape
         if is_many(n, kernel):
-            if groups is not None:
-                raise ValueError(
-                    f"Leaving out groups is not supported for more than {MANY_ROWS} rows."
-                )
             radius = kernel_radius(kernel, CELL_TOLERANCE)
-            # Data, sums, residuals and their sorted copies in single precision, latents and cells.
-            _refuse(n, n * (32.0 * n_features + 1000.0), "arrays of all rows")
             small: AnyArray = np.ascontiguousarray(data, dtype=np.float32)
             return cls(small, kernel, pseudo_count, None, None, n_jobs, radius)
         radius = kernel_radius(kernel, NEGLIGIBLE_KERNEL if pseudo_count else 1e-300)
@@ -156,7 +156,8 @@ class KernelRegression:
         """Return weights by cells, or on a grid where kernels overlap so widely that it is cheaper."""
         cells = CellWeights.of(Z, self.kernel, radius=self.radius, n_jobs=self.n_jobs)
         n, q = Z.shape
-        if not isinstance(self.kernel, Gaussian) or q > 3:
+        # Without a pseudo-count a lone point's prediction would be the grid's error over itself.
+        if not isinstance(self.kernel, Gaussian) or q > 3 or not self.pseudo_count:
             return cells
         grid = GridWeights(Z)
         grid_cost = n * 4**q * SECONDS_PER_SPREAD + grid.n_nodes * SECONDS_PER_NODE
@@ -309,6 +310,16 @@ def _is_wide(data: Array) -> bool:
 def check_memory(n_samples: int, n_matrices: int) -> None:
     """Refuse what will not fit into memory, before allocating it."""
     _refuse(n_samples, n_matrices * 8.0 * n_samples**2, f"{n_matrices} matrices of all pairs")
+
+
+def check_memory_of_many(n_samples: int, n_features: int, n_components: int) -> None:
+    """Refuse many rows that will not fit into memory, before anything is copied.
+
+    The decoder's copy of the data, and in single precision the data, sums, residuals and their sorted copies;
+    latents, what L-BFGS remembers of them, neighbours and cells.
+    """
+    of_a_row = 36.0 * n_features + 250.0 * n_components + 800.0
+    _refuse(n_samples, n_samples * of_a_row, "arrays of all rows")
 
 
 def _refuse(n_samples: int, needed: float, what: str) -> None:

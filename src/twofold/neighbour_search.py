@@ -1,6 +1,6 @@
 """Nearest neighbours of many points in data space: exact for few points, by cells for many.
 
-Up to 20,000 points all distances are computed, in blocks. Beyond, points are put into cells of about 256 around
+Up to 20,000 points all distances are computed, in blocks. Beyond, points are put into cells of about 512 around
 centres found by k-means on a sample (an inverted file). Each point looks into the cells nearest to it; all
 that look into a cell share one matrix product. A second pass looks among the neighbours of neighbours. On MNIST
 in 50 dimensions this finds 99 % of the ten nearest.
@@ -80,6 +80,8 @@ class CellIndex:
         )
         centers = kmeans.fit(sample).cluster_centers_.astype(np.float32)
         cell = _nearest_centers(points, centers, 1, n_jobs)[:, 0]
+        used, cell = np.unique(cell, return_inverse=True)  # equal rows may share centres
+        centers, n_cells = centers[used], len(used)
         order = np.argsort(cell, kind="stable").astype(np.int32)
         bounds = np.searchsorted(cell[order], np.arange(n_cells + 1))
         return cls(points, row_norms_sq(points), centers, order, bounds)
@@ -142,7 +144,14 @@ class CellIndex:
         best = np.argpartition(distances, k - 1, axis=1)[:, :k]
         ranked = np.argsort(np.take_along_axis(distances, best, axis=1), axis=1)
         best = np.take_along_axis(best, ranked, axis=1)
-        return np.asarray(np.take_along_axis(candidates, best, axis=1))
+        found = np.take_along_axis(candidates, best, axis=1)
+        short = np.flatnonzero(np.isinf(np.take_along_axis(distances, best[:, -1:], axis=1)))
+        everyone = np.arange(len(self.points))
+        for some in row_blocks(len(short), 3 * 4 * len(everyone)) if len(short) else []:
+            rows = short[some]  # the cells they probed hold fewer than k points
+            left_out = None if exclude is None else exclude[rows, None] == everyone
+            found[rows], _ = _closest(queries[rows], self.points, self.norms, k, left_out)
+        return np.asarray(found)
 
 
 def nearest_neighbors(

@@ -1,7 +1,8 @@
 """The estimators: each composes the blocks into one two-way model."""
 
 from twofold.estimators.base import TwoWayEstimator
+from twofold.estimators.drur import DRUR
 from twofold.estimators.two_way import TwoWay
 from twofold.estimators.ukr import UKR
 
-__all__ = ["UKR", "TwoWay", "TwoWayEstimator"]
+__all__ = ["DRUR", "UKR", "TwoWay", "TwoWayEstimator"]

@@ -42,13 +42,15 @@ class FitProgress:
     estimator : estimator
         Who is being fitted.
     verbose : int, default=0
-        1 prints each phase, and every few seconds its objective and the time of an iteration; 2 prints
-        every iteration. Whatever is set, the logger "twofold" gets it all at level DEBUG.
+        1 logs each phase, and every few seconds its objective and the time of an iteration; 2 every
+        iteration. The logger is "twofold", at level INFO; what is not shown it gets at DEBUG.
     """
 
     def __init__(self, estimator: Any, *, verbose: int = 0) -> None:
         self._estimator = estimator
         self._verbose = int(verbose)
+        if self._verbose:
+            _show_on_stderr()
         self._context: Any = None
         if hasattr(estimator, "_init_callback_context"):
             self._context = estimator._init_callback_context(max_subtasks=None)
@@ -104,6 +106,12 @@ class FitProgress:
         self._tell(f"{name}: {seconds:.1f} s", shown=self._verbose >= 1)
 
     def _tell(self, line: str, *, shown: bool) -> None:
-        logger.debug("%s", line)
-        if shown:
-            print(line, flush=True)  # noqa: T201 - what verbose is for
+        logger.log(logging.INFO if shown else logging.DEBUG, "%s", line)
+
+
+def _show_on_stderr() -> None:
+    """Give the logger somewhere to write to where the program has set up no logging: someone asked to see it."""
+    if not logger.hasHandlers():
+        logger.addHandler(logging.StreamHandler())
+    if not logger.isEnabledFor(logging.INFO):
+        logger.setLevel(logging.INFO)

@@ -9,7 +9,6 @@ kernels would win without bound, and the search is not asked to go there.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from math import gamma, pi
@@ -22,7 +21,7 @@ from twofold._blocks import some_rows
 from twofold._linalg import principal_axes, row_norms_sq
 from twofold.candidates import Candidate, whitened
 from twofold.coarse_map import CoarseMap
-from twofold.estimators._ukr_starts import is_list_of_inits, latents_of
+from twofold.estimators._ukr_starts import attempt, init_is_auto, latents_of, named_inits
 from twofold.estimators.base import Problem
 from twofold.initializers import tsne
 from twofold.kernel_regression import KernelRegression
@@ -59,14 +58,14 @@ class LeadingSubspace:
     axes: Array
 
     @classmethod
-    def of(cls, data: Array) -> LeadingSubspace:
-        """Find the axes of centred data."""
+    def of(cls, data: Array, least: int = 1) -> LeadingSubspace:
+        """Find the axes of centred data, not fewer than ``least``."""
         if data.shape[1] <= MAX_RANK:
             return cls(np.eye(data.shape[1]))
         axes, variances = principal_axes(data, MAX_RANK)
         total = float(row_norms_sq(data).mean())
         enough = int(np.searchsorted(np.cumsum(variances), VARIANCE_SHARE * total)) + 1
-        return cls(axes[:enough])
+        return cls(axes[: max(enough, least)])
 
     def into(self, data: Array) -> Array:
         """Return coordinates (n, rank) of data."""
@@ -105,25 +104,28 @@ def many_candidates(
     problem : Problem
         The rest of what is needed.
     """
-    auto = isinstance(init, str) and init == "auto"
-    inits = AUTO_MANY if auto else init if is_list_of_inits(init) else [init]
+    auto = init_is_auto(init)
     rng = problem.rng
     coarse = None
     candidates = []
-    for number, one in enumerate(inits):
-        name = one if isinstance(one, str) else f"{type(one).__name__}-{number}"
-        if isinstance(one, str):
-            if coarse is None:
-                with problem.progress.phase("neighbours"):
-                    neighbors = nearest_neighbors(coordinates, N_NEIGHBORS, rng)
-                    coarse = CoarseMap.of(coordinates, neighbors, rng)
-            with problem.progress.phase(f"start {name}"), warnings.catch_warnings():
-                if auto:  # judged by its error like the others
-                    warnings.simplefilter("ignore")
-                Z = coarse.extend(_embed(one, problem), rng)
-        else:
-            Z = latents_of(one, problem.original, problem)
-        candidates.append(_scaled(name, Z, scheme))
+    for name, one in named_inits(init, AUTO_MANY):
+        if isinstance(one, str) and coarse is None:
+            with problem.progress.phase("neighbours"):
+                neighbors = nearest_neighbors(coordinates, N_NEIGHBORS, rng)
+                coarse = CoarseMap.of(coordinates, neighbors, rng)
+
+        def embed(one: Any, coarse: CoarseMap | None = coarse) -> Array:
+            if isinstance(one, str):
+                assert coarse is not None
+                return coarse.extend(_embed(one, problem), rng)
+            return latents_of(one, problem.original.copy(), problem)
+
+        with problem.progress.phase(f"start {name}"):
+            Z = attempt(embed, one, auto)
+        if Z is not None:
+            candidates.append(_scaled(name, Z, scheme))
+    if not candidates:
+        raise ValueError("No start succeeded; name one by init, such as init='pca'.")
     return sorted(candidates, key=lambda candidate: candidate.error)
 
 
@@ -149,8 +151,8 @@ def _scaled(name: str, Z: Array, scheme: KernelRegression) -> Candidate:
     scales = [middle * factor for factor in FACTORS]
     errors = np.zeros(len(scales))
     for row in judged:
-        reached = tree.query_ball_point(Z[row], scheme.radius / min(scales))
-        others = np.setdiff1d(np.asarray(reached, dtype=np.intp), [row])
+        reached = np.asarray(tree.query_ball_point(Z[row], scheme.radius / min(scales)), np.intp)
+        others = reached[reached != row]
         values = scheme.data[others].astype(np.float64)
         distances = row_norms_sq(Z[others] - Z[row])
         for number, scale in enumerate(scales):

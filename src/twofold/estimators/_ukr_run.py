@@ -13,7 +13,7 @@ import numpy as np
 from twofold._linalg import row_norms_sq
 from twofold.candidates import Candidate
 from twofold.estimators.base import Problem
-from twofold.kernel_regression import MANY_ROWS, KernelRegression, is_many
+from twofold.kernel_regression import KernelRegression, is_many
 from twofold.optimize import resolve_minimizer
 from twofold.protocols import Array, MinimizeResult
 from twofold.sums import sorted_into_columns
@@ -27,11 +27,12 @@ VALIDATE_EVERY = 10
 PATIENCE = 3
 
 
-def most_iterations(settings: Any, n_samples: int) -> int:
+def most_iterations(settings: Any, scheme: KernelRegression) -> int:
     """Return ``max_iter``, where it is "auto" the number that suits so many rows."""
     if settings.max_iter != "auto":
         return int(settings.max_iter)
-    return FEW_ROWS_ITERATIONS if n_samples <= MANY_ROWS else MANY_ROWS_ITERATIONS
+    many = is_many(len(scheme.data), scheme.kernel)
+    return MANY_ROWS_ITERATIONS if many else FEW_ROWS_ITERATIONS
 
 
 def minimise(
@@ -115,11 +116,9 @@ def validated_iterations(
         return len(errors) - 1 - int(np.argmin(errors)) >= PATIENCE
 
     start = replace(start, latents=start.latents[kept])
-    result = minimise(
-        settings, part, start, problem, most_iterations(settings, len(scheme.data)), judge
-    )
+    result = minimise(settings, part, start, problem, most_iterations(settings, scheme), judge)
     if not errors:  # it ended before the first look
         errors.append(part.projection_error(result.Z, scheme.data[held_out] - center) / variance)
-        return most_iterations(settings, len(scheme.data)), errors
+        return most_iterations(settings, scheme), errors
     best = VALIDATE_EVERY * (int(np.argmin(errors)) + 1)
-    return min(best, most_iterations(settings, len(scheme.data))), errors
+    return min(best, most_iterations(settings, scheme)), errors

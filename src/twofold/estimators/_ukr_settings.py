@@ -9,9 +9,11 @@ import numpy as np
 from twofold._blocks import n_threads
 from twofold._validation import check_choice, check_int, check_real
 from twofold.density import LatentDensity
+from twofold.kernel_regression import is_many
 from twofold.optimize import resolve_minimizer
+from twofold.protocols import RadialKernel
 
-__all__ = ["check_settings", "log_threshold"]
+__all__ = ["check_settings", "groups_of", "log_threshold"]
 
 
 def check_settings(model: Any) -> None:
@@ -49,6 +51,23 @@ def check_settings(model: Any) -> None:
             "objective='reconstruction' needs a density_threshold that is a number between 0 and 1: "
             "without one the latents drift apart until every point is rebuilt by itself."
         )
+
+
+def groups_of(leave_out: int, n: int, kernel: RadialKernel, rng: np.random.Generator) -> Any:
+    """Return random groups of rows that leave each other out; None where each leaves out itself."""
+    if leave_out == 1:
+        return None
+    if is_many(n, kernel):
+        raise ValueError(
+            f"leave_out={leave_out} is supported for few rows only, n_samples={n} are too many. Use "
+            "leave_out=1, or fit a sample of the rows."
+        )
+    if leave_out > n // 2:
+        raise ValueError(
+            f"leave_out={leave_out} must be at most half of n_samples={n}: the rest has to "
+            "predict the points left out."
+        )
+    return rng.permutation(n) // leave_out
 
 
 def log_threshold(setting: str | float, density: LatentDensity, log_maximum: float) -> float:

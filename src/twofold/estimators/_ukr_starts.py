@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from inspect import signature
 from typing import Any
 
@@ -13,7 +14,15 @@ from twofold.estimators.base import Problem
 from twofold.initializers import INITIALIZERS, resolve_init
 from twofold.protocols import Array
 
-__all__ = ["AUTO", "first_latents", "is_list_of_inits", "latents_of"]
+__all__ = [
+    "AUTO",
+    "attempt",
+    "first_latents",
+    "init_is_auto",
+    "is_list_of_inits",
+    "latents_of",
+    "named_inits",
+]
 
 AUTO = (
     "pca",
@@ -42,26 +51,45 @@ def first_latents(init: Any, data: Array, problem: Problem) -> dict[str, Array]:
     problem : Problem
         The rest of what they need; estimators and functions see its original data.
     """
-    auto = isinstance(init, str) and init == "auto"
-    inits = AUTO if auto else init if is_list_of_inits(init) else [init]
+    auto = init_is_auto(init)
+    unit = data / (float(np.sqrt(row_norms_sq(data).mean())) or 1.0)
+
+    def embed(one: Any) -> Array:
+        return latents_of(one, unit if isinstance(one, str) else problem.original.copy(), problem)
+
+    found = {name: attempt(embed, one, auto) for name, one in named_inits(init, AUTO)}
+    return {name: Z for name, Z in found.items() if Z is not None}
+
+
+def init_is_auto(init: Any) -> bool:
+    """Tell whether starts are ours to choose."""
+    return isinstance(init, str) and init == "auto"
+
+
+def named_inits(init: Any, auto: tuple[str, ...]) -> list[tuple[str, Any]]:
+    """Return the starts that a parameter asks for, with their names."""
     if init is None or (isinstance(init, list | tuple) and not len(init)):
         raise ValueError(f"init={init!r} gives no start; use 'auto' or name one.")
-    unit = data / (float(np.sqrt(row_norms_sq(data).mean())) or 1.0)
-    starts: dict[str, Array] = {}
+    inits = auto if init_is_auto(init) else init if is_list_of_inits(init) else [init]
+    return [
+        (one if isinstance(one, str) else f"{type(one).__name__}-{number}", one)
+        for number, one in enumerate(inits)
+    ]
+
+
+def attempt(embed: Callable[[Any], Array], init: Any, auto: bool) -> Array | None:
+    """Return the latents of a start; of automatic ones None where it fails.
+
+    What an automatic start warns of (a graph in pieces) is not passed on: it is judged by its error like the others.
+    """
+    if not auto:
+        return embed(init)
     with warnings.catch_warnings():
-        if (
-            auto
-        ):  # a candidate that warns (a graph in pieces) is judged by its error like the others
-            warnings.simplefilter("ignore")
-        for number, one in enumerate(inits):
-            named = isinstance(one, str)
-            name = one if named else f"{type(one).__name__}-{number}"
-            try:
-                starts[name] = latents_of(one, unit if named else problem.original.copy(), problem)
-            except (ValueError, RuntimeError, np.linalg.LinAlgError):
-                if not auto:
-                    raise
-    return starts
+        warnings.simplefilter("ignore")
+        try:
+            return embed(init)
+        except (ValueError, RuntimeError, np.linalg.LinAlgError):
+            return None
 
 
 def latents_of(init: Any, data: Array, problem: Problem) -> Array:

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import warnings
 from abc import ABC, abstractmethod
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Any, Protocol, Self
 
@@ -20,8 +21,10 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
+from twofold._blocks import using_threads
+from twofold._linalg import rank_up_to
 from twofold._units import CentredUnits
-from twofold._validation import check_data, check_int, check_latents, check_rng
+from twofold._validation import cast_back, check_data, check_int, check_latents, check_rng
 from twofold.density import LatentDensity
 from twofold.estimators._progress import CallbackSupportMixin, FitProgress, with_callbacks
 from twofold.maps import NadarayaWatson
@@ -154,7 +157,8 @@ class TwoWayEstimator(
         """
         before = dict(self.__dict__)
         try:
-            state = self._fit(X, y)
+            with self._threads():
+                state = self._fit(X, y)
         except BaseException:
             # n_features_in_ and feature_names_in_ were set by the validation.
             for name in ("n_features_in_", "feature_names_in_"):
@@ -177,7 +181,7 @@ class TwoWayEstimator(
         with progress.fit():
             units = self._measure_units(data)
             centred = units.into(data)
-            rank = _rank_up_to(centred, n_components)
+            rank = rank_up_to(centred, n_components)
             if rank < n_components:
                 warnings.warn(
                     f"The data vary in only {rank} directions, fewer than "
@@ -242,7 +246,7 @@ class TwoWayEstimator(
         """
         check_is_fitted(self)
         data, dtype = check_data(self, X, reset=False)
-        return _cast(self._encode(data), dtype)
+        return cast_back(self._encode(data), dtype)
 
     def inverse_transform(self, Z: Any) -> Array:
         """Take latents up to the data space.
@@ -258,7 +262,7 @@ class TwoWayEstimator(
         """
         check_is_fitted(self)
         latents, dtype = check_latents(Z, self._n_features_out, owner=type(self).__name__)
-        return _cast(self._decode(latents), dtype)
+        return cast_back(self._decode(latents), dtype)
 
     def reconstruct(self, X: Any) -> Array:
         """Return the nearest the model has to each row: down and up again.
@@ -274,7 +278,7 @@ class TwoWayEstimator(
         """
         check_is_fitted(self)
         data, dtype = check_data(self, X, reset=False)
-        return _cast(self._decode(self._encode(data)), dtype)
+        return cast_back(self._decode(self._encode(data)), dtype)
 
     def reconstruction_error(self, X: Any) -> Array:
         """Return each row's distance to its reconstruction, in the data's units.
@@ -292,7 +296,7 @@ class TwoWayEstimator(
         """
         check_is_fitted(self)
         data, dtype = check_data(self, X, reset=False)
-        return _cast(self._distances(data), dtype)
+        return cast_back(self._distances(data), dtype)
 
     def score(self, X: Any, y: Any = None) -> float:  # noqa: ARG002 - scikit-learn's signature
         """Return the share of variance that reconstruction keeps; 1 is perfect.
@@ -335,8 +339,10 @@ class TwoWayEstimator(
         check_is_fitted(self)
         latents, dtype = check_latents(Z, self._n_features_out, owner=type(self).__name__)
         units = self._latent_units
+        with self._threads():
+            log_density = self.density_.log_density(units.into(latents))
         volume = int(units.varying.sum()) * units.exponent * np.log(2.0)
-        return _cast(self.density_.log_density(units.into(latents)) - volume, dtype)
+        return cast_back(log_density - volume, dtype)
 
     def sample(self, n_samples: int = 1, *, random_state: Any = None) -> Array:
         """Draw latents from their density and take them up to the data space.
@@ -355,13 +361,22 @@ class TwoWayEstimator(
         check_is_fitted(self)
         n_samples = check_int("n_samples", n_samples)
         latents = self.density_.sample(n_samples, random_state)
-        return self._data_units.back(self.decoder_.predict(latents))
+        with self._threads():
+            return self._data_units.back(self.decoder_.predict(latents))
+
+    def _threads(self) -> AbstractContextManager[None]:
+        """Hold everything inside to ``n_jobs`` threads, where the estimator has that parameter."""
+        return using_threads(getattr(self, "n_jobs", None))
 
     def _encode(self, data: Array) -> Array:
-        return self._latent_units.back(self.encoder_.predict(self._data_units.into(data)))
+        with self._threads():
+            latents = self.encoder_.predict(self._data_units.into(data))
+        return self._latent_units.back(latents)
 
     def _decode(self, latents: Array) -> Array:
-        return self._data_units.back(self.decoder_.predict(self._latent_units.into(latents)))
+        with self._threads():
+            data = self.decoder_.predict(self._latent_units.into(latents))
+        return self._data_units.back(data)
 
     def _unit_distances(self, data: Array) -> Array:
         """Return the distances to the reconstructions, in centred units."""
@@ -383,27 +398,6 @@ class TwoWayEstimator(
         tags = super().__sklearn_tags__()
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
-
-
-def _cast(A: Array, dtype: np.dtype[Any]) -> Array:
-    """Return results in the type of the input, without turning large numbers into infinity."""
-    if A.dtype == dtype:
-        return A
-    limit = np.finfo(dtype).max
-    return np.clip(A, -limit, limit).astype(dtype)
-
-
-def _rank_up_to(centred: Array, most: int) -> int:
-    """Return the number of directions in which data vary, counted up to a bound.
-
-    A random projection to that many columns keeps the rank, and costs one thin product.
-    """
-    if not centred.any():
-        return 0
-    directions = np.random.default_rng(0).standard_normal((centred.shape[1], most))
-    projected = centred @ directions
-    singular = np.linalg.svd(projected, compute_uv=False)
-    return int((singular > 1e-10 * singular[0]).sum())
 
 
 def constant_model(latents: Array, centred: Array) -> Learned:

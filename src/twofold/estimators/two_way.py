@@ -60,7 +60,7 @@ class TwoWay(TwoWayEstimator):
     random_state : int, RandomState, Generator or None, default=None
         Seeds named embeddings, k-means and the held-out rows.
     verbose : int, default=0
-        1 prints the phases of a fit and, every few seconds, how far it is; 2 every iteration.
+        1 logs the phases of a fit and, every few seconds, how far it is; 2 every iteration.
 
     Attributes
     ----------

@@ -55,11 +55,16 @@ from twofold.encoders import Projection
 from twofold.estimators._feature_maps import FeatureEncoder, PreimageDecoder
 from twofold.estimators._ukr_many import LeadingSubspace, SubspaceEncoder, many_candidates
 from twofold.estimators._ukr_run import minimise, most_iterations, validated_iterations
-from twofold.estimators._ukr_settings import check_settings, log_threshold
+from twofold.estimators._ukr_settings import check_settings, groups_of, log_threshold
 from twofold.estimators._ukr_starts import first_latents
 from twofold.estimators.base import Learned, Problem, TwoWayEstimator
 from twofold.feature_spaces import SHIFT_INVARIANT, FeatureSpace
-from twofold.kernel_regression import KernelRegression, check_memory, is_many
+from twofold.kernel_regression import (
+    KernelRegression,
+    check_memory,
+    check_memory_of_many,
+    is_many,
+)
 from twofold.kernels import DensityKernel, Gaussian, resolve_kernel
 from twofold.maps import NadarayaWatson
 from twofold.protocols import Array, Minimizer, MinimizeResult, RadialKernel
@@ -125,7 +130,7 @@ class UKR(TwoWayEstimator):
     n_jobs : int or None, default=None
         Threads; None means all cores.
     verbose : int, default=0
-        1 prints the phases of a fit and, every few seconds, how far it is; 2 every iteration.
+        1 logs the phases of a fit and, every few seconds, how far it is; 2 every iteration.
 
     Attributes
     ----------
@@ -226,7 +231,8 @@ class UKR(TwoWayEstimator):
         data = problem.data
         many = self._is_euclidean() and is_many(len(data), kernel)
         if many:
-            space = LeadingSubspace.of(data)
+            check_memory_of_many(len(data), data.shape[1], problem.n_components)
+            space = LeadingSubspace.of(data, problem.n_components)
             data = space.into(data)
         if not self._is_euclidean():
             check_memory(len(data), n_matrices=4)
@@ -242,7 +248,7 @@ class UKR(TwoWayEstimator):
             data,
             kernel,
             pseudo_count=self.pseudo_count,
-            groups=self._groups(len(data), problem.rng),
+            groups=groups_of(self.leave_out, len(data), kernel, problem.rng),
             n_jobs=self.n_jobs,
         )
         if many:
@@ -252,24 +258,15 @@ class UKR(TwoWayEstimator):
                 starts = first_latents(self.init, data, problem)
             candidates = self._scaled(scheme, starts, problem)
         validation: list[float] = []
-        n_iter = most = most_iterations(self, len(data))
+        n_iter = most = most_iterations(self, scheme)
         if self.validation_fraction is not None:
             n_iter, validation = validated_iterations(self, scheme, candidates[0], problem)
         result = minimise(self, scheme, candidates[0], problem, n_iter)
-        Z, _ = scheme.rescue(result.Z)
-        Z = Z - Z.mean(axis=0)
         self._warn_if_cut_short(result, most)
-        return self._assemble(problem, scheme, space, Z, candidates, result, validation)
-
-    def _groups(self, n: int, rng: np.random.Generator) -> Any:
-        if self.leave_out == 1:
-            return None
-        if self.leave_out > n // 2:
-            raise ValueError(
-                f"leave_out={self.leave_out} must be at most half of n_samples={n}: the rest has to "
-                "predict the points left out."
-            )
-        return rng.permutation(n) // self.leave_out
+        with problem.progress.phase("maps"):
+            Z, _ = scheme.rescue(result.Z)
+            Z = Z - Z.mean(axis=0)
+            return self._assemble(problem, scheme, space, Z, candidates, result, validation)
 
     def _scaled(
         self, scheme: KernelRegression, starts: dict[str, Array], problem: Problem

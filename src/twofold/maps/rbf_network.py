@@ -25,9 +25,11 @@ CVPR 2010.
 
 from __future__ import annotations
 
+import warnings
 from typing import Self
 
 import numpy as np
+from sklearn.exceptions import ConvergenceWarning
 
 from twofold.maps.kernel_expansion import RadialFeatures
 from twofold.protocols import Array, RadialKernel
@@ -109,7 +111,12 @@ def kmeans_centers(
     from sklearn.cluster import KMeans
 
     n_distinct = len(np.unique(inputs, axis=0))
-    start = "k-means++" if init is None else init[:n_distinct]
-    n_clusters = min(n_centers, n_distinct)
-    kmeans = KMeans(n_clusters, init=start, n_init=1, random_state=random_state).fit(inputs)
+    start = "k-means++" if init is None else init[: min(n_centers, n_distinct)]
+    n_clusters = min(n_centers, n_distinct, n_centers if init is None else len(init))
+    kmeans = KMeans(n_clusters, init=start, n_init=1, random_state=random_state)
+    with (
+        warnings.catch_warnings()
+    ):  # of fewer clusters than asked for, which is what is wanted here
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        kmeans.fit(inputs)
     return np.unique(kmeans.cluster_centers_, axis=0)

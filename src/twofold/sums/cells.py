@@ -9,7 +9,7 @@ values and ``a``, ``b`` as in `twofold.sums.weights`,
 .. math:: S = K Y, \qquad g = 2 K' \circ (A Y^T + b 1^T),
 
 and ``g`` is added to the gradients of both points of a pair. A Gaussian is cut at a stated radius; its
-weights beyond, at most ``tolerance`` each, are left out.
+weights beyond are left out.
 
 Distances are formed from coordinates relative to the leaf's first point, so that in single precision a wide map
 is as good as a small one. Leaves are cut into blocks for threads by their number alone: results do
@@ -34,6 +34,7 @@ __all__ = ["CellWeights", "Cells", "sorted_into_columns"]
 
 LEAF = 64
 LEAVES_PER_BLOCK = 64
+BLOCKS_AT_ONCE = 32
 
 
 @dataclass(frozen=True)
@@ -206,8 +207,13 @@ class CellWeights:
             return first, part
 
         total = np.zeros(shape)
-        for first, part in map_blocks(work, self.cells.blocks(), n_jobs=self.n_jobs):
-            total[first : first + len(part)] += part
+        blocks = self.cells.blocks()
+        for start in range(
+            0, len(blocks), BLOCKS_AT_ONCE
+        ):  # parts overlap: not all are kept at once
+            some = blocks[start : start + BLOCKS_AT_ONCE]
+            for first, part in map_blocks(work, some, n_jobs=self.n_jobs):
+                total[first : first + len(part)] += part
         return np.asarray(total[self.cells.places])
 
     def _touched(self, block: tuple[int, int]) -> tuple[int, int]:
@@ -260,12 +266,14 @@ def sorted_into_columns(Z: Array) -> tuple[IntArray, IntArray]:
         The points.
     """
     n, q = Z.shape
-    n_cuts = max(1, round((n / LEAF) ** (1.0 / q)))
+    # In many dimensions cutting in two is enough, and cutting along all would leave columns of a point or two.
+    n_cuts = max(2 if q > 3 else 1, round((n / LEAF) ** (1.0 / q)))
+    most = round(np.log(max(n / LEAF, 1.0)) / np.log(n_cuts)) if n_cuts > 1 else 0
     order = np.arange(n)
     bounds = np.array([0, n])
     for dimension in range(q):
         order = order[_sorted_within(Z[order, dimension], bounds)]
-        if dimension < q - 1:
+        if dimension < min(q - 1, most):
             parts = [np.linspace(a, b, n_cuts + 1).astype(np.intp)[:-1] for a, b in _ranges(bounds)]
             bounds = np.unique(np.concatenate([*parts, [n]]))
     return order, bounds

@@ -33,6 +33,7 @@ from numpy.typing import NDArray
 from scipy import fft
 from scipy.sparse import csr_array
 
+from twofold._blocks import n_threads
 from twofold.protocols import AnyArray, Array
 
 __all__ = ["GridWeights", "error_bound"]
@@ -101,7 +102,7 @@ class GridWeights:
     @cached_property
     def mass(self) -> Array:
         """``sum_j k_ij``, shape (n,)."""
-        return self._sums(np.ones((len(self.Z), 1)))[:, 0] - 1.0
+        return np.maximum(self._sums(np.ones((len(self.Z), 1)))[:, 0] - 1.0, 0.0)
 
     def apply(self, values: AnyArray) -> AnyArray:
         """Return ``sum_j k_ij v_j``, shape (n, D)."""
@@ -138,9 +139,9 @@ class GridWeights:
         """Return the convolved values at the nodes, shape (n_nodes, D)."""
         axes = tuple(range(len(self.shape)))
         spread = (self._splines.T @ values).reshape(*self.shape, -1)
-        spectrum = fft.rfftn(spread, axes=axes)
+        spectrum = fft.rfftn(spread, axes=axes, workers=n_threads())
         spectrum *= self._transfer[..., None]
-        field: Array = fft.irfftn(spectrum, s=self.shape, axes=axes)
+        field: Array = fft.irfftn(spectrum, s=self.shape, axes=axes, workers=n_threads())
         return field.reshape(self.n_nodes, -1)
 
     @cached_property

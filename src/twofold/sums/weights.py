@@ -2,7 +2,7 @@ r"""Kernel weights among points, each leaving itself out: what unsupervised kern
 
 .. math:: k_{ij} = k(|z_i - z_j|^2), \quad i \ne j
 
-Two ways to hold them, one signature. `DenseWeights` is a symmetric matrix, of which half is computed;
+Two of the ways to hold them (others: `twofold.sums.cells`, `twofold.sums.grid`), one signature. `DenseWeights` is a symmetric matrix, of which half is computed;
 it serves wide kernels and any D. `PairWeights`, in `twofold.sums.pairs`, lists the pairs within the
 kernel's reach.
 

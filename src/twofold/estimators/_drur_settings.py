@@ -1,0 +1,48 @@
+"""The settings of unsupervised regression, checked once at the start of a fit."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from twofold._blocks import n_threads
+from twofold._validation import check_int, check_real
+
+__all__ = ["check_settings", "pair_of"]
+
+
+def check_settings(model: Any) -> None:
+    """Raise an error that names the first setting of a `DRUR` that makes no sense."""
+    n_threads(model.n_jobs)
+    check_int("max_iter", model.max_iter)
+    if check_real("tol", model.tol, above=-1.0) < 0.0:
+        raise ValueError(f"tol={model.tol!r} must not be negative.")
+    check_real("down_weight", model.down_weight)
+    if not isinstance(model.recenter, bool):
+        check_int("recenter", model.recenter, low=0)
+    for name in ("up", "down"):
+        value = getattr(model, name)
+        if isinstance(value, str) and value not in ("rbf", "mlp"):
+            raise ValueError(f"{name}={value!r} must be 'rbf', 'mlp' or a map.")
+        if not isinstance(value, str) and not (hasattr(value, "fit") and hasattr(value, "predict")):
+            raise TypeError(f"{name}={value!r} is no map: it has no fit and predict.")
+    if not isinstance(model.up, str) and not hasattr(model.up, "normal_terms"):
+        raise TypeError(
+            f"up={model.up!r} has no normal_terms, which projections need; see "
+            "twofold.protocols.Map."
+        )
+    if model.n_centers != "auto":
+        for one in pair_of(model.n_centers):
+            check_int("n_centers", one)
+    if model.alpha != "auto":
+        for one in pair_of(model.alpha):
+            if check_real("alpha", one, above=-1.0) < 0.0:
+                raise ValueError(f"alpha={model.alpha!r} must not be negative.")
+
+
+def pair_of(value: Any) -> tuple[Any, Any]:
+    """Return a setting for both maps, (up, down)."""
+    if isinstance(value, tuple | list):
+        if len(value) != 2:
+            raise ValueError(f"{value!r} must be one setting, or two: (up, down).")
+        return value[0], value[1]
+    return value, value

@@ -1,0 +1,324 @@
+r"""Dimensionality reduction by unsupervised regression (DRUR).
+
+Latents and both maps are learned together, from the energy ``sum |x - f(z)|^2 + |z - F(x)|^2`` plus penalties on
+the maps: each latent should be rebuilt by f *and* be found by F, so that neither can fold what is apart
+(Carreira-Perpinan & Lu 2010). The mathematics is in `twofold.unsupervised_regression`; this module chooses starts,
+centres and the way down, and assembles the model.
+
+Data are centred and scaled to a total variance of one, and fitted in their leading principal subspace where they have
+many columns; the up-map is refitted to all columns at the end.
+
+References
+----------
+M. A. Carreira-Perpinan, Z. Lu. Parametric dimensionality reduction by unsupervised regression.
+CVPR 2010.
+M. A. Carreira-Perpinan, Z. Lu. Dimensionality reduction by unsupervised regression. CVPR 2008.
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import check_is_fitted
+
+from twofold._blocks import some_rows
+from twofold._linalg import row_norms_sq
+from twofold._units import CentredUnits
+from twofold._validation import cast_back, check_choice, check_data
+from twofold.density import LatentDensity
+from twofold.encoders import Projection
+from twofold.estimators._drur_choices import (
+    adapters,
+    chosen_centers,
+    chosen_start,
+    refitted,
+)
+from twofold.estimators._drur_maps import Coordinates, FromCoordinates, lifted
+from twofold.estimators._drur_settings import check_settings
+from twofold.estimators._ukr_many import LeadingSubspace
+from twofold.estimators.base import Learned, Problem, TwoWayEstimator
+from twofold.protocols import Array, Map
+from twofold.unsupervised_regression import Alternation, Turns, project_rows
+
+__all__ = ["DRUR"]
+
+STILL_FALLING = 0.1
+HELD_OUT_SHARE = 0.1
+MOST_HELD_OUT = 1_000
+FEWEST_ROWS = 30
+N_REPRESENTATIVES = 2_000
+MARGIN = 8.0
+"""Log density below the lowest at a latent where the projection's domain ends."""
+
+
+class DRUR(TwoWayEstimator):
+    """Dimensionality reduction by unsupervised regression: both maps learned together.
+
+    A parametric model: after the fit its maps depend on their centres, not on the number of rows, both ways are
+    closed forms, and a fit is linear in rows and columns.
+
+    Parameters
+    ----------
+    n_components : int, default=2
+        Latent dimensions.
+    up : {"rbf", "mlp"} or Map, default="rbf"
+        The map from latents to data: a radial basis network, a perceptron with one hidden layer, or a map of your
+        own that a copy can be fitted of.
+    down : {"rbf", "mlp"} or Map, default="rbf"
+        The map from data to latents, likewise.
+    n_centers : int, (int, int) or "auto", default="auto"
+        Centres of the networks (hidden units of perceptrons), one number for both or (up, down). "auto" takes
+        the fewest beyond which more centres lower the held-out energy by less than 2 %.
+    alpha : float, (float, float) or "auto", default="auto"
+        The ridge of the networks, the paper's lambda; "auto" takes the one of the lowest held-out error.
+    down_weight : float, default=3.0
+        Weight of the down-map's error against the up-map's, both in units of variances: the total variance of the
+        latents while fitting, in units of the data's. More weight makes smoother latents.
+    init : str, estimator, array-like, callable, list of these, or "auto", default="auto"
+        The first latents. "auto" compares PCA, Isomap, Laplacian eigenmaps and locally linear embedding, fitted to
+        landmarks where rows are many, by the energy after one turn.
+    max_iter : int, default=50
+        Turns of projection and adaptation at most.
+    tol : float, default=0.03
+        A turn that lowers the held-out energy by less than this share is idle; after four idle turns in a row the
+        fit is over. With noisy data more turns fit the noise.
+    recenter : int or bool, default=4
+        Turns in which centres and widths are placed anew. From then on they are kept, and each turn lowers the energy.
+        True means all turns, False only the first.
+    store_embedding : bool, default=True
+        Whether to keep ``embedding_``. Without it the size of a model does not depend on the number of rows.
+    random_state : int, RandomState, Generator or None, default=None
+        Seeds starts, k-means, perceptrons and the choice of held-out rows.
+    n_jobs : int or None, default=None
+        Threads; None means all cores.
+    verbose : int, default=0
+        1 logs the phases of a fit and, every few seconds, how far it is; 2 every turn.
+
+    Attributes
+    ----------
+    embedding_ : ndarray of shape (n_samples, n_components)
+        Latents of the training data; no rows with ``store_embedding=False``.
+    method_ : {"map", "project"}
+        What ``transform`` does by default: the way of the lower error on held-out rows.
+    errors_ : dict
+        The shares of variance that "map" and "project" lose on held-out rows.
+    n_centers_ : tuple of int
+        Centres or hidden units of the maps, up and down; 0 for maps of your own.
+    alpha_ : tuple of float
+        Their ridges; nan where a map has none.
+    init_ : str
+        The start.
+    candidates_ : list of dict
+        The starts that were compared, each with its "name" and "energy", best first.
+    history_, validation_history_ : ndarray of shape (n_turns,)
+        Mean energy of rows after each turn, in units of the data's variance: of those that took part, and of the
+        held-out ones (nan where there are none).
+    n_iter_ : int
+        Turns made.
+    encoder_, decoder_, density_, n_features_in_, feature_names_in_
+        As in every two-way estimator.
+
+    See Also
+    --------
+    twofold.UKR : A nonparametric model of lower error, whose size grows with the rows.
+
+    Examples
+    --------
+    >>> from twofold import DRUR
+    >>> from twofold.datasets import make_s_curve
+    >>> X, _ = make_s_curve(300, random_state=0)
+    >>> model = DRUR(n_centers=30, random_state=0).fit(X)
+    >>> model.score(X) > 0.95
+    True
+    """
+
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        up: str | Map = "rbf",
+        down: str | Map = "rbf",
+        n_centers: int | str | tuple[int, int] = "auto",
+        alpha: float | str | tuple[float, float] = "auto",
+        down_weight: float = 3.0,
+        init: Any = "auto",
+        max_iter: int = 50,
+        tol: float = 0.03,
+        recenter: int | bool = 4,
+        store_embedding: bool = True,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.n_components = n_components
+        self.up = up
+        self.down = down
+        self.n_centers = n_centers
+        self.alpha = alpha
+        self.down_weight = down_weight
+        self.init = init
+        self.max_iter = max_iter
+        self.tol = tol
+        self.recenter = recenter
+        self.store_embedding = store_embedding
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def _learn(self, problem: Problem) -> Learned:
+        check_settings(self)
+        coordinates = Coordinates.of(
+            LeadingSubspace.of(problem.data, problem.n_components).axes, problem.data
+        )
+        data = coordinates.predict(problem.data)
+        with problem.progress.phase("starts"):
+            latents, candidates = chosen_start(self, data, problem)
+        with problem.progress.phase("centres"):
+            n_centers = chosen_centers(self, data, latents, problem)
+        held_out = self._held_out(len(data), problem.rng)
+        up, down = adapters(self, n_centers, problem.rng)
+        alternation = Alternation(
+            data=data,
+            up=up,
+            down=down,
+            down_weight=float(self.down_weight),
+            max_iter=self.max_iter,
+            tol=float(self.tol),
+            recenter=self.max_iter if self.recenter is True else int(self.recenter),
+            held_out=held_out,
+        )
+        with problem.progress.phase("turns", max_iter=None) as callback:
+            turns = alternation.run(latents, callback)
+        self._warn_if_cut_short(turns)
+        errors = self._held_out_errors(turns, data, held_out)
+        with problem.progress.phase("maps of all rows"):
+            up_map, down_map = refitted(turns, data)
+            Z, _ = project_rows(up_map, data, down_map.predict(data), turns.latents)
+        return self._assemble(
+            problem, coordinates, (up_map, down_map), Z, turns, errors, candidates
+        )
+
+    def _warn_if_cut_short(self, turns: Turns) -> None:
+        energies = turns.energies
+        if len(energies) < self.max_iter:
+            return
+        falling = 1.0 if len(energies) == 1 else 1.0 - energies[-1] / energies[-2]
+        if falling > STILL_FALLING:
+            warnings.warn(
+                f"The energy was still falling by {100 * falling:.0f} % an iteration when "
+                f"max_iter={self.max_iter} was reached. Increase max_iter.",
+                ConvergenceWarning,
+                stacklevel=5,
+            )
+
+    def _held_out(self, n: int, rng: np.random.Generator) -> Any:
+        if n < FEWEST_ROWS:
+            return np.empty(0, dtype=np.intp)
+        return np.sort(rng.permutation(n)[: min(MOST_HELD_OUT, int(HELD_OUT_SHARE * n))])
+
+    def _held_out_errors(self, turns: Turns, data: Array, held_out: Any) -> dict[str, float]:
+        """Return what each way down loses on rows that the maps have not seen."""
+        if not len(held_out):
+            held_out = np.arange(len(data))
+        rows = data[held_out]
+        ways = {"map": turns.down, "project": self._projection(turns.up, turns.down, turns.latents)}
+        return {
+            name: float(row_norms_sq(rows - turns.up.predict(way.predict(rows))).mean())
+            for name, way in ways.items()
+        }
+
+    @staticmethod
+    def _projection(up: Map, down: Map, latents: Array) -> Projection:
+        some = latents[some_rows(len(latents), N_REPRESENTATIVES)]
+        density = LatentDensity().fit(some)
+        bound = density.log_threshold() - MARGIN
+        projection = Projection(up, density=density, log_threshold=bound, guess=down)
+        return projection.fit(some, some)
+
+    def _assemble(
+        self,
+        problem: Problem,
+        coordinates: Coordinates,
+        maps: tuple[Any, Any],
+        Z: Array,
+        turns: Turns,
+        errors: dict[str, float],
+        candidates: list[dict[str, Any]],
+    ) -> Learned:
+        up, down = maps
+        projection = self._projection(up, down, Z)
+        ways = {
+            "map": FromCoordinates(coordinates, down),
+            "project": FromCoordinates(coordinates, projection),
+        }
+        method = min(errors, key=errors.__getitem__)
+        attributes = {
+            "method_": method,
+            "errors_": errors,
+            "n_centers_": tuple(len(getattr(one, "weights_", ())) for one in maps),
+            "alpha_": tuple(float(getattr(one, "alpha_", np.nan)) for one in maps),
+            "init_": candidates[0]["name"],
+            "candidates_": candidates,
+            "history_": turns.energies,
+            "validation_history_": turns.held_out,
+            "n_iter_": len(turns.energies),
+            "_ways": ways,
+        }
+        return Learned(
+            latents=Z if self.store_embedding else Z[:0],
+            units=CentredUnits.identity(Z.shape[1]),
+            encoder=ways[method],
+            decoder=lifted(up, turns.latents, problem.data, coordinates),
+            density=projection.density,  # type: ignore[arg-type]
+            attributes=attributes,
+        )
+
+    def _learn_constant(self, problem: Problem) -> Learned:
+        learned = super()._learn_constant(problem)
+        attributes = {
+            "method_": "map",
+            "errors_": {"map": 0.0, "project": 0.0},
+            "n_centers_": (1, 1),
+            "alpha_": (np.nan, np.nan),
+            "init_": "constant",
+            "candidates_": [],
+            "history_": np.zeros(1),
+            "validation_history_": np.full(1, np.nan),
+            "n_iter_": 1,
+            "_ways": {"map": learned.encoder, "project": learned.encoder},
+        }
+        return Learned(
+            learned.latents,
+            learned.units,
+            learned.encoder,
+            learned.decoder,
+            learned.density,
+            attributes=attributes,
+        )
+
+    def transform(self, X: Any, *, method: str = "auto") -> Array:
+        """Take data down to the latent space.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Data.
+        method : {"auto", "map", "project"}, default="auto"
+            "map" is the learned down-map F, one matrix product; "project" finds the latent whose image is nearest,
+            which rebuilds better where F cannot follow; "auto" the one of the lower held-out error,
+            ``method_``.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_components)
+        """
+        check_is_fitted(self)
+        check_choice("method", method, ("auto", "map", "project"))
+        data, dtype = check_data(self, X, reset=False)
+        way = self.encoder_ if method == "auto" else self._ways[method]
+        with self._threads():
+            latents = way.predict(self._data_units.into(data))
+        return cast_back(self._latent_units.back(latents), dtype)
