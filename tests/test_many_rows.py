@@ -275,7 +275,7 @@ class TestFit:
 
     def test_groups_are_refused(self):
         X, _ = make_noisy_spiral(500, random_state=0)
-        with pytest.raises(ValueError, match="leave_out=2 is supported for few rows"):
+        with pytest.raises(ValueError, match="leave_out=2 is supported for at most"):
             UKR(1, leave_out=2, init="isomap").fit(X)
 
     def test_batches_do_not_matter_through_the_index(self, monkeypatch):

@@ -13,8 +13,8 @@ times that of the data. As long as centres and widths of f are placed anew, late
 each turn. When they are kept, they hold the scale themselves, and every turn lowers the energy.
 
 **Held-out energy.** Some rows take no part in the regressions. The energy that they find with the maps of a turn,
-``min_z |x - f(z)|^2 + |z - F(x)|^2``, tells when further turns only fit noise; the maps of the best turn are
-returned.
+``min_z |x - f(z)|^2 + |z - F(x)|^2``, tells when further turns only fit noise: it then still falls, but slowly. The maps of
+the last turn in which it fell by more than the tolerance are returned.
 
 **Cost.** A projection works in the space that f's weights span (`in_row_space`), at most as many columns as it has
 centres. Nothing of size n D q is formed.
@@ -65,7 +65,7 @@ __all__ = [
 ]
 
 N_CLUSTERED = 20_000
-PATIENCE = 4
+PATIENCE = 2
 PROJECTION_STEPS = 5
 PROJECTION_TOL = 1e-3
 
@@ -210,7 +210,7 @@ class Alternation:
     max_iter : int
         Turns at most.
     tol : float
-        Relative decrease of the energy below which a turn counts as idle.
+        Relative decrease of the energy in a turn below which it is idle; two idle turns in a row end the run.
     recenter : int
         Turns in which centres and widths are placed anew.
     held_out : ndarray of int
@@ -239,7 +239,7 @@ class Alternation:
         energies: list[float] = []
         judged: list[float] = []
         best: tuple[float, Map, Map, Array, Array, int] | None = None
-        idle = 0
+        idle, before = 0, np.inf
         for turn in range(self.max_iter):
             anew = turn < self.recenter or turn == 0
             if anew and turn:
@@ -254,10 +254,10 @@ class Alternation:
                 Z_others, energy = project_rows(up, others, down.predict(others), Z_others)
                 judged.append(float(energy.mean()) / variance)
             now = judged[-1] if judged else energies[-1]
-            before = np.inf if best is None else best[0]
-            if now < before:
+            falls = now < (1.0 - self.tol) * before
+            if best is None or (falls and now < best[0]):
                 best = (now, up, down, Z, Z_others, turn)
-            idle = 0 if now < (1.0 - self.tol) * before else idle + 1
+            idle, before = (0 if falls else idle + 1), now
             if callback(turn + 1, now, Z) or (idle >= PATIENCE and turn + 1 >= self.recenter):
                 break
         assert best is not None

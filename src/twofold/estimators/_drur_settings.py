@@ -31,18 +31,22 @@ def check_settings(model: Any) -> None:
             "twofold.protocols.Map."
         )
     if model.n_centers != "auto":
-        for one in pair_of(model.n_centers):
+        if isinstance(model.n_centers, str):
+            raise ValueError(
+                f"n_centers={model.n_centers!r} must be 'auto', a number or (up, down)."
+            )
+        for one in pair_of(model.n_centers, "n_centers"):
             check_int("n_centers", one)
     if model.alpha != "auto":
-        for one in pair_of(model.alpha):
+        for one in pair_of(model.alpha, "alpha"):
             if check_real("alpha", one, above=-1.0) < 0.0:
                 raise ValueError(f"alpha={model.alpha!r} must not be negative.")
 
 
-def pair_of(value: Any) -> tuple[Any, Any]:
+def pair_of(value: Any, name: str = "setting") -> tuple[Any, Any]:
     """Return a setting for both maps, (up, down)."""
     if isinstance(value, tuple | list):
         if len(value) != 2:
-            raise ValueError(f"{value!r} must be one setting, or two: (up, down).")
+            raise ValueError(f"{name}={value!r} must be one setting, or two: (up, down).")
         return value[0], value[1]
     return value, value

@@ -66,7 +66,9 @@ def _minimise(
 ) -> MinimizeResult:
     minimizer = resolve_minimizer(settings.optimizer, max_iter=n_iter, tol=settings.tol)
     plain = settings.objective == "reconstruction"
-    homotopy = name == "pca" if settings.homotopy == "auto" else bool(settings.homotopy)
+    homotopy = bool(settings.homotopy)
+    if settings.homotopy == "auto":  # many rows it leaves in fragments, after a long time
+        homotopy = name == "pca" and not is_many(len(scheme.data), scheme.kernel)
     if homotopy or plain:
         quick = resolve_minimizer(settings.optimizer, max_iter=HOMOTOPY_STEPS, tol=settings.tol)
         with problem.progress.phase("homotopy", max_iter=None) as callback:

@@ -9,7 +9,7 @@ import numpy as np
 from twofold._blocks import n_threads
 from twofold._validation import check_choice, check_int, check_real
 from twofold.density import LatentDensity
-from twofold.kernel_regression import is_many
+from twofold.kernel_regression import MANY_ROWS, is_many
 from twofold.optimize import resolve_minimizer
 from twofold.protocols import RadialKernel
 
@@ -59,8 +59,8 @@ def groups_of(leave_out: int, n: int, kernel: RadialKernel, rng: np.random.Gener
         return None
     if is_many(n, kernel):
         raise ValueError(
-            f"leave_out={leave_out} is supported for few rows only, n_samples={n} are too many. Use "
-            "leave_out=1, or fit a sample of the rows."
+            f"leave_out={leave_out} is supported for at most {MANY_ROWS} rows, n_samples={n} are more. "
+            "Use leave_out=1, or fit a sample of the rows."
         )
     if leave_out > n // 2:
         raise ValueError(

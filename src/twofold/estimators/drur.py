@@ -74,7 +74,7 @@ class DRUR(TwoWayEstimator):
         the fewest beyond which more centres lower the held-out energy by less than 2 %.
     alpha : float, (float, float) or "auto", default="auto"
         The ridge of the networks, the paper's lambda; "auto" takes the one of the lowest held-out error.
-    down_weight : float, default=3.0
+    down_weight : float, default=1.0
         Weight of the down-map's error against the up-map's, both in units of variances: the total variance of the
         latents while fitting, in units of the data's. More weight makes smoother latents.
     init : str, estimator, array-like, callable, list of these, or "auto", default="auto"
@@ -83,8 +83,8 @@ class DRUR(TwoWayEstimator):
     max_iter : int, default=50
         Turns of projection and adaptation at most.
     tol : float, default=0.03
-        A turn that lowers the held-out energy by less than this share is idle; after four idle turns in a row the
-        fit is over. With noisy data more turns fit the noise.
+        A turn that lowers the held-out energy by less than this share is idle; two idle turns in a row end the fit, and
+        the last turn before them counts. With noisy data more turns fit the noise.
     recenter : int or bool, default=4
         Turns in which centres and widths are placed anew. From then on they are kept, and each turn lowers the energy.
         True means all turns, False only the first.
@@ -143,7 +143,7 @@ class DRUR(TwoWayEstimator):
         down: str | Map = "rbf",
         n_centers: int | str | tuple[int, int] = "auto",
         alpha: float | str | tuple[float, float] = "auto",
-        down_weight: float = 3.0,
+        down_weight: float = 1.0,
         init: Any = "auto",
         max_iter: int = 50,
         tol: float = 0.03,

@@ -117,7 +117,7 @@ class UKR(TwoWayEstimator):
         Observations at the mean in each prediction while fitting; 0 is the paper's objective.
     homotopy : {"auto", True, False}, default="auto"
         Whether to relax a density constraint step by step before the free minimisation. "auto" means
-        where PCA wins.
+        where PCA wins and rows are few.
     density_threshold : "auto", "quantile:share" or float, default="auto"
         Bounds the domain of the map: latents with density of at least this share of the kernel's
         maximum. "auto" takes the lowest value at a training latent, "quantile:0.01" one that all but
