@@ -5,7 +5,7 @@
 Writes ``results.json`` and pictures into the folder. Timings are ratios of one run. MNIST and USPS come from the
 data folder (``TWOFOLD_DATA``); umap-learn and PyTorch are used where they are installed. Compiled code is warm
 for both. "growth" to a million rows takes about eight minutes, "direct" (the start and the sums for many rows
-against those for few, on tables that both can fit) about ten, the rest eight.
+against those for few, on tables that both can fit) about fifteen, the rest eight.
 """
 
 import argparse

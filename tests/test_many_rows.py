@@ -65,7 +65,9 @@ def test_columns_are_not_more_than_leaves(q):
     assert len(cells.leaves) < 3 * 20_000 / 64
 
 
-def test_a_lone_point_beside_a_blob_is_rebuilt_by_the_mean():
+@pytest.mark.parametrize("most_compared", [10**8, 0])
+def test_a_lone_point_beside_a_blob_is_rebuilt_by_the_mean(most_compared, monkeypatch):
+    monkeypatch.setattr("twofold.kernel_regression.MOST_COMPARED", most_compared)
     rng = np.random.default_rng(0)
     Z, X = rng.standard_normal((6_000, 2)), rng.standard_normal((6_000, 3))
     Z[0] = [300.0, 0.0]
@@ -93,7 +95,8 @@ def test_cells_of_equal_rows_are_searched_exactly():
     assert (np.square(X[found[zero]]).sum(axis=2) == 0.0).all()
 
 
-def test_more_neighbours_than_the_probed_cells_hold():
+def test_more_neighbours_than_the_probed_cells_hold(monkeypatch):
+    monkeypatch.setattr("twofold.neighbour_search.PROBES", 1)
     rng = np.random.default_rng(0)
     X = rng.standard_normal((3_000, 2)).astype(np.float32)
     index = CellIndex.of(X, rng)

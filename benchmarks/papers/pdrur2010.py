@@ -3,7 +3,6 @@
     python benchmarks/papers/pdrur2010.py [--only spiral curves roll noisy_roll hole wide_roll] [--folder pdrur2010]
 
 Writes ``results.json`` and one picture an experiment into the folder. Seeds are 0 to 9 (spiral, curves) and 0 to 4.
-All together take about five minutes on two cores.
 """
 
 import argparse

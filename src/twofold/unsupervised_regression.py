@@ -124,7 +124,7 @@ class RadialAdapter:
             self._regression = RadialRegression(inputs, self.centers)
         regression = self._regression
         if first or anew:
-            self.width, self.alpha, _ = regression.choose(targets, None, self.alphas)
+            self.width, self.alpha = regression.choose(targets, self.alphas)
         if self.fixed:
             regression.keep_features(self.width)
         return regression.fit(targets, self.width, self.alpha)

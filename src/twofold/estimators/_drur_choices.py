@@ -53,7 +53,7 @@ def adapters(
                 alpha=decay,
                 max_iter=HIDDEN_ITERATIONS,
                 warm_start=True,
-                random_state=seed % 2**31,
+                random_state=seed,
             )
             found.append(MapAdapter(network))
         else:

@@ -18,6 +18,7 @@ M. A. Carreira-Perpinan, Z. Lu. Dimensionality reduction by unsupervised regress
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -290,14 +291,7 @@ class DRUR(TwoWayEstimator):
             "n_iter_": 1,
             "_ways": {"map": learned.encoder, "project": learned.encoder},
         }
-        return Learned(
-            learned.latents,
-            learned.units,
-            learned.encoder,
-            learned.decoder,
-            learned.density,
-            attributes=attributes,
-        )
+        return replace(learned, attributes=attributes)
 
     def transform(self, X: Any, *, method: str = "auto") -> Array:
         """Take data down to the latent space.

@@ -34,7 +34,7 @@ from scipy import linalg
 from twofold._blocks import map_blocks, row_blocks
 from twofold.protocols import Array
 
-__all__ = ["CrossMoments", "FeatureMoments", "RidgeSystem"]
+__all__ = ["CrossMoments", "FeatureMoments", "Features", "RidgeSystem"]
 
 Features = Callable[[slice], Array]
 """Gives the features (rows, M) of a slice of rows."""

@@ -20,8 +20,8 @@ from functools import cached_property
 import numpy as np
 
 from twofold._blocks import map_blocks, row_blocks, some_rows
-from twofold._linalg import row_norms_sq, sqdist
-from twofold.maps._moments import CrossMoments, FeatureMoments, RidgeSystem
+from twofold._linalg import row_norms_sq
+from twofold.maps._moments import CrossMoments, FeatureMoments, Features, RidgeSystem
 from twofold.maps.rbf_network import RBFNetwork
 from twofold.protocols import AnyArray, Array, IntArray
 from twofold.widths import width_grid
@@ -54,40 +54,39 @@ class RadialRegression:
         self._moments: tuple[float, FeatureMoments] | None = None
         self._kept: tuple[float, AnyArray] | None = None
 
-    def choose(
-        self, targets: Array, widths: list[float] | None, alphas: tuple[float, ...]
-    ) -> tuple[float, float, float]:
-        """Return the width and the ridge of the lowest held-out error, and that error.
+    def choose(self, targets: Array, alphas: tuple[float, ...]) -> tuple[float, float]:
+        """Return the width and the ridge of the lowest held-out error.
+
+        Widths go from the spacing of the centres to their spread.
 
         Parameters
         ----------
         targets : ndarray of shape (n, D)
             Targets.
-        widths : list of float or None
-            What to compare; None means a grid from the spacing of the centres to their spread.
         alphas : tuple of float
             Ridges to compare. Among equals the largest is taken.
         """
         train, test = self._split
         share = len(train) / len(self.inputs)
         found = []
-        for width in self.widths if widths is None else widths:
+        for width in self.widths:
             network = _network(self.centers, width)
             seen, unseen = (network._features(self.inputs[rows]) for rows in (train, test))
             cross = CrossMoments(targets[train].sum(axis=0), seen.T @ targets[train])
+            if any((width, alpha) not in self._judged for alpha in alphas):
+                moments = FeatureMoments(len(train), seen.sum(axis=0), seen.T @ seen)
             for alpha in alphas:
                 key = (width, alpha)
                 if key not in self._judged:
-                    moments = FeatureMoments(len(train), seen.sum(axis=0), seen.T @ seen)
                     self._judged[key] = RidgeSystem.of(moments, self._gram(width), share * alpha)
                 weights, bias = self._judged[key].solve(cross)
                 error = float(row_norms_sq(targets[test] - unseen @ weights - bias).mean())
                 found.append((error, width, alpha))
         lowest = min(found)[0]
-        error, width, alpha = max(
+        _, width, alpha = max(
             (one for one in found if one[0] <= 1.01 * lowest), key=lambda one: (one[2], -one[0])
         )
-        return width, alpha, error
+        return width, alpha
 
     @cached_property
     def widths(self) -> list[float]:
@@ -134,7 +133,7 @@ class RadialRegression:
         map_blocks(work, row_blocks(n, 8 * 3 * m))
         self._kept = (width, kept)
 
-    def _features(self, width: float):  # type: ignore[no-untyped-def]
+    def _features(self, width: float) -> Features:
         if self._kept is not None and self._kept[0] == width:
             kept = self._kept[1]
             return lambda rows: kept[rows].astype(np.float64)
@@ -142,7 +141,7 @@ class RadialRegression:
         return lambda rows: network._features(self.inputs[rows])
 
     def _gram(self, width: float) -> Array:
-        return np.exp(-0.5 * sqdist(self.centers / width, self.centers / width))
+        return _network(self.centers, width)._features(self.centers)
 
     @cached_property
     def _split(self) -> tuple[IntArray, IntArray]:
