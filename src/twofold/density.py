@@ -28,7 +28,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from twofold._blocks import map_blocks, row_blocks, some_rows
-from twofold._linalg import sqdist
+from twofold._linalg import shifted_exp, sqdist
 from twofold._units import CentredUnits
 from twofold._validation import check_real, check_rng
 from twofold.kernels import Compact, DensityKernel, Gaussian, resolve_kernel
@@ -200,7 +200,9 @@ def likelihood_cv_bandwidth(Z: Array, kernel: DensityKernel) -> float:
         distances[np.arange(len(distances)), np.arange(rows.start, rows.stop)] = np.inf
         totals = np.empty(len(widths))
         for number, width in enumerate(widths):
-            log_sums = logsumexp(kernel.log_profile(distances / width**2), axis=1)
+            weights, shift = shifted_exp(kernel.log_profile(distances / width**2))
+            with np.errstate(divide="ignore"):  # nobody in reach of a compact kernel
+                log_sums = shift + np.log(weights.sum(axis=1))
             totals[number] = np.maximum(log_sums, LOG_FLOOR).sum()
         return totals
 

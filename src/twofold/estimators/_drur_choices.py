@@ -7,21 +7,17 @@ from typing import Any
 import numpy as np
 
 from twofold._blocks import some_rows
+from twofold.adaptation import Adapter, MapAdapter, RadialAdapter
 from twofold.estimators._drur_settings import pair_of
 from twofold.estimators._ukr_starts import attempt, init_is_auto, latents_of, named_inits
 from twofold.estimators.base import Problem
-from twofold.maps import MLP, RBFNetwork
-from twofold.maps.radial_regression import ALPHAS, RadialRegression
-from twofold.protocols import Array
-from twofold.unsupervised_regression import (
-    Adapter,
-    Alternation,
-    MapAdapter,
-    RadialAdapter,
-    Turns,
-)
+from twofold.joint_regression import JointDescent
+from twofold.maps import MLP
+from twofold.maps.radial_regression import ALPHAS
+from twofold.protocols import Array, IntArray
+from twofold.unsupervised_regression import Alternation, Moves, Settings, run_turns
 
-__all__ = ["adapters", "chosen_centers", "chosen_start", "refitted"]
+__all__ = ["chosen_centers", "chosen_start", "moves_of", "rows_of_turns"]
 
 AUTO = ("pca", "isomap:8", "isomap:15", "laplacian_eigenmaps:10", "lle:12")
 N_TRIED = 4_000
@@ -31,26 +27,59 @@ CENTERS = (15, 30, 60, 120, 250, 500)
 WORTH_MORE = 0.98
 TRIAL_TURNS = 3
 HIDDEN_ITERATIONS = 200
+DECAY = 1e-6
+N_TURNED = 10_000
+TURNED_PER_CENTER = 20
+"""Rows that take part in the turns, at most. More made rolls and digits no better, and each turn longer."""
 
 
-def adapters(
-    model: Any, n_centers: tuple[int, int], rng: np.random.Generator
-) -> tuple[Adapter, Adapter]:
-    """Return what learns the maps, up and down."""
-    alphas = pair_of(model.alpha)
+def rows_of_turns(model: Any, n: int, rng: np.random.Generator) -> IntArray:
+    """Return the rows that take part in the turns: all, or of very many some that determine two networks as well.
+
+    Maps of other kinds are fitted to all rows.
+    """
+    if not all(isinstance(kind, str) and kind == "rbf" for kind in (model.up, model.down)):
+        return np.arange(n)
+    sizes = (max(CENTERS),) if isinstance(model.n_centers, str) else pair_of(model.n_centers)
+    most = max(N_TURNED, TURNED_PER_CENTER * max(sizes))
+    if model.n_centers == "all" or n <= most:
+        return np.arange(n)
+    return np.sort(rng.permutation(n)[:most])
+
+
+def moves_of(
+    model: Any, n_centers: tuple[int, int], rng: np.random.Generator, share: float = 1.0
+) -> Moves:
+    """Return what a turn does.
+
+    Parameters
+    ----------
+    model : DRUR
+        The settings.
+    n_centers : tuple of int
+        Centres or hidden units, up and down; (0, 0) means one at every point.
+    rng : Generator
+        Seeds k-means and perceptrons.
+    share : float, default=1.0
+        Of all rows that take part; ridges are stated for all of them.
+    """
+    ridges = [
+        ALPHAS if isinstance(alpha, str) else (float(alpha) * share,)
+        for alpha in pair_of(model.alpha)
+    ]
+    if n_centers == (0, 0):
+        return JointDescent(ridges[0], ridges[1])
     seed = int(rng.integers(2**31))
     found: list[Adapter] = []
-    for kind, size, alpha, fixed in zip(
-        (model.up, model.down), n_centers, alphas, (False, True), strict=True
+    for kind, size, alphas, fixed in zip(
+        (model.up, model.down), n_centers, ridges, (False, True), strict=True
     ):
-        ridges = ALPHAS if isinstance(alpha, str) else (float(alpha),)
         if isinstance(kind, str) and kind == "rbf":
-            found.append(RadialAdapter(size, ridges, fixed, seed))
+            found.append(RadialAdapter(size, alphas, fixed, seed))
         elif isinstance(kind, str):
-            decay = 1e-6 if isinstance(alpha, str) else float(alpha)
             network = MLP(
                 size,
-                alpha=decay,
+                alpha=alphas[0] if len(alphas) == 1 else DECAY,
                 max_iter=HIDDEN_ITERATIONS,
                 warm_start=True,
                 random_state=seed,
@@ -58,10 +87,12 @@ def adapters(
             found.append(MapAdapter(network))
         else:
             found.append(MapAdapter(kind))
-    return found[0], found[1]
+    return Alternation(found[0], found[1])
 
 
-def chosen_start(model: Any, data: Array, problem: Problem) -> tuple[Array, list[dict[str, Any]]]:
+def chosen_start(
+    model: Any, data: Array, rows: IntArray, problem: Problem
+) -> tuple[Array, list[dict[str, Any]]]:
     """Return the first latents of the lowest energy after one turn, and all that were compared.
 
     Parameters
@@ -70,25 +101,30 @@ def chosen_start(model: Any, data: Array, problem: Problem) -> tuple[Array, list
         The settings.
     data : ndarray of shape (n, D)
         Coordinates of total variance one: what named starts see.
+    rows : ndarray of int, shape (n,)
+        Which rows of the problem they belong to.
     problem : Problem
         The rest of what they need; estimators and functions see its original data.
     """
     auto = init_is_auto(model.init)
 
     def embed(one: Any) -> Array:
-        return latents_of(one, data if isinstance(one, str) else problem.original.copy(), problem)
+        if isinstance(one, str):
+            return latents_of(one, data, problem)
+        return latents_of(one, problem.original.copy(), problem)[rows]
 
     found = {name: attempt(embed, one, auto) for name, one in named_inits(model.init, AUTO)}
     starts = {name: Z for name, Z in found.items() if Z is not None}
     if len(starts) == 1:
         name, latents = next(iter(starts.items()))
         return latents, [{"name": name, "energy": np.nan}]
-    rows = some_rows(len(data), N_TRIED)
-    sizes = _sizes(model, len(rows)) if model.n_centers == "auto" else [pair_of(model.n_centers)]
+    few = some_rows(len(data), N_TRIED)
+    open_size = isinstance(model.n_centers, str)
+    sizes = _sizes(model, len(few)) if open_size else [pair_of(model.n_centers)]
     size = sizes[min(1, len(sizes) - 1)]
     seed = int(problem.rng.integers(2**31))
     candidates: list[dict[str, Any]] = [
-        {"name": name, "energy": _trial(model, data[rows], latents[rows], size, 1, seed)}
+        {"name": name, "energy": _trial(model, data[few], latents[few], size, 1, seed)}
         for name, latents in starts.items()
     ]
     candidates.sort(key=lambda candidate: candidate["energy"])
@@ -96,10 +132,12 @@ def chosen_start(model: Any, data: Array, problem: Problem) -> tuple[Array, list
 
 
 def chosen_centers(model: Any, data: Array, latents: Array, problem: Problem) -> tuple[int, int]:
-    """Return the numbers of centres, up and down.
+    """Return the numbers of centres, up and down; (0, 0) means one at every point.
 
     Where they are to be chosen, more are tried as long as they lower the held-out energy after three turns by 2 %.
     """
+    if model.n_centers == "all":
+        return 0, 0
     if model.n_centers != "auto":
         up, down = pair_of(model.n_centers)
         return int(up), int(down)
@@ -126,23 +164,9 @@ def _trial(
 ) -> float:
     """Return the lowest held-out energy of a few turns."""
     rng = np.random.default_rng(seed)
-    up, down = adapters(model, size, rng)
+    moves = moves_of(model, size, rng)
     held_out = np.sort(rng.permutation(len(data))[: len(data) // 5])
-    alternation = Alternation(
-        data, up, down, float(model.down_weight), n_turns, 0.0, n_turns, held_out
-    )
-    turns = alternation.run(latents, lambda *_: False)
+    settings = Settings(float(model.down_weight), n_turns, 0.0, n_turns)
+    turns = run_turns(moves, settings, data, latents, held_out, lambda *_: False)
     energies = turns.held_out if len(held_out) else turns.energies
     return float(np.nanmin(energies)) if np.isfinite(energies).any() else np.inf
-
-
-def refitted(turns: Turns, data: Array) -> tuple[Any, Any]:
-    """Return the maps of the best turn, fitted to all rows with the centres they have."""
-    up, down = turns.up, turns.down
-    if isinstance(up, RBFNetwork):
-        up = RadialRegression(turns.latents, up.centers_).fit(data, up.bandwidth_, up.alpha_)
-    if isinstance(down, RBFNetwork):
-        down = RadialRegression(data, down.centers_).fit(
-            turns.latents, down.bandwidth_, down.alpha_
-        )
-    return up, down

@@ -1,4 +1,4 @@
-"""Maps between the data and the coordinates in which unsupervised regression works."""
+"""Maps between the data, the coordinates in which unsupervised regression works, and its latents."""
 
 from __future__ import annotations
 
@@ -8,11 +8,21 @@ from typing import Any
 import numpy as np
 
 from twofold._linalg import row_norms_sq, row_product
-from twofold.maps import RBFNetwork
-from twofold.maps.radial_regression import RadialRegression
-from twofold.protocols import Array
+from twofold.density import LatentDensity
+from twofold.encoders import Projection
+from twofold.protocols import Array, Map
 
-__all__ = ["Coordinates", "FromCoordinates", "lifted"]
+__all__ = [
+    "Coordinates",
+    "FinalMaps",
+    "FromCoordinates",
+    "ToCoordinates",
+    "projection_of",
+    "ways_down",
+]
+
+MARGIN = 8.0
+"""Log density below the lowest at a latent where the projection's domain ends."""
 
 
 @dataclass(frozen=True)
@@ -77,21 +87,36 @@ class ToCoordinates:
         return self.coordinates.back(self.up.predict(latents))
 
 
-def lifted(up: Any, latents: Array, data: Array, coordinates: Coordinates) -> Any:
-    """Return the up-map to all columns: a radial network refitted to them, another map led through the axes.
+@dataclass(frozen=True)
+class FinalMaps:
+    """The maps of a fit.
 
-    Parameters
+    Attributes
     ----------
-    up : Map
-        The map to coordinates.
-    latents : ndarray of shape (n, q)
-        The latents that the map was fitted to.
-    data : ndarray of shape (n, D)
-        The data in all columns.
-    coordinates : Coordinates
-        Where the map was learned.
+    up, down : Map
+        Between latents and coordinates.
+    decoder : Map
+        From latents to all columns of the data.
     """
-    if not isinstance(up, RBFNetwork):
-        return ToCoordinates(coordinates, up)
-    regression = RadialRegression(latents, up.centers_)
-    return regression.fit(data, up.bandwidth_, up.alpha_)
+
+    up: Any
+    down: Any
+    decoder: Any
+
+
+def projection_of(up: Map, down: Map, domain: LatentDensity) -> Projection:
+    """Return the projection onto an up-map, which starts from the down-map's value and from latents of the domain."""
+    bound = domain.log_threshold() - MARGIN
+    projection = Projection(up, density=domain, log_threshold=bound, guess=down)
+    return projection.fit(domain.points_, domain.points_)
+
+
+def ways_down(
+    coordinates: Coordinates, maps: FinalMaps, domain: LatentDensity
+) -> dict[str, FromCoordinates]:
+    """Return both ways from data to latents, by name."""
+    projection = projection_of(maps.up, maps.down, domain)
+    return {
+        "map": FromCoordinates(coordinates, maps.down),
+        "project": FromCoordinates(coordinates, projection),
+    }

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from twofold._blocks import n_threads
-from twofold._validation import check_int, check_real
+from twofold._validation import check_choice, check_int, check_real
 
 __all__ = ["check_settings", "pair_of"]
 
@@ -30,17 +30,22 @@ def check_settings(model: Any) -> None:
             f"up={model.up!r} has no normal_terms, which projections need; see "
             "twofold.protocols.Map."
         )
-    if model.n_centers != "auto":
-        if isinstance(model.n_centers, str):
-            raise ValueError(
-                f"n_centers={model.n_centers!r} must be 'auto', a number or (up, down)."
-            )
+    if isinstance(model.n_centers, str):
+        check_choice("n_centers", model.n_centers, ("auto", "all"))
+        others = {name: getattr(model, name) for name in ("up", "down")}
+        if model.n_centers == "all" and any(not _is_rbf(kind) for kind in others.values()):
+            raise ValueError(f"n_centers='all' is for radial networks alone, not for {others}.")
+    else:
         for one in pair_of(model.n_centers, "n_centers"):
             check_int("n_centers", one)
     if model.alpha != "auto":
         for one in pair_of(model.alpha, "alpha"):
             if check_real("alpha", one, above=-1.0) < 0.0:
                 raise ValueError(f"alpha={model.alpha!r} must not be negative.")
+
+
+def _is_rbf(kind: Any) -> bool:
+    return isinstance(kind, str) and kind == "rbf"
 
 
 def pair_of(value: Any, name: str = "setting") -> tuple[Any, Any]:

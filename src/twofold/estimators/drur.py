@@ -30,19 +30,19 @@ from twofold._linalg import row_norms_sq
 from twofold._units import CentredUnits
 from twofold._validation import cast_back, check_choice, check_data
 from twofold.density import LatentDensity
-from twofold.encoders import Projection
 from twofold.estimators._drur_choices import (
-    adapters,
     chosen_centers,
     chosen_start,
-    refitted,
+    moves_of,
+    rows_of_turns,
 )
-from twofold.estimators._drur_maps import Coordinates, FromCoordinates, lifted
+from twofold.estimators._drur_maps import Coordinates, FinalMaps, projection_of, ways_down
 from twofold.estimators._drur_settings import check_settings
+from twofold.estimators._drur_sweep import joint_maps, maps_of_all_rows
 from twofold.estimators._ukr_many import LeadingSubspace
 from twofold.estimators.base import Learned, Problem, TwoWayEstimator
 from twofold.protocols import Array, Map
-from twofold.unsupervised_regression import Alternation, Turns, project_rows
+from twofold.unsupervised_regression import Settings, Turns, run_turns
 
 __all__ = ["DRUR"]
 
@@ -50,9 +50,9 @@ STILL_FALLING = 0.1
 HELD_OUT_SHARE = 0.1
 MOST_HELD_OUT = 1_000
 FEWEST_ROWS = 30
-N_REPRESENTATIVES = 2_000
-MARGIN = 8.0
-"""Log density below the lowest at a latent where the projection's domain ends."""
+N_REPRESENTATIVES = 1_000
+MOST_JOINT = 10_000
+"""Rows for which a centre at every point is still an option."""
 
 
 class DRUR(TwoWayEstimator):
@@ -171,36 +171,41 @@ class DRUR(TwoWayEstimator):
 
     def _learn(self, problem: Problem) -> Learned:
         check_settings(self)
+        self._check_memory(len(problem.data))
         coordinates = Coordinates.of(
             LeadingSubspace.of(problem.data, problem.n_components).axes, problem.data
         )
-        data = coordinates.predict(problem.data)
+        rows = rows_of_turns(self, len(problem.data), problem.rng)
+        share = len(rows) / len(problem.data)
+        some = problem.data if share == 1.0 else problem.data[rows]
+        data = coordinates.predict(some)
         with problem.progress.phase("starts"):
-            latents, candidates = chosen_start(self, data, problem)
+            latents, candidates = chosen_start(self, data, rows, problem)
         with problem.progress.phase("centres"):
             n_centers = chosen_centers(self, data, latents, problem)
         held_out = self._held_out(len(data), problem.rng)
-        up, down = adapters(self, n_centers, problem.rng)
-        alternation = Alternation(
-            data=data,
-            up=up,
-            down=down,
-            down_weight=float(self.down_weight),
-            max_iter=self.max_iter,
-            tol=float(self.tol),
-            recenter=self.max_iter if self.recenter is True else int(self.recenter),
-            held_out=held_out,
-        )
+        moves = moves_of(self, n_centers, problem.rng, share)
+        recenter = self.max_iter if self.recenter is True else int(self.recenter)
+        settings = Settings(float(self.down_weight), self.max_iter, float(self.tol), recenter)
         with problem.progress.phase("turns", max_iter=None) as callback:
-            turns = alternation.run(latents, callback)
+            turns = run_turns(moves, settings, data, latents, held_out, callback)
         self._warn_if_cut_short(turns)
-        errors = self._held_out_errors(turns, data, held_out)
+        domain = LatentDensity().fit(turns.latents[some_rows(len(data), N_REPRESENTATIVES)])
+        errors = self._held_out_errors(turns, data, held_out, domain)
         with problem.progress.phase("maps of all rows"):
-            up_map, down_map = refitted(turns, data)
-            Z, _ = project_rows(up_map, data, down_map.predict(data), turns.latents)
-        return self._assemble(
-            problem, coordinates, (up_map, down_map), Z, turns, errors, candidates
-        )
+            if n_centers == (0, 0):
+                maps, Z = joint_maps(turns, problem.data, data)
+            else:
+                known = turns.latents if share == 1.0 else None
+                maps, Z = maps_of_all_rows(turns, problem.data, coordinates, share, known)
+        return self._assemble(coordinates, maps, Z, turns, errors, candidates, domain)
+
+    def _check_memory(self, n: int) -> None:
+        if self.n_centers == "all" and n > MOST_JOINT:
+            raise MemoryError(
+                f"n_centers='all' would need {4 * 8 * n * n / 1e9:.1f} GB for its kernel matrices of {n} rows, and time "
+                f"that grows with the cube of them; at most {MOST_JOINT} rows are taken. Use n_centers='auto'."
+            )
 
     def _warn_if_cut_short(self, turns: Turns) -> None:
         energies = turns.energies
@@ -220,47 +225,37 @@ class DRUR(TwoWayEstimator):
             return np.empty(0, dtype=np.intp)
         return np.sort(rng.permutation(n)[: min(MOST_HELD_OUT, int(HELD_OUT_SHARE * n))])
 
-    def _held_out_errors(self, turns: Turns, data: Array, held_out: Any) -> dict[str, float]:
+    def _held_out_errors(
+        self, turns: Turns, data: Array, held_out: Any, domain: LatentDensity
+    ) -> dict[str, float]:
         """Return what each way down loses on rows that the maps have not seen."""
         if not len(held_out):
             held_out = np.arange(len(data))
         rows = data[held_out]
-        ways = {"map": turns.down, "project": self._projection(turns.up, turns.down, turns.latents)}
+        ways = {"map": turns.down, "project": projection_of(turns.up, turns.down, domain)}
         return {
             name: float(row_norms_sq(rows - turns.up.predict(way.predict(rows))).mean())
             for name, way in ways.items()
         }
 
-    @staticmethod
-    def _projection(up: Map, down: Map, latents: Array) -> Projection:
-        some = latents[some_rows(len(latents), N_REPRESENTATIVES)]
-        density = LatentDensity().fit(some)
-        bound = density.log_threshold() - MARGIN
-        projection = Projection(up, density=density, log_threshold=bound, guess=down)
-        return projection.fit(some, some)
-
     def _assemble(
         self,
-        problem: Problem,
         coordinates: Coordinates,
-        maps: tuple[Any, Any],
+        maps: FinalMaps,
         Z: Array,
         turns: Turns,
         errors: dict[str, float],
         candidates: list[dict[str, Any]],
+        domain: LatentDensity,
     ) -> Learned:
-        up, down = maps
-        projection = self._projection(up, down, Z)
-        ways = {
-            "map": FromCoordinates(coordinates, down),
-            "project": FromCoordinates(coordinates, projection),
-        }
+        ways = ways_down(coordinates, maps, domain)
+        both = (maps.up, maps.down)
         method = min(errors, key=errors.__getitem__)
         attributes = {
             "method_": method,
             "errors_": errors,
-            "n_centers_": tuple(len(getattr(one, "weights_", ())) for one in maps),
-            "alpha_": tuple(float(getattr(one, "alpha_", np.nan)) for one in maps),
+            "n_centers_": tuple(len(getattr(one, "weights_", ())) for one in both),
+            "alpha_": tuple(float(getattr(one, "alpha_", np.nan)) for one in both),
             "init_": candidates[0]["name"],
             "candidates_": candidates,
             "history_": turns.energies,
@@ -272,8 +267,8 @@ class DRUR(TwoWayEstimator):
             latents=Z if self.store_embedding else Z[:0],
             units=CentredUnits.identity(Z.shape[1]),
             encoder=ways[method],
-            decoder=lifted(up, turns.latents, problem.data, coordinates),
-            density=projection.density,  # type: ignore[arg-type]
+            decoder=maps.decoder,
+            density=domain,
             attributes=attributes,
         )
 

@@ -34,7 +34,7 @@ from scipy import linalg
 from twofold._blocks import map_blocks, row_blocks
 from twofold.protocols import Array
 
-__all__ = ["CrossMoments", "FeatureMoments", "Features", "RidgeSystem"]
+__all__ = ["CrossMoments", "FeatureMoments", "Features", "RidgeSystem", "moments_of"]
 
 Features = Callable[[slice], Array]
 """Gives the features (rows, M) of a slice of rows."""
@@ -52,21 +52,6 @@ class FeatureMoments:
     total: Array
     products: Array
 
-    @classmethod
-    def of(cls, features: Features, n_rows: int, n_features: int) -> FeatureMoments:
-        """Sum over the rows."""
-
-        def work(rows: slice) -> tuple[Array, Array]:
-            total, products = np.zeros(n_features), np.zeros((n_features, n_features))
-            for block in _blocks_of(rows, n_features):
-                phi = features(block)
-                total += phi.sum(axis=0)
-                products += phi.T @ phi
-            return total, products
-
-        parts = map_blocks(work, _chunks(n_rows))
-        return cls(n_rows, sum(p[0] for p in parts), sum(p[1] for p in parts))  # type: ignore[arg-type]
-
     def __add__(self, other: FeatureMoments) -> FeatureMoments:
         """Return the moments of both sets of rows."""
         return FeatureMoments(
@@ -81,25 +66,53 @@ class CrossMoments:
     total: Array
     products: Array
 
-    @classmethod
-    def of(cls, features: Features, targets: Array, n_features: int) -> CrossMoments:
-        """Sum over the rows."""
-        n_targets = targets.shape[1]
-
-        def work(rows: slice) -> tuple[Array, Array]:
-            total, products = np.zeros(n_targets), np.zeros((n_features, n_targets))
-            for block in _blocks_of(rows, n_features + n_targets):
-                some = np.asarray(targets[block], dtype=np.float64)
-                total += some.sum(axis=0)
-                products += features(block).T @ some
-            return total, products
-
-        parts = map_blocks(work, _chunks(len(targets)))
-        return cls(sum(p[0] for p in parts), sum(p[1] for p in parts))  # type: ignore[arg-type]
-
     def __add__(self, other: CrossMoments) -> CrossMoments:
         """Return the moments of both sets of rows."""
         return CrossMoments(self.total + other.total, self.products + other.products)
+
+    def times(self, matrix: Array) -> CrossMoments:
+        """Return the moments of the targets ``y^T matrix``."""
+        return CrossMoments(self.total @ matrix, self.products @ matrix)
+
+
+def moments_of(
+    features: Features, n_features: int, targets: Array, *, only_cross: bool = False
+) -> tuple[FeatureMoments | None, CrossMoments]:
+    """Sum over the rows, each of whose features is asked for once.
+
+    Parameters
+    ----------
+    features : callable
+        Gives the features of a slice of rows.
+    n_features : int
+        M.
+    targets : ndarray of shape (n, D)
+        y.
+    only_cross : bool, default=False
+        Whether the moments of the features alone are known already.
+    """
+    n_rows, n_targets = targets.shape
+
+    def work(rows: slice) -> list[Array]:
+        sums = [
+            np.zeros(n_targets),
+            np.zeros((n_features, n_targets)),
+            np.zeros(n_features),
+            np.zeros((0 if only_cross else n_features, n_features)),
+        ]
+        for block in _blocks_of(rows, n_features + n_targets):
+            phi, some = features(block), np.asarray(targets[block], dtype=np.float64)
+            sums[0] += some.sum(axis=0)
+            sums[1] += phi.T @ some
+            if not only_cross:
+                sums[2] += phi.sum(axis=0)
+                sums[3] += phi.T @ phi
+        return sums
+
+    parts = map_blocks(work, _chunks(n_rows))
+    sums = [np.sum(one, axis=0) for one in zip(*parts, strict=True)]
+    cross = CrossMoments(sums[0], sums[1])
+    return None if only_cross else FeatureMoments(n_rows, sums[2], sums[3]), cross
 
 
 @dataclass(frozen=True)

@@ -19,19 +19,24 @@ from typing import Self
 import numpy as np
 from scipy import linalg
 
-from twofold._blocks import single_threaded_blas
-from twofold._linalg import sqdist
+from twofold._blocks import map_blocks, row_blocks, single_threaded_blas
+from twofold._linalg import row_norms_sq, row_product, sqdist
 from twofold._validation import check_real
-from twofold.kernels import resolve_kernel
+from twofold.kernels import Gaussian, resolve_kernel
 from twofold.maps._features import LinearInFeatures
+from twofold.maps._normal import normal_products
 from twofold.maps._ridge import ALPHAS, SMALLEST_EIGENVALUE, RidgePath
-from twofold.protocols import Array, RadialKernel
+from twofold.protocols import Array, NormalTerms, RadialKernel
 from twofold.widths import width_grid
 
 __all__ = ["KernelExpansion", "RadialFeatures"]
 
 SMALLEST_WIDTH = 1e-100
 """Narrower kernels are treated as this one; between the centres they are zero long before."""
+
+PRODUCT_REACH = 1e3
+"""Coordinates of centres in units of the width up to which distances and Jacobians are differences of products: their
+rounding is that of the square of this."""
 
 
 class RadialFeatures(LinearInFeatures):
@@ -58,13 +63,31 @@ class RadialFeatures(LinearInFeatures):
     loo_error_: float
 
     def _features(self, inputs: Array) -> Array:
-        features: Array = np.exp(resolve_kernel(self.kernel).log_profile(self._scaled(inputs)))
+        log_features = resolve_kernel(self.kernel).log_profile(self._scaled(inputs))
+        features: Array = np.exp(log_features, out=log_features)
         return features
 
     def _scaled(self, inputs: Array) -> Array:
-        """Return squared distances to the centres in units of the width, shape (n, M)."""
+        """Return squared distances to the centres in units of the width, shape (n, M).
+
+        One product ``(z, |z|^2, 1) (-2 c, 1, |c|^2)^T`` gives them, in a third of the time of the differences of a
+        few columns; where centres lie many widths from their mean it would round too much.
+        """
         with np.errstate(over="ignore"):
-            return sqdist(inputs / self.bandwidth_, self.centers_ / self.bandwidth_)
+            inputs, centers = inputs / self.bandwidth_, self.centers_ / self.bandwidth_
+            if self._reach() > PRODUCT_REACH:
+                return sqdist(inputs, centers)
+            center = centers.mean(axis=0)
+            inputs, centers = inputs - center, centers - center
+            left = np.column_stack([inputs, row_norms_sq(inputs), np.ones(len(inputs))])
+            right = np.vstack([-2.0 * centers.T, np.ones(len(centers)), row_norms_sq(centers)])
+            distances = row_product(left, right)
+        return np.maximum(distances, 0.0, out=distances)
+
+    def _reach(self) -> float:
+        """Return how far the centres go from the origin, in widths."""
+        with np.errstate(over="ignore"):
+            return float(np.abs(self.centers_).max(initial=0.0) / self.bandwidth_)
 
     def _feature_gradients(self, inputs: Array) -> tuple[Array, list[Array]]:
         # d phi_m / d z_l = 2 phi_m (log k)' (z_l - c_ml) / h^2: Carreira-Perpinan & Lu (2010),
@@ -78,6 +101,50 @@ class RadialFeatures(LinearInFeatures):
             for column in range(inputs.shape[1])
         ]
         return features, gradients
+
+    def normal_terms(self, inputs: Array, targets: Array) -> NormalTerms:
+        """Return ``J^T J`` (n, q, q), ``J^T r`` (n, q) and ``|r|^2`` (n,).
+
+        With slopes ``s_m = 2 phi_m (log k)'_m / h^2``, the Jacobian's columns are ``z_l (s W) - s (C_l W)``: two products with
+        stacked weights give them all, without q arrays of feature gradients. Where the width is tiny beside the
+        centres' coordinates, that difference would cancel, and where there are more targets than weights, the general
+        way is shorter.
+        """
+        n_weights, n_targets = self.weights_.shape
+        if n_targets > n_weights or self._reach() > PRODUCT_REACH:
+            return super().normal_terms(inputs, targets)
+        q = inputs.shape[1]
+        stacked = np.hstack(
+            [self.weights_] + [self.centers_[:, [column]] * self.weights_ for column in range(q)]
+        )
+        kernel = resolve_kernel(self.kernel)
+        unit = 2.0 / self.bandwidth_ / self.bandwidth_
+        JTJ, JTr = np.empty((len(inputs), q, q)), np.empty(inputs.shape)
+        loss = np.empty(len(inputs))
+
+        def work(rows: slice) -> None:
+            scaled = self._scaled(inputs[rows])
+            features = kernel.log_profile(scaled)
+            np.exp(features, out=features)
+            if isinstance(kernel, Gaussian):  # its slope is -1/2 of itself
+                sums = row_product(features, stacked).reshape(-1, q + 1, n_targets)
+                residuals = targets[rows] - sums[:, 0] - self.intercept_
+                sums *= -0.5 * unit
+            else:
+                images = row_product(features, self.weights_)
+                residuals = targets[rows] - images - self.intercept_
+                features *= kernel.dlog_profile(scaled)
+                sums = row_product(features, stacked).reshape(-1, q + 1, n_targets)
+                sums *= unit
+            loss[rows] = row_norms_sq(residuals)
+            columns = [
+                inputs[rows, column, None] * sums[:, 0] - sums[:, column + 1] for column in range(q)
+            ]
+            JTJ[rows], JTr[rows] = normal_products(columns, residuals)
+
+        per_row = 4 * n_weights + (2 * q + 3) * n_targets
+        map_blocks(work, row_blocks(len(inputs), bytes_per_row=8 * per_row))
+        return JTJ, JTr, loss
 
     def _fit_weights(self, inputs: Array, targets: Array, *, intercept: bool) -> None:
         """Choose width and ridge where they are "auto", then solve for the weights."""

@@ -21,18 +21,26 @@ import numpy as np
 
 from twofold._blocks import map_blocks, row_blocks, some_rows
 from twofold._linalg import row_norms_sq
-from twofold.maps._moments import CrossMoments, FeatureMoments, Features, RidgeSystem
+from twofold.maps._moments import (
+    CrossMoments,
+    FeatureMoments,
+    Features,
+    RidgeSystem,
+    moments_of,
+)
 from twofold.maps.rbf_network import RBFNetwork
 from twofold.protocols import AnyArray, Array, IntArray
-from twofold.widths import width_grid
+from twofold.widths import chosen_width_and_alpha, width_grid
 
-__all__ = ["ALPHAS", "RadialRegression"]
+__all__ = ["ALPHAS", "RadialRegression", "network_of"]
 
 ALPHAS = (1e-7, 1e-5, 1e-3, 1e-1)
 N_JUDGED = 3_000
 RATIO = 2.0**0.5
 KEPT_BYTES = 1e9
 """Features kept between fits, in single precision; beyond this they are computed again."""
+
+KEPT_FACTORS_BYTES = 2.5e8
 
 
 class RadialRegression:
@@ -49,44 +57,46 @@ class RadialRegression:
     def __init__(self, inputs: Array, centers: Array) -> None:
         self.inputs = inputs
         self.centers = centers
-        self._systems: dict[tuple[float, float], RidgeSystem] = {}
+        self._system: tuple[float, float, RidgeSystem] | None = None
         self._judged: dict[tuple[float, float], RidgeSystem] = {}
         self._moments: tuple[float, FeatureMoments] | None = None
         self._kept: tuple[float, AnyArray] | None = None
 
-    def choose(self, targets: Array, alphas: tuple[float, ...]) -> tuple[float, float]:
-        """Return the width and the ridge of the lowest held-out error.
-
-        Widths go from the spacing of the centres to their spread.
+    def choose(
+        self,
+        targets: Array,
+        alphas: tuple[float, ...],
+        near: tuple[float, float] | None = None,
+    ) -> tuple[float, float]:
+        """Return a width, from the spacing of the centres to their spread, and a ridge of low held-out error.
 
         Parameters
         ----------
         targets : ndarray of shape (n, D)
             Targets.
         alphas : tuple of float
-            Ridges to compare. Among equals the largest is taken.
+            Ridges to compare, ascending.
+        near : tuple of (float, float), default=None
+            Width and ridge to start from; None looks at the whole range of widths first.
         """
-        train, test = self._split
-        share = len(train) / len(self.inputs)
-        found = []
-        for width in self.widths:
-            network = _network(self.centers, width)
-            seen, unseen = (network._features(self.inputs[rows]) for rows in (train, test))
-            cross = CrossMoments(targets[train].sum(axis=0), seen.T @ targets[train])
-            if any((width, alpha) not in self._judged for alpha in alphas):
-                moments = FeatureMoments(len(train), seen.sum(axis=0), seen.T @ seen)
-            for alpha in alphas:
-                key = (width, alpha)
-                if key not in self._judged:
-                    self._judged[key] = RidgeSystem.of(moments, self._gram(width), share * alpha)
-                weights, bias = self._judged[key].solve(cross)
-                error = float(row_norms_sq(targets[test] - unseen @ weights - bias).mean())
-                found.append((error, width, alpha))
-        lowest = min(found)[0]
-        _, width, alpha = max(
-            (one for one in found if one[0] <= 1.01 * lowest), key=lambda one: (one[2], -one[0])
+        return chosen_width_and_alpha(
+            self.widths, alphas, lambda *pair: self._held_out_error(targets, *pair), near
         )
-        return width, alpha
+
+    def _held_out_error(self, targets: Array, width: float, alpha: float) -> float:
+        train, test = self._split
+        network = network_of(self.centers, width)
+        seen, unseen = (network._features(self.inputs[rows]) for rows in (train, test))
+        system = self._judged.get((width, alpha))
+        if system is None:
+            moments = FeatureMoments(len(train), seen.sum(axis=0), seen.T @ seen)
+            share = len(train) / len(self.inputs)
+            system = RidgeSystem.of(moments, self._gram(width), share * alpha)
+            if 8.0 * len(self.centers) ** 2 * (len(self._judged) + 1) <= KEPT_FACTORS_BYTES:
+                self._judged[width, alpha] = system
+        cross = CrossMoments(targets[train].sum(axis=0), seen.T @ targets[train])
+        weights, bias = system.solve(cross)
+        return float(row_norms_sq(targets[test] - unseen @ weights - bias).mean())
 
     @cached_property
     def widths(self) -> list[float]:
@@ -95,18 +105,17 @@ class RadialRegression:
 
     def fit(self, targets: Array, width: float, alpha: float) -> RBFNetwork:
         """Return the network for targets, learned from all rows."""
-        key = (width, alpha)
-        features = self._features(width)
-        if key not in self._systems:
-            if self._moments is None or self._moments[0] != width:
-                n, m = len(self.inputs), len(self.centers)
-                self._moments = (width, FeatureMoments.of(features, n, m))
-            self._systems = {key: RidgeSystem.of(self._moments[1], self._gram(width), alpha)}
-        cross = CrossMoments.of(features, targets, len(self.centers))
-        network = _network(self.centers, width)
-        network.alpha_ = alpha
-        network.weights_, network.intercept_ = self._systems[key].solve(cross)
-        return network
+        known = self._moments is not None and self._moments[0] == width
+        moments, cross = moments_of(
+            self._features(width), len(self.centers), targets, only_cross=known
+        )
+        if moments is not None:
+            self._moments, self._system = (width, moments), None
+        if self._system is None or self._system[1] != alpha:
+            assert self._moments is not None
+            system = RidgeSystem.of(self._moments[1], self._gram(width), alpha)
+            self._system = (width, alpha, system)
+        return network_of(self.centers, width, alpha, self._system[2].solve(cross))
 
     def predict(self, network: RBFNetwork) -> Array:
         """Return the network's values at the inputs."""
@@ -124,7 +133,7 @@ class RadialRegression:
         n, m = len(self.inputs), len(self.centers)
         if 4.0 * n * m > KEPT_BYTES or (self._kept is not None and self._kept[0] == width):
             return
-        network = _network(self.centers, width)
+        network = network_of(self.centers, width)
         kept = np.empty((n, m), dtype=np.float32)
 
         def work(rows: slice) -> None:
@@ -137,11 +146,11 @@ class RadialRegression:
         if self._kept is not None and self._kept[0] == width:
             kept = self._kept[1]
             return lambda rows: kept[rows].astype(np.float64)
-        network = _network(self.centers, width)
+        network = network_of(self.centers, width)
         return lambda rows: network._features(self.inputs[rows])
 
     def _gram(self, width: float) -> Array:
-        return _network(self.centers, width)._features(self.centers)
+        return network_of(self.centers, width)._features(self.centers)
 
     @cached_property
     def _split(self) -> tuple[IntArray, IntArray]:
@@ -151,7 +160,16 @@ class RadialRegression:
         return rows[~held_out], rows[held_out]
 
 
-def _network(centers: Array, width: float) -> RBFNetwork:
+def network_of(
+    centers: Array,
+    width: float,
+    alpha: float = np.nan,
+    solution: tuple[Array, Array] | None = None,
+) -> RBFNetwork:
+    """Return a network made of its parts: centres, width, ridge, weights and bias."""
     network = RBFNetwork(len(centers), bandwidth=width)
     network.centers_, network.bandwidth_, network.loo_error_ = centers, width, np.nan
+    network.alpha_ = alpha
+    if solution is not None:
+        network.weights_, network.intercept_ = solution
     return network

@@ -102,6 +102,7 @@ def kmeans_centers(
     *,
     init: Array | None = None,
     random_state: int | np.random.RandomState | None = None,
+    max_iter: int = 300,
 ) -> Array:
     """Return at most ``n_centers`` distinct k-means centres, shape (M, q).
 
@@ -113,7 +114,7 @@ def kmeans_centers(
     n_distinct = len(np.unique(inputs, axis=0))
     start = "k-means++" if init is None else init[: min(n_centers, n_distinct)]
     n_clusters = min(n_centers, n_distinct, n_centers if init is None else len(init))
-    kmeans = KMeans(n_clusters, init=start, n_init=1, random_state=random_state)
+    kmeans = KMeans(n_clusters, init=start, n_init=1, max_iter=max_iter, random_state=random_state)
     with (
         warnings.catch_warnings()
     ):  # of fewer clusters than asked for, which is what is wanted here
