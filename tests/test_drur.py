@@ -6,17 +6,25 @@ import numpy as np
 import pytest
 
 from twofold import DRUR
+from twofold.adaptation import MapAdapter, RadialAdapter
 from twofold.datasets import make_noisy_spiral, make_s_curve, make_swiss_roll
+from twofold.estimators._drur_maps import Coordinates
+from twofold.estimators._drur_sweep import Sweep
+from twofold.estimators._row_stream import sampled_rows
 from twofold.maps import MLP, KernelExpansion, RBFNetwork
-from twofold.maps._moments import CrossMoments, FeatureMoments, RidgeSystem
+from twofold.maps._moments import RidgeSystem, moments_of
 from twofold.maps.radial_regression import RadialRegression
 from twofold.metrics import procrustes_r2
-from twofold.objectives.two_regressions import TwoRegressions, down_penalty_of
+from twofold.objectives.two_regressions import (
+    TwoRegressions,
+    down_penalty_of,
+    leave_one_out_error,
+)
 from twofold.unsupervised_regression import (
     Alternation,
-    MapAdapter,
-    RadialAdapter,
+    Settings,
     project_rows,
+    run_turns,
     scaled,
 )
 
@@ -30,14 +38,20 @@ def roll_model():
     return DRUR(n_centers=30, alpha=1e-5, init=NOISY_SHEET, random_state=0).fit(ROLL)
 
 
-def alternation(data, *, recenter=0, max_iter=12, tol=0.0, held_out=NOBODY, adapters=None):
+def units(data):
     data = data - data.mean(axis=0)
-    data /= np.sqrt(np.square(data).sum(axis=1).mean())
-    up, down = adapters or (
-        RadialAdapter(25, (1e-5,), fixed=False, seed=0),
-        RadialAdapter(25, (1e-5,), fixed=True, seed=0),
-    )
-    return Alternation(data, up, down, 3.0, max_iter, tol, recenter, held_out)
+    return data / np.sqrt(np.square(data).sum(axis=1).mean())
+
+
+def alternation():
+    up = RadialAdapter(25, (1e-5,), fixed=False, seed=0)
+    return Alternation(up, RadialAdapter(25, (1e-5,), fixed=True, seed=0))
+
+
+def turns_of(data, *, weight=3.0, recenter=0, max_iter=12, held_out=NOBODY, callback=None):
+    settings = Settings(weight, max_iter, 0.0, recenter)
+    goes_on = callback or (lambda *_: False)
+    return run_turns(alternation(), settings, data, NOISY_SHEET, held_out, goes_on)
 
 
 def penalty(network):
@@ -46,9 +60,8 @@ def penalty(network):
 
 
 def test_with_kept_centres_no_turn_raises_the_energy():
-    run = alternation(ROLL)
+    run, run_data = alternation(), units(ROLL)
     energies = []
-    run_data = run.data
     Z = scaled(NOISY_SHEET, 3.0)
     for _ in range(12):
         down = run.down.adapt(run_data, Z, anew=False)
@@ -67,20 +80,20 @@ def test_with_kept_centres_no_turn_raises_the_energy():
 
 
 def test_projection_is_the_minimum_of_each_rows_energy():
-    run = alternation(ROLL)
+    run, data = alternation(), units(ROLL)
     Z = scaled(NOISY_SHEET, 3.0)
-    down, up = run.down.adapt(run.data, Z, anew=True), run.up.adapt(Z, run.data, anew=True)
-    pulls = down.predict(run.data)
-    found, energies = project_rows(up, run.data, pulls, Z, max_iter=100, tol=1e-12)
-    direct = np.square(run.data - up.predict(found)).sum(axis=1)
+    down, up = run.down.adapt(data, Z, anew=True), run.up.adapt(Z, data, anew=True)
+    pulls = down.predict(data)
+    found, energies = project_rows(up, data, pulls, Z, max_iter=100, tol=1e-12)
+    direct = np.square(data - up.predict(found)).sum(axis=1)
     direct += np.square(found - pulls).sum(axis=1)
     np.testing.assert_allclose(energies, direct, rtol=1e-10)
-    _, slope, _ = up.normal_terms(found, run.data)
+    _, slope, _ = up.normal_terms(found, data)
     gradient = -slope + found - pulls  # Eq. (8)
     assert np.median(np.abs(gradient)) < 1e-6
     for shift in ([1e-3, 0.0], [0.0, 1e-3], [-1e-3, 0.0], [0.0, -1e-3]):
         moved = found + shift
-        others = np.square(run.data - up.predict(moved)).sum(axis=1)
+        others = np.square(data - up.predict(moved)).sum(axis=1)
         others += np.square(moved - pulls).sum(axis=1)
         assert (others >= energies - 1e-9).all()
 
@@ -116,25 +129,27 @@ def test_sums_over_blocks_solve_the_papers_equations():
 def test_moments_add_up():
     rng = np.random.default_rng(0)
     Phi, Y = rng.standard_normal((200, 6)), rng.standard_normal((200, 3))
-    whole = RidgeSystem.of(FeatureMoments.of(lambda rows: Phi[rows], 200, 6), np.eye(6), 0.1)
-    parts = [slice(0, 50), slice(50, 200)]
-    moments = [
-        FeatureMoments.of(lambda rows, P=Phi[part]: P[rows], len(Phi[part]), 6) for part in parts
-    ]
-    cross = [CrossMoments.of(lambda rows, P=Phi[part]: P[rows], Y[part], 6) for part in parts]
-    together = RidgeSystem.of(moments[0] + moments[1], np.eye(6), 0.1)
-    ours = together.solve(cross[0] + cross[1])
-    theirs = whole.solve(CrossMoments.of(lambda rows: Phi[rows], Y, 6))
-    for a, b in zip(ours, theirs, strict=True):
+
+    def sums(part, **how):
+        return moments_of(lambda rows: Phi[part][rows], 6, Y[part], **how)
+
+    moments, cross = sums(slice(None))
+    whole = RidgeSystem.of(moments, np.eye(6), 0.1).solve(cross)
+    parts = [sums(slice(0, 50)), sums(slice(50, 200))]
+    added = parts[0][0] + parts[1][0], parts[0][1] + parts[1][1]
+    together = RidgeSystem.of(added[0], np.eye(6), 0.1).solve(added[1])
+    for a, b in zip(whole, together, strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-12)
+    nothing, alone = sums(slice(None), only_cross=True)
+    assert nothing is None
+    np.testing.assert_array_equal(alone.products, cross.products)
 
 
 def test_singular_features_have_finite_weights():
-    Phi = np.ones((20, 4))
-    system = RidgeSystem.of(FeatureMoments.of(lambda rows: Phi[rows], 20, 4), np.zeros((4, 4)), 0.0)
-    weights, bias = system.solve(CrossMoments.of(lambda rows: Phi[rows], np.ones((20, 2)), 4))
+    moments, cross = moments_of(lambda rows: np.ones((20, 4))[rows], 4, np.ones((20, 2)))
+    weights, bias = RidgeSystem.of(moments, np.zeros((4, 4)), 0.0).solve(cross)
     assert np.isfinite(weights).all()
-    np.testing.assert_allclose(bias + Phi[0] @ weights, 1.0)
+    np.testing.assert_allclose(bias + np.ones(4) @ weights, 1.0)
 
 
 def test_gradient_of_the_eliminated_energy():
@@ -247,6 +262,8 @@ def test_wide_data_are_fitted_in_their_leading_subspace():
         ({"up": "spline"}, "up='spline'"),
         ({"down": 3}, "down=3"),
         ({"n_centers": 0}, "n_centers=0"),
+        ({"n_centers": "most"}, "n_centers='most'"),
+        ({"n_centers": "all", "up": "mlp"}, "radial networks"),
         ({"n_centers": (1, 2, 3)}, "two"),
         ({"alpha": -1.0}, "alpha"),
         ({"tol": -1.0}, "tol"),
@@ -270,29 +287,20 @@ def test_an_up_map_without_normal_terms_is_refused():
 
 def test_held_out_rows_take_no_part():
     held_out = np.arange(0, 400, 10)
-    run = alternation(ROLL, recenter=3, max_iter=6, held_out=held_out)
-    turns = run.run(NOISY_SHEET, lambda *_: False)
-    spoiled = run.data.copy()
+    data = units(ROLL)
+    spoiled = data.copy()
     spoiled[held_out] += 0.1
-    again = Alternation(
-        spoiled,
-        RadialAdapter(25, (1e-5,), fixed=False, seed=0),
-        RadialAdapter(25, (1e-5,), fixed=True, seed=0),
-        3.0 * np.square(run.data).sum() / np.square(spoiled).sum(),
-        6,
-        0.0,
-        3,
-        held_out,
-    ).run(NOISY_SHEET, lambda *_: False)
-    ratio = np.square(run.data).sum() / np.square(spoiled).sum()
+    ratio = np.square(data).sum() / np.square(spoiled).sum()
+    how = {"recenter": 3, "max_iter": 6, "held_out": held_out}
+    turns = turns_of(data, **how)
+    again = turns_of(spoiled, weight=3.0 * ratio, **how)
     n = min(len(again.energies), len(turns.energies))
     np.testing.assert_allclose(again.energies[:n], turns.energies[:n] * ratio, rtol=1e-6)
     assert (again.held_out[:n] > turns.held_out[:n]).all()
 
 
 def test_a_callback_ends_the_turns():
-    run = alternation(ROLL, max_iter=10)
-    assert len(run.run(NOISY_SHEET, lambda n, *_: n == 3).energies) == 3
+    assert len(turns_of(units(ROLL), callback=lambda n, *_: n == 3).energies) == 3
 
 
 def test_perceptrons_go_on_from_where_they_were():
@@ -302,3 +310,167 @@ def test_perceptrons_go_on_from_where_they_were():
     for _ in range(5):
         learned = adapter.adapt(SHEET, ROLL, anew=False)
     assert np.square(ROLL - learned.predict(SHEET)).sum() < error
+
+
+def test_latents_of_a_centre_at_every_point_descend_together():
+    model = DRUR(n_centers="all", init=NOISY_SHEET, down_weight=3.0, random_state=0).fit(ROLL)
+    assert procrustes_r2(SHEET, model.embedding_) > 0.98
+    assert model.score(ROLL) > 0.999
+    assert model.n_centers_ == (400, 400)
+    assert model.history_[-1] < model.history_[0]
+
+
+def test_a_centre_at_every_point_has_its_limit():
+    with pytest.raises(MemoryError, match=r"GB.*n_centers='auto'"):
+        DRUR(n_centers="all").fit(np.random.default_rng(0).standard_normal((10_001, 3)))
+
+
+def test_leave_one_out_error_is_that_of_leaving_out():
+    rng = np.random.default_rng(0)
+    Z, X = rng.standard_normal((12, 2)), rng.standard_normal((12, 3))
+    left_out = []
+    for i in range(12):
+        rest = np.arange(12) != i
+        model = KernelExpansion(bandwidth=0.9, alpha=0.05).fit(Z[rest], X[rest])
+        left_out.append(np.square(X[i] - model.predict(Z[[i]])[0]).sum())
+    assert leave_one_out_error(Z, X, 0.9, 0.05) == pytest.approx(np.mean(left_out), rel=1e-6)
+
+
+def test_many_rows_are_swept_after_the_turns():
+    X, sheet = make_swiss_roll(12_000, 0.2, random_state=0)
+    start = sheet + 5.0 * np.random.default_rng(0).standard_normal(sheet.shape)
+    model = DRUR(n_centers=30, alpha=1e-3, init=start, random_state=0).fit(X)
+    assert model.embedding_.shape == (12_000, 2)
+    assert procrustes_r2(sheet, model.embedding_) > 0.99
+    assert model.alpha_ == pytest.approx((1e-3, 1e-3))
+    # The up-map is the ridge regression of all rows, at the latents they were projected to.
+    few = DRUR(n_centers=30, alpha=1e-3, init=start[:9_000], random_state=0).fit(X[:9_000])
+    assert model.score(X) > few.score(X) - 1e-3
+
+
+def test_a_sweep_solves_the_regression_of_all_rows():
+    data = units(ROLL)
+    turns = turns_of(data, recenter=3, max_iter=4)
+    coordinates = Coordinates(np.eye(3), 1.0)
+    sweep = Sweep(coordinates, turns.up, turns.down)
+    latents = np.concatenate([sweep.add(data[:150]), sweep.add(data[150:])])
+    maps = sweep.solve(1.0)
+    direct = RadialRegression(latents, turns.up.centers_).fit(
+        data, turns.up.bandwidth_, turns.up.alpha_
+    )
+    np.testing.assert_allclose(maps.up.predict(latents), direct.predict(latents), atol=1e-7)
+    np.testing.assert_allclose(maps.decoder.predict(latents), maps.up.predict(latents), atol=1e-12)
+    assert sweep.n_rows == 400
+    assert sweep.sum_of_squares == pytest.approx(400.0)
+
+
+class TestBlocks:
+    X, SHEET = make_s_curve(1_500, noise=0.02, random_state=0)
+    SETTING = {"n_centers": 25, "init": "isomap", "random_state": 0}
+
+    def blocks(self):
+        return [self.X[start : start + 400] for start in range(0, 1_500, 400)]
+
+    def test_all_ways_of_giving_rows_agree(self, tmp_path):
+        np.save(tmp_path / "rows.npy", self.X)
+        on_disk = np.load(tmp_path / "rows.npy", mmap_mode="r")
+        models = [
+            DRUR(**self.SETTING).fit_blocks(given)
+            for given in (self.blocks(), self.blocks, on_disk)
+        ]
+        latents = [model.transform(self.X) for model in models]
+        for other in latents[1:]:
+            np.testing.assert_allclose(other, latents[0], atol=1e-6)
+        assert models[0].embedding_.shape == (0, 2)
+        assert procrustes_r2(self.SHEET, latents[0]) > 0.95
+        fitted = DRUR(**self.SETTING).fit(self.X)
+        assert models[0].score(self.X) > fitted.score(self.X) - 0.01
+
+    def test_an_iterator_is_read_once(self):
+        model = DRUR(**self.SETTING).fit_blocks(iter(self.blocks()))
+        assert model.score(self.X) > 0.95
+
+    def test_more_rows_than_take_part_in_the_turns(self, monkeypatch):
+        monkeypatch.setattr("twofold.estimators._drur_choices.N_TURNED", 600)
+        model = DRUR(**self.SETTING, alpha=1e-3).fit_blocks(self.blocks, n_passes=2)
+        assert model.score(self.X) > 0.95
+        assert model.alpha_ == pytest.approx((1e-3, 1e-3))
+        sampled = DRUR(**self.SETTING, alpha=1e-3).fit_blocks(self.blocks, n_passes=0)
+        assert sampled.alpha_ == pytest.approx((0.4e-3, 0.4e-3))
+
+    def test_the_sample_does_not_depend_on_the_blocks(self):
+        whole = sampled_rows([self.X], 300, np.random.default_rng(0))
+        parts = sampled_rows(self.blocks(), 300, np.random.default_rng(0))
+        np.testing.assert_array_equal(whole.rows, parts.rows)
+        assert parts.n_rows == 1_500
+        assert len(np.unique(parts.rows, axis=0)) == 300
+        late = np.isin(self.X[1_000:], parts.rows).all(axis=1).sum()
+        assert 60 < late < 140
+
+    def test_names_are_kept(self):
+        pandas = pytest.importorskip("pandas")
+        frames = [pandas.DataFrame(block, columns=list("abc")) for block in self.blocks()]
+        model = DRUR(**self.SETTING).fit_blocks(frames)
+        assert list(model.feature_names_in_) == list("abc")
+        with pytest.raises(ValueError, match="feature names"):
+            model.transform(frames[0][["b", "a", "c"]])
+        frames[2] = frames[2].rename(columns={"a": "z"})
+        with pytest.raises(ValueError, match="Block 2"):
+            DRUR(**self.SETTING).fit_blocks(frames)
+
+    def test_bad_blocks_are_named(self):
+        spoiled = self.blocks()
+        spoiled[3] = spoiled[3].copy()
+        spoiled[3][5, 1] = np.nan
+        with pytest.raises(ValueError, match=r"Block 3: .*NaN.*row 5"):
+            DRUR(**self.SETTING).fit_blocks(spoiled)
+        with pytest.raises(ValueError, match=r"Block 1: .*features"):
+            DRUR(**self.SETTING).fit_blocks([self.X, self.X[:, :2]])
+
+    @pytest.mark.parametrize(
+        ("blocks", "error", "message"),
+        [
+            (3, TypeError, "int"),
+            ("rows.npy", TypeError, "str"),
+            ([], ValueError, "0 samples"),
+            ([np.empty((0, 3))], ValueError, "0 samples"),
+            ([np.ones((1, 3))], ValueError, "1 sample"),
+        ],
+    )
+    def test_what_gives_no_rows(self, blocks, error, message):
+        with pytest.raises(error, match=message):
+            DRUR().fit_blocks(blocks)
+
+    def test_settings_that_need_all_rows(self):
+        with pytest.raises(ValueError, match="init is an array"):
+            DRUR(init=self.SHEET).fit_blocks(self.blocks)
+        with pytest.raises(ValueError, match="n_centers='all'"):
+            DRUR(n_centers="all").fit_blocks(self.blocks)
+        with pytest.raises(ValueError, match="n_passes=-1"):
+            DRUR().fit_blocks(self.blocks, n_passes=-1)
+
+    def test_a_failed_fit_leaves_the_model_as_it_was(self):
+        model = DRUR(**self.SETTING).fit(self.X)
+        before = model.transform(self.X)
+
+        def breaks():
+            yield self.X
+            raise OSError("the disk is gone")
+
+        with pytest.raises(OSError, match="disk"):
+            model.fit_blocks(breaks)
+        np.testing.assert_array_equal(model.transform(self.X), before)
+        assert model.embedding_.shape == (1_500, 2)
+
+    def test_columns_that_hardly_ever_vary(self, monkeypatch):
+        monkeypatch.setattr("twofold.estimators._drur_choices.N_TURNED", 300)
+        rare = np.zeros((1_500, 1))
+        rare[7] = 1.0
+        X = np.hstack([self.X, rare])
+        with pytest.warns(UserWarning, match="1 columns, the first of them 3"):
+            DRUR(**self.SETTING).fit_blocks(X)
+
+    def test_equal_rows(self):
+        with pytest.warns(UserWarning, match="directions"):
+            model = DRUR(**self.SETTING).fit_blocks([np.ones((5, 3)), np.ones((4, 3))])
+        np.testing.assert_array_equal(model.reconstruct(np.ones((2, 3))), np.ones((2, 3)))

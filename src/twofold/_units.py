@@ -9,10 +9,12 @@ bit-identical latents. Columns that do not vary carry nothing and are put aside.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
+from twofold._blocks import map_blocks, row_blocks
 from twofold.protocols import Array
 
 __all__ = ["CentredUnits"]
@@ -54,23 +56,33 @@ class CentredUnits:
                 f"The values of {name} are out of range: the largest is {largest:.3g} in absolute "
                 f"value, and between 1e-301 and 1e301 is supported. Rescale {name}."
             )
-        scaled = _times_power_of_two(X, -first)
-        lowest = scaled.min(axis=0)
-        varying = lowest < scaled.max(axis=0)
+        blocks = row_blocks(len(X), 8 * 3 * X.shape[1])
+
+        def part(rows: slice, exponent: int) -> Array:
+            return _times_power_of_two(X[rows], exponent)
+
+        lowest = np.min(map_blocks(lambda rows: part(rows, -first).min(axis=0), blocks), axis=0)
+        highest = np.max(map_blocks(lambda rows: part(rows, -first).max(axis=0), blocks), axis=0)
+        varying = lowest < highest
         if not varying.any():
             varying[0] = True  # all rows are equal: one column of zeros stands for them
             center = np.where(varying, lowest, 0.0)
             return cls(center, first, varying, np.where(varying, 0.0, X[0]))
-        center = np.where(varying, scaled.mean(axis=0), 0.0)
-        # Once more: the first mean of numbers far from the origin is off by their rounding.
-        center = np.where(varying, center + (scaled - center).mean(axis=0), 0.0)
-        deviations = scaled
-        deviations -= np.where(varying, center, lowest)
-        second = int(np.frexp(max(deviations.max(), -deviations.min()))[1])
-        deviations = _times_power_of_two(deviations, -second)
-        total_variance = np.einsum("nd,nd->", deviations, deviations) / len(X)
+        center = np.where(varying, 0.0, lowest)
+        # Twice: the first mean of numbers far from the origin is off by their rounding.
+        for _ in range(2):
+            shift = partial(_sum_of_deviations, X, -first, center)
+            center = np.where(varying, center + sum(map_blocks(shift, blocks)) / len(X), center)
+        spread = float(np.maximum(highest - center, center - lowest).max())
+        second = int(np.frexp(spread)[1])
+
+        def squares(rows: slice) -> float:
+            deviations = _times_power_of_two(part(rows, -first) - center, -second)
+            return float(np.einsum("nd,nd->", deviations, deviations))
+
+        total_variance = sum(map_blocks(squares, blocks)) / len(X)
         second += int(np.frexp(np.sqrt(total_variance))[1]) - 1
-        center = np.ldexp(center, -second)
+        center = np.ldexp(np.where(varying, center, 0.0), -second)
         return cls(center, first + second, varying, np.where(varying, 0.0, X[0]))
 
     @classmethod
@@ -114,6 +126,11 @@ class CentredUnits:
         relative = np.sqrt(np.square(residual / safe).sum(axis=1))
         with np.errstate(over="ignore"):
             return _finite(2.0 * largest * relative)
+
+
+def _sum_of_deviations(X: Array, exponent: int, center: Array, rows: slice) -> Array:
+    total: Array = (_times_power_of_two(X[rows], exponent) - center).sum(axis=0)
+    return total
 
 
 def _times_power_of_two(A: Array, exponent: int) -> Array:

@@ -17,7 +17,7 @@ from twofold.maps.radial_regression import ALPHAS
 from twofold.protocols import Array, IntArray
 from twofold.unsupervised_regression import Alternation, Moves, Settings, run_turns
 
-__all__ = ["chosen_centers", "chosen_start", "moves_of", "rows_of_turns"]
+__all__ = ["chosen_centers", "chosen_start", "most_rows_of_turns", "moves_of", "rows_of_turns"]
 
 AUTO = ("pca", "isomap:8", "isomap:15", "laplacian_eigenmaps:10", "lle:12")
 N_TRIED = 4_000
@@ -29,8 +29,14 @@ TRIAL_TURNS = 3
 HIDDEN_ITERATIONS = 200
 DECAY = 1e-6
 N_TURNED = 10_000
-TURNED_PER_CENTER = 20
+TURNED_PER_CENTER = 10
 """Rows that take part in the turns, at most. More made rolls and digits no better, and each turn longer."""
+
+
+def most_rows_of_turns(model: Any) -> int:
+    """Return how many rows determine the networks well enough for the turns."""
+    sizes = (max(CENTERS),) if isinstance(model.n_centers, str) else pair_of(model.n_centers)
+    return max(N_TURNED, TURNED_PER_CENTER * max(sizes))
 
 
 def rows_of_turns(model: Any, n: int, rng: np.random.Generator) -> IntArray:
@@ -38,11 +44,9 @@ def rows_of_turns(model: Any, n: int, rng: np.random.Generator) -> IntArray:
 
     Maps of other kinds are fitted to all rows.
     """
-    if not all(isinstance(kind, str) and kind == "rbf" for kind in (model.up, model.down)):
-        return np.arange(n)
-    sizes = (max(CENTERS),) if isinstance(model.n_centers, str) else pair_of(model.n_centers)
-    most = max(N_TURNED, TURNED_PER_CENTER * max(sizes))
-    if model.n_centers == "all" or n <= most:
+    most = most_rows_of_turns(model)
+    networks = all(isinstance(kind, str) and kind == "rbf" for kind in (model.up, model.down))
+    if not networks or model.n_centers == "all" or n <= most:
         return np.arange(n)
     return np.sort(rng.permutation(n)[:most])
 

@@ -38,10 +38,10 @@ def check_settings(model: Any) -> None:
     else:
         for one in pair_of(model.n_centers, "n_centers"):
             check_int("n_centers", one)
-    if model.alpha != "auto":
-        for one in pair_of(model.alpha, "alpha"):
-            if check_real("alpha", one, above=-1.0) < 0.0:
-                raise ValueError(f"alpha={model.alpha!r} must not be negative.")
+    for one in pair_of(model.alpha, "alpha"):
+        auto = isinstance(one, str) and one == "auto"
+        if not auto and check_real("alpha", one, above=-1.0) < 0.0:
+            raise ValueError(f"alpha={model.alpha!r} must not be negative.")
 
 
 def _is_rbf(kind: Any) -> bool:

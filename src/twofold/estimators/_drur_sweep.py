@@ -127,6 +127,8 @@ def maps_of_all_rows(
     coordinates: Coordinates,
     share: float,
     latents: Array | None,
+    *,
+    project: bool,
 ) -> tuple[FinalMaps, Array]:
     """Return the maps of the best turn solved for all rows, and the rows' latents.
 
@@ -142,12 +144,16 @@ def maps_of_all_rows(
         Of the rows that took part in them.
     latents : ndarray of shape (n, q) or None
         The latents of the turns, where all rows took part.
+    project : bool
+        Whether to find the latents of all rows with the new maps; otherwise none are returned.
     """
     sweep = Sweep(coordinates, turns.up, turns.down)
     blocks = [slice(start, start + BLOCK_ROWS) for start in range(0, len(data), BLOCK_ROWS)]
     starts = [sweep.add(data[rows], None if latents is None else latents[rows]) for rows in blocks]
     maps = sweep.solve(share)
-    Z = []
+    Z = [np.empty((0, starts[0].shape[1]))]
+    if not project:
+        return maps, Z[0]
     for rows, start in zip(blocks, starts, strict=True):
         inside = coordinates.predict(data[rows])
         Z.append(project_rows(maps.up, inside, maps.down.predict(inside), start)[0])

@@ -22,7 +22,7 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from twofold._blocks import using_threads
-from twofold._linalg import rank_up_to
+from twofold._linalg import rank_up_to, row_norms_sq
 from twofold._units import CentredUnits
 from twofold._validation import cast_back, check_data, check_int, check_latents, check_rng
 from twofold.density import LatentDensity
@@ -193,7 +193,7 @@ class TwoWayEstimator(
             learned = self._learn_constant(problem) if rank == 0 else self._learn(problem)
         variance = learned.variance
         if variance is None:
-            variance = float(np.square(centred).sum(axis=1).mean())
+            variance = float(row_norms_sq(centred).mean())
         return {
             "embedding_": learned.latents,
             "encoder_": learned.encoder,

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import replace
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -28,7 +28,7 @@ from sklearn.utils.validation import check_is_fitted
 from twofold._blocks import some_rows
 from twofold._linalg import row_norms_sq
 from twofold._units import CentredUnits
-from twofold._validation import cast_back, check_choice, check_data
+from twofold._validation import cast_back, check_choice, check_data, check_int
 from twofold.density import LatentDensity
 from twofold.estimators._drur_choices import (
     chosen_centers,
@@ -38,7 +38,9 @@ from twofold.estimators._drur_choices import (
 )
 from twofold.estimators._drur_maps import Coordinates, FinalMaps, projection_of, ways_down
 from twofold.estimators._drur_settings import check_settings
+from twofold.estimators._drur_stream import fitted_to_stream
 from twofold.estimators._drur_sweep import joint_maps, maps_of_all_rows
+from twofold.estimators._row_stream import RowStream
 from twofold.estimators._ukr_many import LeadingSubspace
 from twofold.estimators.base import Learned, Problem, TwoWayEstimator
 from twofold.protocols import Array, Map
@@ -59,7 +61,9 @@ class DRUR(TwoWayEstimator):
     """Dimensionality reduction by unsupervised regression: both maps learned together.
 
     A parametric model: after the fit its maps depend on their centres, not on the number of rows, both ways are
-    closed forms, and a fit is linear in rows and columns.
+    closed forms, and a fit is linear in rows and columns. Of more than 10,000 rows (more with more than 1,000 centres) a
+    sample takes part in the turns; then both maps are solved once for all rows. `fit_blocks` reads rows
+    that do not fit into memory.
 
     Parameters
     ----------
@@ -70,10 +74,11 @@ class DRUR(TwoWayEstimator):
         own that a copy can be fitted of.
     down : {"rbf", "mlp"} or Map, default="rbf"
         The map from data to latents, likewise.
-    n_centers : int, (int, int) or "auto", default="auto"
+    n_centers : int, (int, int), "auto" or "all", default="auto"
         Centres of the networks (hidden units of perceptrons), one number for both or (up, down). "auto" takes
-        the fewest beyond which more centres lower the held-out energy by less than 2 %.
-    alpha : float, (float, float) or "auto", default="auto"
+        the fewest beyond which more centres lower the held-out energy by less than 2 %. "all" puts one at every row: the
+        nonparametric model of 2008, whose latents descend together, for at most 10,000 rows and slow beyond 2,000.
+    alpha : float, "auto" or a pair of them (up, down), default="auto"
         The ridge of the networks, the paper's lambda; "auto" takes the one of the lowest held-out error.
     down_weight : float, default=1.0
         Weight of the down-map's error against the up-map's, both in units of variances: the total variance of the
@@ -197,7 +202,9 @@ class DRUR(TwoWayEstimator):
                 maps, Z = joint_maps(turns, problem.data, data)
             else:
                 known = turns.latents if share == 1.0 else None
-                maps, Z = maps_of_all_rows(turns, problem.data, coordinates, share, known)
+                maps, Z = maps_of_all_rows(
+                    turns, problem.data, coordinates, share, known, project=self.store_embedding
+                )
         return self._assemble(coordinates, maps, Z, turns, errors, candidates, domain)
 
     def _check_memory(self, n: int) -> None:
@@ -287,6 +294,46 @@ class DRUR(TwoWayEstimator):
             "_ways": {"map": learned.encoder, "project": learned.encoder},
         }
         return replace(learned, attributes=attributes)
+
+    def fit_blocks(self, blocks: Any, *, n_passes: int = 1) -> Self:
+        """Learn from rows that do not fit into memory.
+
+        A first reading draws a uniform sample, which is fitted like any table. Each further one projects every row and
+        solves both regressions for the sums over all of them. Rows are not kept, so ``embedding_`` is empty: call
+        ``transform`` block by block.
+
+        Parameters
+        ----------
+        blocks : array-like of shape (n_samples, n_features), iterable of such, or callable
+            A memory-mapped array (or anything else with two dimensions that gives slices of rows), a list of blocks, or a
+            function that returns an iterator of blocks, called once for each reading. From an iterator that can be
+            read only once, the sample alone is learned.
+        n_passes : int, default=1
+            Readings after the first.
+
+        Returns
+        -------
+        self
+
+        Examples
+        --------
+        >>> from twofold import DRUR
+        >>> from twofold.datasets import make_s_curve
+        >>> blocks = [make_s_curve(500, random_state=seed)[0] for seed in range(4)]
+        >>> model = DRUR(n_centers=30, init="isomap", random_state=0).fit_blocks(blocks)
+        >>> model.transform(blocks[0]).shape
+        (500, 2)
+        """
+        check_settings(self)
+        check_int("n_passes", n_passes, low=0)
+        with self._threads():
+            fitted = fitted_to_stream(self, RowStream.of(blocks), n_passes)
+        names = (*fitted._learned_names, "n_features_in_", "feature_names_in_")
+        for name in {*names, *getattr(self, "_learned_names", ())}:
+            self.__dict__.pop(name, None)
+        learned = {name: vars(fitted)[name] for name in names if name in vars(fitted)}
+        self.__dict__.update(learned, _learned_names=fitted._learned_names)
+        return self
 
     def transform(self, X: Any, *, method: str = "auto") -> Array:
         """Take data down to the latent space.

@@ -26,12 +26,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import reduce
 from itertools import pairwise
 
 import numpy as np
 from scipy import linalg
 
-from twofold._blocks import map_blocks, row_blocks
+from twofold._blocks import BLOCK_BYTES, map_blocks, row_blocks
 from twofold.protocols import Array
 
 __all__ = ["CrossMoments", "FeatureMoments", "Features", "RidgeSystem", "moments_of"]
@@ -40,6 +41,7 @@ Features = Callable[[slice], Array]
 """Gives the features (rows, M) of a slice of rows."""
 
 N_CHUNKS = 8
+FEWEST_ROWS = 2_048
 SINGULAR = 1e-12
 """Of the mean of a diagonal: added to it, so that directions that no data reach have a weight of zero."""
 
@@ -94,25 +96,24 @@ def moments_of(
     n_rows, n_targets = targets.shape
 
     def work(rows: slice) -> list[Array]:
-        sums = [
-            np.zeros(n_targets),
-            np.zeros((n_features, n_targets)),
-            np.zeros(n_features),
-            np.zeros((0 if only_cross else n_features, n_features)),
-        ]
+        total, cross = np.zeros(n_targets), np.zeros((n_features, n_targets))
+        feature_total = np.zeros(n_features)
+        products = np.zeros((0 if only_cross else n_features, n_features))
         for block in _blocks_of(rows, n_features + n_targets):
             phi, some = features(block), np.asarray(targets[block], dtype=np.float64)
-            sums[0] += some.sum(axis=0)
-            sums[1] += phi.T @ some
+            total += some.sum(axis=0)
+            cross += phi.T @ some
             if not only_cross:
-                sums[2] += phi.sum(axis=0)
-                sums[3] += phi.T @ phi
-        return sums
+                feature_total += phi.sum(axis=0)
+                products += phi.T @ phi
+        return [total, cross, feature_total, products]
 
     parts = map_blocks(work, _chunks(n_rows))
-    sums = [np.sum(one, axis=0) for one in zip(*parts, strict=True)]
-    cross = CrossMoments(sums[0], sums[1])
-    return None if only_cross else FeatureMoments(n_rows, sums[2], sums[3]), cross
+    sums = [reduce(np.add, one) for one in zip(*parts, strict=True)]
+    cross_moments = CrossMoments(sums[0], sums[1])
+    if only_cross:
+        return None, cross_moments
+    return FeatureMoments(n_rows, sums[2], sums[3]), cross_moments
 
 
 @dataclass(frozen=True)
@@ -162,5 +163,7 @@ def _chunks(n_rows: int) -> list[slice]:
 
 
 def _blocks_of(rows: slice, n_columns: int) -> Iterator[slice]:
-    for block in row_blocks(rows.stop - rows.start, 8 * 2 * n_columns):
+    # Not fewer rows than make a product of (M, rows) and (rows, M) worth its result.
+    per_row = min(8 * 2 * n_columns, BLOCK_BYTES // FEWEST_ROWS)
+    for block in row_blocks(rows.stop - rows.start, per_row):
         yield slice(rows.start + block.start, rows.start + block.stop)

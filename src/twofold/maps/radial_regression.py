@@ -15,6 +15,7 @@ CVPR 2010.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -40,7 +41,7 @@ RATIO = 2.0**0.5
 KEPT_BYTES = 1e9
 """Features kept between fits, in single precision; beyond this they are computed again."""
 
-KEPT_FACTORS_BYTES = 2.5e8
+KEPT_FACTORS_BYTES = 5e8
 
 
 class RadialRegression:
@@ -59,6 +60,7 @@ class RadialRegression:
         self.centers = centers
         self._system: tuple[float, float, RidgeSystem] | None = None
         self._judged: dict[tuple[float, float], RidgeSystem] = {}
+        self._trial: _Trial | None = None
         self._moments: tuple[float, FeatureMoments] | None = None
         self._kept: tuple[float, AnyArray] | None = None
 
@@ -85,18 +87,18 @@ class RadialRegression:
 
     def _held_out_error(self, targets: Array, width: float, alpha: float) -> float:
         train, test = self._split
-        network = network_of(self.centers, width)
-        seen, unseen = (network._features(self.inputs[rows]) for rows in (train, test))
+        if self._trial is None or self._trial.width != width:
+            self._trial = _Trial.of(self, width)
+        trial = self._trial
         system = self._judged.get((width, alpha))
         if system is None:
-            moments = FeatureMoments(len(train), seen.sum(axis=0), seen.T @ seen)
             share = len(train) / len(self.inputs)
-            system = RidgeSystem.of(moments, self._gram(width), share * alpha)
+            system = RidgeSystem.of(trial.moments, trial.gram, share * alpha)
             if 8.0 * len(self.centers) ** 2 * (len(self._judged) + 1) <= KEPT_FACTORS_BYTES:
                 self._judged[width, alpha] = system
-        cross = CrossMoments(targets[train].sum(axis=0), seen.T @ targets[train])
+        cross = CrossMoments(targets[train].sum(axis=0), trial.seen.T @ targets[train])
         weights, bias = system.solve(cross)
-        return float(row_norms_sq(targets[test] - unseen @ weights - bias).mean())
+        return float(row_norms_sq(targets[test] - trial.unseen @ weights - bias).mean())
 
     @cached_property
     def widths(self) -> list[float]:
@@ -158,6 +160,30 @@ class RadialRegression:
         held_out = np.zeros(len(rows), dtype=bool)
         held_out[some_rows(len(rows), max(1, len(rows) // 4))] = True
         return rows[~held_out], rows[held_out]
+
+
+@dataclass(frozen=True)
+class _Trial:
+    """What judging a width needs, whatever the ridge."""
+
+    width: float
+    seen: Array
+    unseen: Array
+    regression: RadialRegression
+
+    @classmethod
+    def of(cls, regression: RadialRegression, width: float) -> _Trial:
+        network = network_of(regression.centers, width)
+        seen, unseen = (network._features(regression.inputs[rows]) for rows in regression._split)
+        return cls(width, seen, unseen, regression)
+
+    @cached_property
+    def moments(self) -> FeatureMoments:
+        return FeatureMoments(len(self.seen), self.seen.sum(axis=0), self.seen.T @ self.seen)
+
+    @cached_property
+    def gram(self) -> Array:
+        return self.regression._gram(self.width)
 
 
 def network_of(

@@ -36,6 +36,8 @@ from twofold.protocols import Array, RadialKernel
 
 __all__ = ["RBFNetwork", "kmeans_centers"]
 
+MANY_CENTERS = 100
+
 
 class RBFNetwork(RadialFeatures):
     """A radial basis function network.
@@ -107,13 +109,15 @@ def kmeans_centers(
     """Return at most ``n_centers`` distinct k-means centres, shape (M, q).
 
     One k-means++ start, where the paper takes the best of twenty random ones: it is as good for
-    placing basis functions.
+    placing basis functions. Of many centres each is drawn once, not the best of several draws.
     """
-    from sklearn.cluster import KMeans
+    from sklearn.cluster import KMeans, kmeans_plusplus
 
     n_distinct = len(np.unique(inputs, axis=0))
-    start = "k-means++" if init is None else init[: min(n_centers, n_distinct)]
     n_clusters = min(n_centers, n_distinct, n_centers if init is None else len(init))
+    start: str | Array = "k-means++" if init is None else init[:n_clusters]
+    if init is None and n_clusters > MANY_CENTERS:
+        start, _ = kmeans_plusplus(inputs, n_clusters, random_state=random_state, n_local_trials=1)
     kmeans = KMeans(n_clusters, init=start, n_init=1, max_iter=max_iter, random_state=random_state)
     with (
         warnings.catch_warnings()

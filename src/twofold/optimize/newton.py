@@ -8,7 +8,8 @@ does not depend on how the rows around it were rounded.
 With ``d(z) = J^T r``, minus half the gradient of ``|r|^2``, the Newton step solves ``H p = d`` where column l
 of ``H`` is the central difference ``-(d(z + h e_l) - d(z - h e_l)) / 2h``. The length h is a small share
 of ``|r| / |J|``, over which the linear model changes by the residual. A step is taken where ``H`` is
-positive definite, the step is short, the gradient shrinks and the loss does not rise.
+positive definite, the step is short, the gradient shrinks and the loss does not rise. ``H`` is measured where the
+polish begins and serves all its steps: its 2q gradients are most of the cost, and so near the minimum it hardly changes.
 """
 
 from __future__ import annotations
@@ -32,13 +33,13 @@ class NewtonPolish:
 
     Parameters
     ----------
-    max_iter : int, default=4
+    max_iter : int, default=6
         Steps at most.
     tol : float, default=1e-11
         A row is done when its step is below this share of ``|r| / |J|``.
     """
 
-    max_iter: int = 4
+    max_iter: int = 6
     tol: float = 1e-11
 
     def polish_rows(
@@ -58,36 +59,34 @@ class NewtonPolish:
         Z = np.array(Z0, dtype=np.float64)
         rows = np.arange(len(Z))
         curvature, descent, losses = problem.normal_terms(Z, rows)
+        length = np.sqrt(losses / np.maximum(np.einsum("nqq->n", curvature), 1e-300))
+        inverse = self._inverse_hessians(problem, Z, length, rows)
         for _ in range(self.max_iter):
-            length = np.sqrt(losses / np.maximum(np.einsum("nqq->n", curvature), 1e-300))
-            steps = self._steps(problem, Z[rows], descent, length, rows)
+            steps = np.einsum("nqp,np->nq", inverse, descent)
             size = np.abs(steps).max(axis=1)
             moving = (size > self.tol * length) & (size < length)
             if feasible is not None:
                 moving[moving] = feasible((Z[rows] + steps)[moving], rows[moving])
-            rows, steps, descent, losses = (
-                rows[moving],
-                steps[moving],
-                descent[moving],
-                losses[moving],
+            rows, steps, descent, losses, length, inverse = (
+                one[moving] for one in (rows, steps, descent, losses, length, inverse)
             )
             if not rows.size:
                 break
             trial = Z[rows] + steps
-            curvature, trial_descent, trial_losses = problem.normal_terms(trial, rows)
+            _, trial_descent, trial_losses = problem.normal_terms(trial, rows)
             better = np.square(trial_descent).sum(axis=1) < np.square(descent).sum(axis=1)
             better &= trial_losses <= losses * (1.0 + 1e-12)
-            rows, curvature = rows[better], curvature[better]
+            rows, length, inverse = rows[better], length[better], inverse[better]
             descent, losses = trial_descent[better], trial_losses[better]
             Z[rows] = trial[better]
             if not rows.size:
                 break
         return Z
 
-    def _steps(
-        self, problem: RowProblem, Z: Array, descent: Array, length: Array, rows: IntArray
+    def _inverse_hessians(
+        self, problem: RowProblem, Z: Array, length: Array, rows: IntArray
     ) -> Array:
-        """Return the Newton steps (m, q); zero where the Hessian is not positive definite."""
+        """Return the inverse Hessians (m, q, q); zero where they are not positive definite."""
         q = Z.shape[1]
         h = DIFFERENCE * length
         usable = (h > 0.0) & np.isfinite(h)
@@ -102,7 +101,6 @@ class NewtonPolish:
         hessian = 0.5 * (hessian + hessian.transpose(0, 2, 1))
         values, vectors = np.linalg.eigh(hessian)
         definite = values[:, 0] > 1e-10 * np.abs(values[:, -1])
-        along = np.einsum("nqk,nq->nk", vectors, descent)
-        along /= np.where(definite[:, None], values, np.inf)
-        steps: Array = np.einsum("nqk,nk->nq", vectors, along)
-        return steps
+        scaled = vectors / np.where(definite[:, None], values, np.inf)[:, None]
+        inverse: Array = np.einsum("nqk,npk->nqp", scaled, vectors)
+        return inverse

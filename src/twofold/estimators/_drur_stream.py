@@ -1,0 +1,89 @@
+"""Unsupervised regression from a stream of rows: a sample is fitted, then all rows are swept."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from twofold._validation import check_rng
+from twofold.estimators._drur_choices import most_rows_of_turns
+from twofold.estimators._drur_maps import FromCoordinates, ways_down
+from twofold.estimators._drur_settings import pair_of
+from twofold.estimators._drur_sweep import Sweep
+from twofold.estimators._row_stream import RowStream, sampled_rows
+from twofold.estimators._ukr_starts import is_list_of_inits
+
+__all__ = ["fitted_to_stream"]
+
+
+def fitted_to_stream(model: Any, stream: RowStream, n_passes: int) -> Any:
+    """Return a fitted copy of a `DRUR`.
+
+    Parameters
+    ----------
+    model : DRUR
+        The settings.
+    stream : RowStream
+        The rows.
+    n_passes : int
+        Sweeps over all of them, where they can be read again.
+    """
+    _check_settings(model)
+    # One step away from the seed: data drawn with the same one would be sampled by their own coordinates.
+    rng = np.random.default_rng(check_rng(model.random_state).integers(2**63))
+    fitted = clone(model).set_params(store_embedding=False)
+    sampled = sampled_rows(stream.checked(fitted, first=True), most_rows_of_turns(model), rng)
+    seen = {name: vars(fitted).get(name) for name in ("n_features_in_", "feature_names_in_")}
+    share = 1.0 if stream.once else len(sampled.rows) / sampled.n_rows
+    fitted.set_params(
+        alpha=tuple(
+            one if isinstance(one, str) else share * float(one) for one in pair_of(model.alpha)
+        )
+    )
+    fitted.fit(sampled.rows)
+    vars(fitted).update({name: value for name, value in seen.items() if value is not None})
+    _warn_of_rare_columns(sampled.varying, fitted._data_units.varying)
+    if isinstance(fitted._ways["map"], FromCoordinates):  # all rows equal have nothing to sweep
+        for number in range(0 if stream.once else n_passes):
+            _sweep(fitted, stream, share if number == 0 else 1.0)
+    return fitted
+
+
+def _check_settings(model: Any) -> None:
+    if model.n_centers == "all":
+        raise ValueError(
+            "n_centers='all' keeps every row; a stream of rows needs a number or 'auto'."
+        )
+    init = model.init
+    named = isinstance(init, str) or callable(init) or hasattr(init, "fit_transform")
+    if not named and not is_list_of_inits(init):
+        raise ValueError(
+            "init is an array of latents: the rows of a stream are not known beforehand. Name a start instead."
+        )
+
+
+def _warn_of_rare_columns(varying: Any, in_sample: Any) -> None:
+    rare = np.flatnonzero(varying & ~in_sample)
+    if len(rare):
+        warnings.warn(
+            f"{len(rare)} columns, the first of them {rare[0]}, vary so seldom that they are constant in the sample of rows; "
+            "the model takes them for constant.",
+            UserWarning,
+            stacklevel=4,
+        )
+
+
+def _sweep(fitted: Any, stream: RowStream, share: float) -> None:
+    """Solve the maps of a fitted model for the sums over all rows."""
+    coordinates = fitted._ways["map"].coordinates
+    sweep = Sweep(coordinates, fitted._ways["project"].way.decoder, fitted._ways["map"].way)
+    for block in stream.checked(fitted, first=False):
+        sweep.add(fitted._data_units.into(block))
+    maps = sweep.solve(share)
+    fitted._ways = ways_down(coordinates, maps, fitted.density_)
+    fitted.encoder_, fitted.decoder_ = fitted._ways[fitted.method_], maps.decoder
+    fitted.alpha_ = tuple(float(getattr(one, "alpha_", np.nan)) for one in (maps.up, maps.down))
+    fitted._variance = sweep.sum_of_squares / sweep.n_rows
