@@ -77,6 +77,7 @@ def rates(model, X):
         down.way.weights_,
     )
     up_centers, up_weights = model.decoder_.centers_.T.copy(), model.decoder_.weights_
+    inside = np.ascontiguousarray(X[:, model._data_units.varying])
     Z = model.transform(X, method="map")
 
     def seconds(function):
@@ -88,7 +89,7 @@ def rates(model, X):
         return [function(slice(start, start + 5_000)) for start in range(0, 100_000, 5_000)]
 
     products = {
-        "transform": lambda: blocks(lambda rows: X[rows] @ axes @ centers @ weights),
+        "transform": lambda: blocks(lambda rows: inside[rows] @ axes @ centers @ weights),
         "inverse_transform": lambda: blocks(lambda rows: Z[rows] @ up_centers @ up_weights),
     }
     calls = {

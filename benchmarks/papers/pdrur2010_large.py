@@ -180,7 +180,7 @@ def rotated(folder):
 
 
 def draw_rotated(folder, model, pca, X, angles, sequence):
-    figure, axes = plt.subplots(1, 3, figsize=(16, 5))
+    figure, axes = plt.subplots(1, 3, figsize=(19, 5), width_ratios=(1, 1, 1.8))
     down = model.transform(sequence)
     for axis, Z, title in zip(
         axes, (pca.transform(X), model.embedding_), ("PCA", "DRUR"), strict=False

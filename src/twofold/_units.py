@@ -103,18 +103,35 @@ class CentredUnits:
 
     def into(self, X: Array) -> Array:
         """Return data in centred units, without constant columns."""
-        with np.errstate(over="ignore"):
-            columns = X if self.varying.all() else np.ascontiguousarray(X[:, self.varying])
-            scaled = _times_power_of_two(columns, -self.exponent)
-        scaled -= self.center[self.varying]
-        return np.clip(scaled, -FAR, FAR, out=scaled)
+        columns = np.flatnonzero(self.varying)
+        center = self.center[columns]
+        scaled = np.empty((len(X), len(columns)))
+
+        def work(rows: slice) -> None:
+            some = X[rows] if len(columns) == X.shape[1] else X[rows].take(columns, axis=1)
+            with np.errstate(over="ignore"):  # of each thread
+                part = np.subtract(_times_power_of_two(some, -self.exponent), center)
+            np.clip(part, -FAR, FAR, out=scaled[rows])
+
+        map_blocks(work, row_blocks(len(X), 8 * 3 * X.shape[1]))
+        return scaled
 
     def back(self, U: Array) -> Array:
         """Return centred units as data, with the constant columns put back exactly."""
+        columns = np.flatnonzero(self.varying)
+        center = self.center[columns]
         X = np.empty((len(U), len(self.center)))
-        with np.errstate(over="ignore"):
-            X[:, self.varying] = _finite(np.ldexp(U + self.center[self.varying], self.exponent))
-        X[:, ~self.varying] = self.constants[~self.varying]
+
+        def work(rows: slice) -> None:
+            with np.errstate(over="ignore"):  # of each thread
+                part = _finite(_times_power_of_two(U[rows] + center, self.exponent))
+            if len(columns) == X.shape[1]:
+                X[rows] = part
+            else:
+                X[rows] = self.constants
+                X[rows, columns] = part
+
+        map_blocks(work, row_blocks(len(U), 8 * 3 * X.shape[1]))
         return X
 
     def distances(self, X: Array, Y: Array) -> Array:

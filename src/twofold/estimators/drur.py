@@ -25,7 +25,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from twofold._blocks import some_rows
+from twofold._blocks import map_blocks, row_blocks, some_rows
 from twofold._linalg import row_norms_sq
 from twofold._units import CentredUnits
 from twofold._validation import cast_back, check_choice, check_data, check_int
@@ -295,6 +295,32 @@ class DRUR(TwoWayEstimator):
         }
         return replace(learned, attributes=attributes)
 
+    def _encode(self, data: Array, method: str = "auto") -> Array:
+        """Take data down; by the map block by block, so that what lies between stays in the cache."""
+        method = self.method_ if method == "auto" else method
+        way = self._ways[method]
+        latents = np.empty((len(data), self._n_features_out))
+
+        def work(rows: slice) -> None:
+            latents[rows] = self._latent_units.back(way.predict(self._data_units.into(data[rows])))
+
+        per_row = 8 * data.shape[1] if method == "map" else 0  # a projection has batches of its own
+        with self._threads():
+            map_blocks(work, row_blocks(len(data), per_row))
+        return latents
+
+    def _decode(self, latents: Array) -> Array:
+        """Take latents up, likewise."""
+        data = np.empty((len(latents), len(self._data_units.center)))
+
+        def work(rows: slice) -> None:
+            inside = self._latent_units.into(latents[rows])
+            data[rows] = self._data_units.back(self.decoder_.predict(inside))
+
+        with self._threads():
+            map_blocks(work, row_blocks(len(latents), 8 * data.shape[1]))
+        return data
+
     def fit_blocks(self, blocks: Any, *, n_passes: int = 1) -> Self:
         """Learn from rows that do not fit into memory.
 
@@ -354,7 +380,4 @@ class DRUR(TwoWayEstimator):
         check_is_fitted(self)
         check_choice("method", method, ("auto", "map", "project"))
         data, dtype = check_data(self, X, reset=False)
-        way = self.encoder_ if method == "auto" else self._ways[method]
-        with self._threads():
-            latents = way.predict(self._data_units.into(data))
-        return cast_back(self._latent_units.back(latents), dtype)
+        return cast_back(self._encode(data, method), dtype)

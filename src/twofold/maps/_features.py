@@ -66,11 +66,14 @@ class LinearInFeatures(BaseEstimator, ABC):
         -------
         ndarray of shape (n, D)
         """
-        blocks = self._row_blocks(len(inputs))
-        parts = map_blocks(
-            lambda rows: row_product(self._features(inputs[rows]), self.weights_), blocks
-        )
-        return np.concatenate(parts) + self.intercept_
+        images = np.empty((len(inputs), self.weights_.shape[1]))
+
+        def work(rows: slice) -> None:
+            product = row_product(self._features(inputs[rows]), self.weights_)
+            np.add(product, self.intercept_, out=images[rows])
+
+        map_blocks(work, self._row_blocks(len(inputs)))
+        return images
 
     def jacobian(self, inputs: Array) -> Array:
         """Return the Jacobians, shape (n, D, q)."""
