@@ -52,6 +52,10 @@ ESTIMATORS = {
     "ukr-quartic": UKR(kernel="quartic", init="pca", homotopy=False, max_iter=30, random_state=0),
     "ukr-l1": UKR(metric="l1", init="pca", homotopy=False, max_iter=30, random_state=0),
     "drur": DRUR(n_centers=20, alpha=1e-3, init="isomap", random_state=0),
+    "drur-all": DRUR(n_centers="all", alpha=1e-3, init="isomap", max_iter=8, random_state=0),
+    "drur-mlp": DRUR(
+        n_centers=6, up="mlp", down="mlp", init="isomap", max_iter=4, random_state=0
+    ),
     "two_way-function": TwoWay(LeadingColumns(), up="nw", down="projection", random_state=0),
 }
 """Small-problem instances of every estimator. Each runs the promises, scikit-learn's checks and the

@@ -122,14 +122,17 @@ def within(truth, latent):
     return float(abs(spearmanr(truth, latent).statistic))
 
 
+ROLL = {"n_centers": 30, "alpha": 1e-5, "down_weight": 3.0, "max_iter": 100, "tol": 1e-3}
+"""30 basis functions, lambda and 100 iterations as in Figs. 4-6. In the paper latents and data have one unit: the sheet's
+variance is three times the roll's."""
+
+
 def restored(n, stdev, seed, *, noise=0.0, n_features=3, **setting):
     """Return the roll's R^2 before and after, the model, the truth and the seconds."""
     X, sheet = make_swiss_roll(n, noise, n_features=n_features, random_state=seed)
     start = sheet + stdev * np.random.default_rng(seed).standard_normal(sheet.shape)
     began = time.perf_counter()
-    # In the paper latents and data have one unit: the sheet's variance is three times the roll's.
-    given = {"init": start, "random_state": seed, "down_weight": 3.0}
-    model = DRUR(**(given | setting)).fit(X)
+    model = DRUR(init=start, random_state=seed, **setting).fit(X)
     seconds = time.perf_counter() - began
     after = procrustes_r2(sheet, model.embedding_)
     return procrustes_r2(sheet, start), after, model, sheet, seconds
@@ -140,10 +143,7 @@ def roll(folder):
     results = {}
     figure, axes = plt.subplots(3, 4, figsize=(16, 10))
     for column, stdev in zip(axes.T, (10, 20, 40, 60), strict=True):
-        runs = [
-            restored(1000, stdev, seed, n_centers=30, alpha=1e-5, max_iter=100, tol=1e-3)
-            for seed in range(5)
-        ]
+        runs = [restored(1000, stdev, seed, **ROLL) for seed in range(5)]
         results[str(stdev)] = {
             "before": summary([run[0] for run in runs]),
             "after": summary([run[1] for run in runs]),
@@ -206,9 +206,7 @@ def laplacian(folder):
     for seed in range(5):
         X, sheet = make_swiss_roll(1000, random_state=seed)
         start = laplacian_eigenmaps(X, 2, np.random.default_rng(seed), n_neighbors=10)
-        model = DRUR(
-            n_centers=30, alpha=1e-5, init=start, down_weight=3.0, max_iter=100, random_state=seed
-        ).fit(X)
+        model = DRUR(init=start, random_state=seed, **ROLL).fit(X)
         before.append(procrustes_r2(sheet, start))
         after.append(procrustes_r2(sheet, model.embedding_))
     figure, axes = plt.subplots(1, 3, figsize=(15, 4.4))
@@ -221,31 +219,18 @@ def laplacian(folder):
 
 
 def noisy_roll(_):
-    """Data noise of 0.5, latent noise of 10, default stopping; and R^2 as turns go on."""
-    runs = [
-        restored(1000, 10, seed, noise=0.5, down_weight=1.0, n_centers=30, alpha=1e-5)
-        for seed in range(5)
-    ]
+    """Data noise of 0.5, latent noise of 10, default weight and stopping; and R^2 as turns go on."""
+    setting = {"noise": 0.5, "n_centers": 30, "alpha": 1e-5}
+    runs = [restored(1000, 10, seed, **setting) for seed in range(5)]
+    most = (1, 2, 4, 8, 16, 50)
     fewer = [
-        [
-            restored(
-                1000,
-                10,
-                seed,
-                noise=0.5,
-                down_weight=1.0,
-                n_centers=30,
-                alpha=1e-5,
-                max_iter=turns,
-            )[1]
-            for turns in (1, 2, 4, 8, 16, 50)
-        ]
+        [restored(1000, 10, seed, max_iter=turns, **setting)[1] for turns in most]
         for seed in range(2)
     ]
     return {
         "after": summary([run[1] for run in runs]),
         "turns": [run[2].n_iter_ for run in runs],
-        "r2 at most 1, 2, 4, 8, 16, 50 turns": fewer,
+        f"r2 at most {most} turns": fewer,
     }
 
 
@@ -255,7 +240,7 @@ def hole(folder):
     for seed in range(5):
         X, sheet = make_swiss_roll(791, hole=True, random_state=seed)
         start = isomap(X, 2, np.random.default_rng(seed), n_neighbors=5)
-        model = DRUR(n_centers=30, alpha=1e-5, init=start, random_state=seed).fit(X)
+        model = DRUR(init=start, random_state=seed, **ROLL).fit(X)
         before.append(procrustes_r2(sheet, start))
         after.append(procrustes_r2(sheet, model.embedding_))
     figure, axes = plt.subplots(1, 3, figsize=(15, 4.4))
