@@ -52,19 +52,27 @@ ESTIMATORS = {
     "ukr-quartic": UKR(kernel="quartic", init="pca", homotopy=False, max_iter=30, random_state=0),
     "ukr-l1": UKR(metric="l1", init="pca", homotopy=False, max_iter=30, random_state=0),
     "drur": DRUR(n_centers=20, alpha=1e-3, init="isomap", random_state=0),
-    "drur-all": DRUR(n_centers="all", alpha=1e-3, init="isomap", max_iter=8, random_state=0),
-    "drur-mlp": DRUR(
-        n_centers=6, up="mlp", down="mlp", init="isomap", max_iter=4, random_state=0
-    ),
+    "drur-all": DRUR(n_centers="all", alpha=1e-3, init="isomap", random_state=0),
+    "drur-mlp": DRUR(n_centers=6, up="mlp", down="mlp", init="isomap", random_state=0),
     "two_way-function": TwoWay(LeadingColumns(), up="nw", down="projection", random_state=0),
 }
 """Small-problem instances of every estimator. Each runs the promises, scikit-learn's checks and the
 torture table."""
 
+TRAINING = "perceptrons are trained by many steps, which amplify rounding"
+
 CANNOT = {
     ("drur", "latents of permuted rows"): "held-out rows and k-means go by row numbers",
     ("drur", "units"): "the turns amplify rounding: latents agree to 1e-8, not to 1e-10",
     ("drur", "rows permuted"): "held-out rows and k-means go by row numbers",
+    ("drur-all", "latents of permuted rows"): "held-out rows go by row numbers",
+    ("drur-all", "rows permuted"): "held-out rows go by row numbers",
+    ("drur-mlp", "latents of permuted rows"): TRAINING,
+    ("drur-mlp", "units"): TRAINING,
+    ("drur-mlp", "offset"): TRAINING,
+    ("drur-mlp", "rotated"): TRAINING,
+    ("drur-mlp", "rows permuted"): TRAINING,
+    ("drur-mlp", "single precision"): TRAINING,
     ("ukr", "order"): "the leave-one-out error may swap neighbours closer than the kernel's width",
     (
         "ukr-quartic",
@@ -83,6 +91,7 @@ CANNOT = {
         "rows permuted",
     ): "sums over all points are ordered, and the ridge amplifies rounding",
     ("two_way-function", "units"): "the latents are the data's own columns, in their units",
+    ("two_way-function", "powers of two"): "the latents are the data's own columns, in their units",
     ("two_way-function", "rotated"): "the latents are the data's own columns",
     ("two_way-function", "constant column"): "the latents are the data's own columns",
     ("two_way-function", "smooth"): "two columns do not determine the third",

@@ -3,7 +3,9 @@ r"""Perceptrons with one sigmoid hidden layer.
 .. math:: f(z) = W_2 \, \sigma(W_1 z + b_1) + b_2, \qquad \sigma(t) = 1 / (1 + e^{-t})
 
 (Carreira-Perpinan & Lu 2010, Eq. 18; the paper prints the sigmoid with the other sign of its
-argument, which only flips ``W_1``). scikit-learn's `MLPRegressor` does the training.
+argument, which only flips ``W_1``). L-BFGS lowers ``(|Y - f(Z)|^2 + alpha (|W_1|^2 + |W_2|^2)) / 2n`` with the gradients of their
+section 2.2, from a start of scikit-learn's kind (Glorot's). Our own few lines, since `MLPRegressor` warns whenever it stops early, which
+here it always does, and warnings cannot be silenced in one thread alone.
 
 References
 ----------
@@ -13,17 +15,21 @@ CVPR 2010.
 
 from __future__ import annotations
 
-import warnings
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
+from scipy import optimize
 from scipy.special import expit
-from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
 
 from twofold.maps._features import LinearInFeatures
 from twofold.protocols import Array
 
 __all__ = ["MLP"]
+
+EVALUATIONS_PER_STEP = 10
+
+_minimize: Any = optimize.minimize  # typed or not, depending on the stubs installed
 
 
 class MLP(LinearInFeatures):
@@ -79,33 +85,65 @@ class MLP(LinearInFeatures):
         mean, target_mean = inputs.mean(axis=0), targets.mean(axis=0)
         scale = _spread(inputs - mean)
         target_scale = _spread(targets - target_mean)
-        if not (self.warm_start and hasattr(self, "_network")):
-            from sklearn.neural_network import MLPRegressor
-
-            self._network = MLPRegressor(
-                hidden_layer_sizes=(self.n_hidden,),
-                activation="logistic",
-                solver="lbfgs",
-                alpha=self.alpha,
-                max_iter=self.max_iter,
-                tol=1e-7,
-                warm_start=self.warm_start,
-                random_state=self.random_state,
-            )
-        scaled_targets = (targets - target_mean) / target_scale
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)
-            self._network.fit(
-                (inputs - mean) / scale,
-                scaled_targets[:, 0] if targets.shape[1] == 1 else scaled_targets,
-            )
-        first, second = self._network.coefs_
+        layers = getattr(self, "_layers", None) if self.warm_start else None
+        if layers is None:
+            layers = self._first_layers(inputs.shape[1], targets.shape[1])
+        self._layers = self._trained(
+            layers, (inputs - mean) / scale, (targets - target_mean) / target_scale
+        )
+        first, bias, second, second_bias = self._layers
         # Fold the standardisation into the layers.
         self.hidden_weights_ = first / scale
-        self.hidden_intercept_ = self._network.intercepts_[0] - (mean / scale) @ first
+        self.hidden_intercept_ = bias - (mean / scale) @ first
         self.weights_ = second * target_scale
-        self.intercept_ = self._network.intercepts_[1] * target_scale + target_mean
+        self.intercept_ = second_bias * target_scale + target_mean
         return self
+
+    def _first_layers(self, n_inputs: int, n_targets: int) -> list[Array]:
+        rng = check_random_state(self.random_state)
+        layers: list[Array] = []
+        for before, after in ((n_inputs, self.n_hidden), (self.n_hidden, n_targets)):
+            bound = np.sqrt(2.0 / (before + after))
+            layers += [
+                rng.uniform(-bound, bound, (before, after)),
+                rng.uniform(-bound, bound, after),
+            ]
+        return layers
+
+    def _trained(self, layers: list[Array], inputs: Array, targets: Array) -> list[Array]:
+        shapes = [layer.shape for layer in layers]
+        cuts = np.cumsum([layer.size for layer in layers])[:-1]
+
+        def unpacked(flat: Array) -> list[Array]:
+            parts = np.split(flat, cuts)
+            return [part.reshape(shape) for part, shape in zip(parts, shapes, strict=True)]
+
+        def value_and_grad(flat: Array) -> tuple[float, Array]:
+            first, bias, second, second_bias = unpacked(flat)
+            hidden = expit(inputs @ first + bias)
+            residuals = hidden @ second + second_bias - targets
+            back = (residuals @ second.T) * hidden * (1.0 - hidden)
+            value = np.vdot(residuals, residuals)
+            value += self.alpha * (np.vdot(first, first) + np.vdot(second, second))
+            slopes = (
+                inputs.T @ back + self.alpha * first,
+                back.sum(axis=0),
+                hidden.T @ residuals + self.alpha * second,
+                residuals.sum(axis=0),
+            )
+            gradient = np.concatenate([slope.ravel() for slope in slopes])
+            return 0.5 * float(value) / len(inputs), gradient / len(inputs)
+
+        start = np.concatenate([layer.ravel() for layer in layers])
+        limits = {"maxiter": self.max_iter, "maxfun": EVALUATIONS_PER_STEP * self.max_iter}
+        result = _minimize(
+            value_and_grad,
+            start,
+            jac=True,
+            method="L-BFGS-B",
+            options=limits | {"gtol": 1e-7, "ftol": 1e-14},
+        )
+        return unpacked(result.x)
 
     def _features(self, inputs: Array) -> Array:
         features: Array = expit(inputs @ self.hidden_weights_ + self.hidden_intercept_)
