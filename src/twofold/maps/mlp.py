@@ -141,7 +141,7 @@ class MLP(LinearInFeatures):
             start,
             jac=True,
             method="L-BFGS-B",
-            options=limits | {"gtol": 1e-7, "ftol": 1e-14},
+            options=limits | {"gtol": 1e-7},
         )
         return unpacked(result.x)
 
