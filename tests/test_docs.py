@@ -28,7 +28,8 @@ def test_docstring_examples(name):
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_python_blocks_run(page):
+def test_python_blocks_run(page, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)  # some write files
     text = page.read_text(encoding="utf-8")
     namespace = {}
     for block in re.findall(r"```python\n(.*?)```", text, flags=re.DOTALL):
