@@ -4,6 +4,8 @@ import pickle
 
 import numpy as np
 import pytest
+from scipy import sparse
+from sklearn.exceptions import ConvergenceWarning
 
 from twofold import DRUR
 from twofold.adaptation import MapAdapter, RadialAdapter
@@ -13,7 +15,7 @@ from twofold.estimators._drur_sweep import Sweep
 from twofold.estimators._row_stream import sampled_rows
 from twofold.maps import MLP, KernelExpansion, RBFNetwork
 from twofold.maps._moments import RidgeSystem, moments_of
-from twofold.maps.radial_regression import RadialRegression
+from twofold.maps.radial_regression import ALPHAS, RadialRegression
 from twofold.metrics import procrustes_r2
 from twofold.objectives.two_regressions import (
     TwoRegressions,
@@ -214,13 +216,78 @@ def test_perceptrons_find_the_spiral():
     r = np.corrcoef(along[:, 0], model.embedding_[:, 0])[0, 1]
     assert r * r > 0.97
     assert model.n_centers_ == (10, 10)
-    assert np.isnan(model.alpha_).all()
+    assert model.alpha_ == (1e-6, 1e-6)
 
 
 def test_maps_of_your_own():
     X, _ = make_s_curve(200, random_state=0)
     model = DRUR(up=KernelExpansion(), down=MLP(10, random_state=0), init="isomap", random_state=0)
     assert model.fit(X).score(X) > 0.95
+    assert model.n_centers_ == (0, 0)
+
+
+def test_a_network_of_your_own_stays_what_it_is():
+    X, _ = make_s_curve(300, random_state=0)
+    own = RBFNetwork(30, kernel="student", random_state=0)
+    model = DRUR(up=own, n_centers=30, init="isomap", random_state=0).fit(X)
+    assert model.decoder_.up.kernel == "student"
+    assert model.score(X) == pytest.approx(1.0 - model.errors_[model.method_], abs=0.01)
+    assert model.score(X) > 0.99
+
+
+@pytest.mark.parametrize("alpha", [1e-5, 10.0])
+def test_kept_centres_lower_the_energy_that_is_told(alpha):
+    model = DRUR(n_centers=20, alpha=alpha, init=NOISY_SHEET, recenter=False, tol=0.0, max_iter=15)
+    history = model.set_params(random_state=0).fit(ROLL).history_
+    assert len(history) > 2
+    assert np.diff(history).max() <= 1e-9 * history[0]
+
+
+def test_idle_turns_end_a_fit_whose_centres_always_move():
+    X, _ = make_s_curve(300, random_state=0)
+    model = DRUR(n_centers=20, init="isomap", recenter=True, random_state=0).fit(X)
+    assert model.n_iter_ < 20
+
+
+def test_errors_count_what_lies_outside_the_leading_subspace():
+    X, _ = make_swiss_roll(600, n_features=300, random_state=0)
+    X[:, 3:] *= 4.0
+    model = DRUR(n_centers=30, init="pca", random_state=0).fit(X)
+    assert model.errors_[model.method_] == pytest.approx(1.0 - model.score(X), abs=0.1)
+    assert model.errors_[model.method_] > 0.4
+
+
+def test_more_weight_down_makes_latents_that_the_down_map_finds():
+    errors = []
+    for weight in (0.1, 10.0):
+        model = DRUR(n_centers=20, alpha=1e-3, init=NOISY_SHEET, down_weight=weight, random_state=0)
+        model.fit(ROLL)
+        missed = np.square(model.transform(ROLL, method="map") - model.embedding_).sum()
+        errors.append(missed / np.square(model.embedding_ - model.embedding_.mean(axis=0)).sum())
+    assert errors[1] < errors[0]
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_order_does_not_get_lost_in_noise():
+    X, sheet = make_swiss_roll(600, 0.5, random_state=1)
+    start = sheet + 10.0 * np.random.default_rng(1).standard_normal(sheet.shape)
+    r2 = [
+        procrustes_r2(
+            sheet,
+            DRUR(n_centers=30, alpha=1e-5, init=start, max_iter=turns, random_state=0)
+            .fit(X)
+            .embedding_,
+        )
+        for turns in (2, 50)
+    ]
+    assert r2[1] > r2[0] - 0.005
+    assert r2[1] > 0.97
+
+
+def test_a_fit_cut_short_says_so_where_it_was_called():
+    with pytest.warns(ConvergenceWarning, match="max_iter=1: one turn") as caught:
+        DRUR(n_centers=20, init="pca", max_iter=1, random_state=0).fit(ROLL)
+    assert caught[0].filename == __file__
 
 
 def test_automatic_choices():
@@ -230,8 +297,23 @@ def test_automatic_choices():
     assert model.init_ == model.candidates_[0]["name"] != "pca"
     energies = [candidate["energy"] for candidate in model.candidates_]
     assert energies == sorted(energies)
-    assert model.n_centers_[0] in (15, 30, 60, 120, 250)
-    assert all(0 < alpha < 1 for alpha in model.alpha_)
+    assert model.n_centers_ in {(15, 15), (30, 30)}
+    assert set(model.alpha_) <= set(ALPHAS)
+
+
+def test_more_centres_where_they_pay():
+    noisy, _ = make_s_curve(1_000, 0.1, random_state=0)
+    clean, _ = make_swiss_roll(1_000, random_state=0)
+    few, many = (DRUR(init="isomap", random_state=0).fit(X).n_centers_[0] for X in (noisy, clean))
+    assert few < many
+
+
+def test_starts_are_compared_by_energy():
+    X, _ = make_s_curve(300, random_state=0)
+    noise = np.random.default_rng(0).standard_normal((300, 2))
+    model = DRUR(n_centers=20, init=[noise, "isomap"], random_state=0).fit(X)
+    assert model.init_ == "isomap"
+    assert [one["name"] for one in model.candidates_] == ["isomap", "ndarray-0"]
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -266,7 +348,9 @@ def test_wide_data_are_fitted_in_their_leading_subspace():
         ({"n_centers": "all", "up": "mlp"}, "radial networks"),
         ({"n_centers": (1, 2, 3)}, "two"),
         ({"alpha": -1.0}, "alpha"),
-        ({"tol": -1.0}, "tol"),
+        ({"alpha": "most"}, "alpha='most'"),
+        ({"tol": -1.0}, "tol=-1.0 must not be negative"),
+        ({"store_embedding": "no"}, "store_embedding='no'"),
         ({"down_weight": 0.0}, "down_weight"),
         ({"max_iter": 0}, "max_iter"),
         ({"recenter": -1}, "recenter"),
@@ -295,7 +379,7 @@ def test_held_out_rows_take_no_part():
     turns = turns_of(data, **how)
     again = turns_of(spoiled, weight=3.0 * ratio, **how)
     n = min(len(again.energies), len(turns.energies))
-    np.testing.assert_allclose(again.energies[:n], turns.energies[:n] * ratio, rtol=1e-6)
+    np.testing.assert_allclose(again.energies[:n], turns.energies[:n], rtol=1e-6)
     assert (again.held_out[:n] > turns.held_out[:n]).all()
 
 
@@ -397,6 +481,8 @@ class TestBlocks:
         assert model.alpha_ == pytest.approx((1e-3, 1e-3))
         sampled = DRUR(**self.SETTING, alpha=1e-3).fit_blocks(self.blocks, n_passes=0)
         assert sampled.alpha_ == pytest.approx((0.4e-3, 0.4e-3))
+        once = DRUR(**self.SETTING, alpha=1e-3).fit_blocks(iter(self.blocks()))
+        np.testing.assert_array_equal(once.transform(self.X), sampled.transform(self.X))
 
     def test_the_sample_does_not_depend_on_the_blocks(self):
         whole = sampled_rows([self.X], 300, np.random.default_rng(0))
@@ -435,11 +521,33 @@ class TestBlocks:
             ([], ValueError, "0 samples"),
             ([np.empty((0, 3))], ValueError, "0 samples"),
             ([np.ones((1, 3))], ValueError, "1 sample"),
+            (np.ones(5), ValueError, "shape"),
+            ([np.ones(5)], ValueError, "Block 0"),
+            ([sparse.eye_array(4, format="csr")], TypeError, "Block 0: .*[Ss]parse"),
         ],
     )
     def test_what_gives_no_rows(self, blocks, error, message):
         with pytest.raises(error, match=message):
             DRUR().fit_blocks(blocks)
+
+    def test_rows_must_come_again(self):
+        opened = iter(self.blocks())
+        with pytest.raises(ValueError, match=r"0 rows in a further reading, 1500 in the first"):
+            DRUR(**self.SETTING).fit_blocks(lambda: opened)
+
+    def test_perceptrons_are_those_of_the_sample(self):
+        setting = self.SETTING | {"n_centers": 8, "up": "mlp", "down": "mlp"}
+        models = [DRUR(**setting).fit_blocks(self.blocks, n_passes=n) for n in (0, 1)]
+        Z = models[0].transform(self.X)
+        np.testing.assert_array_equal(models[1].transform(self.X), Z)
+        assert models[0].score(self.X) > 0.9
+
+    def test_a_first_block_of_one_row(self):
+        pandas = pytest.importorskip("pandas")
+        frame = pandas.DataFrame(self.X, columns=list("abc"))
+        model = DRUR(**self.SETTING).fit_blocks([frame[:1], frame[1:]])
+        assert list(model.feature_names_in_) == list("abc")
+        assert model.score(frame) > 0.95
 
     def test_settings_that_need_all_rows(self):
         with pytest.raises(ValueError, match="init is an array"):

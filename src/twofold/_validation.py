@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+import warnings
 from collections.abc import Collection
 from numbers import Integral, Real
 from typing import Any
@@ -19,6 +21,7 @@ __all__ = [
     "check_latents",
     "check_real",
     "check_rng",
+    "warn_user",
 ]
 
 FLOATS = [np.float64, np.float32]
@@ -122,6 +125,18 @@ def check_rng(random_state: Any) -> np.random.Generator:
         f"random_state={random_state!r} must be a nonnegative integer, a RandomState, a Generator, "
         "or None."
     )
+
+
+def warn_user(message: str, category: type[Warning]) -> None:
+    """Warn at the line that called us, however many of our own and scikit-learn's frames lie between."""
+    level, frame = 1, sys._getframe()
+    while frame.f_back is not None and _is_library(frame.f_globals.get("__name__", "")):
+        level, frame = level + 1, frame.f_back
+    warnings.warn(message, category, stacklevel=level)
+
+
+def _is_library(module: str) -> bool:
+    return module.split(".", maxsplit=1)[0] in ("twofold", "sklearn", "contextlib")
 
 
 def cast_back(A: Array, dtype: np.dtype[Any]) -> Array:

@@ -15,6 +15,7 @@ from copy import deepcopy
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+import numpy as np
 from sklearn.base import clone
 
 from twofold._blocks import some_rows
@@ -40,6 +41,10 @@ class Adapter(Protocol):
 
     def predict(self, learned: Map, inputs: Array) -> Array:
         """Return a map's values at the inputs of the last fit."""
+        ...
+
+    def penalty(self, learned: Map) -> float:
+        """Return what the regression adds to the energy for a map: Eq. (2)'s ``lambda R``."""
         ...
 
     def rescale(self, shift: Array, factor: float) -> None:
@@ -100,6 +105,11 @@ class RadialAdapter:
         assert self._regression is not None
         return self._regression.predict(learned) if self.fixed else learned.predict(inputs)
 
+    def penalty(self, learned: Any) -> float:
+        """Return ``alpha tr(W^T G W)``, Eq. (14)."""
+        gram = learned._features(learned.centers_)
+        return float(learned.alpha_ * np.vdot(learned.weights_, gram @ learned.weights_))
+
     def rescale(self, shift: Array, factor: float) -> None:
         """Move the centres with the inputs."""
         if self.centers is not None and not self.fixed:
@@ -125,11 +135,16 @@ class MapAdapter:
         if self.learned is None or not isinstance(self.prototype, MLP):
             self.learned = clone(self.prototype)
         learned: Map = deepcopy(self.learned.fit(inputs, targets))  # the next turn changes it
+        vars(learned).pop("_layers", None)  # where training goes on from
         return learned
 
     def predict(self, learned: Map, inputs: Array) -> Array:
         """Return the map's values."""
         return learned.predict(inputs)
+
+    def penalty(self, learned: Map) -> float:  # noqa: ARG002 - a protocol
+        """Return 0: what a map does about its own smoothness is not told."""
+        return 0.0
 
     def rescale(self, shift: Array, factor: float) -> None:
         """Do nothing: the next fit sees the inputs as they are."""

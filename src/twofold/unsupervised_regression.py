@@ -53,6 +53,9 @@ from twofold.protocols import Array, IntArray, Map
 __all__ = ["Alternation", "Moves", "Settings", "Turns", "project_rows", "run_turns", "scaled"]
 
 PATIENCE = 2
+UNSETTLED_TURNS = 4
+"""While centres are placed anew the first turns may be idle without being the last."""
+
 PROJECTION_STEPS = 2
 """Gauss-Newton steps of a row in a turn. On rolls, latents with noise of 10 to 60, one to five led to the same R^2."""
 
@@ -70,9 +73,9 @@ class Turns:
     latents : ndarray of shape (n, q)
         The latents there.
     energies : ndarray of shape (n_turns,)
-        Mean energy of a row that took part, after each projection, in units of the data's variance.
+        The energy with its penalties after each projection, over the number of rows that took part.
     held_out : ndarray of shape (n_turns,)
-        The same for rows that did not; nan without them.
+        Mean energy of the rows that did not, which has no penalties; nan without them.
     best : int
         The turn whose maps are returned.
     """
@@ -89,7 +92,7 @@ class Moves(Protocol):
     """One way of lowering the energy: what `run_turns` repeats."""
 
     def move(self, data: Array, latents: Array, *, anew: bool) -> tuple[Map, Map, Array, float]:
-        """Return the maps up and down, the latents they lead to, and the mean energy of a row there."""
+        """Return the maps up and down, the latents they lead to, and the energy there over the number of rows."""
         ...
 
     def rescale(self, shift: Array, factor: float) -> None:
@@ -115,7 +118,8 @@ class Alternation:
         down = self.down.adapt(data, latents, anew=anew)
         up = self.up.adapt(latents, data, anew=anew)
         Z, energies = project_rows(up, data, self.down.predict(down, data), latents)
-        return up, down, Z, float(energies.mean())
+        energy = float(energies.sum()) + self.up.penalty(up) + self.down.penalty(down)
+        return up, down, Z, energy / len(data)
 
     def rescale(self, shift: Array, factor: float) -> None:
         """Move the centres of f with the latents."""
@@ -186,16 +190,17 @@ def run_turns(
             Z, Z_others = (Z + shift) * factor, (Z_others + shift) * factor
             moves.rescale(shift, factor)
         up, down, Z, energy = moves.move(seen, Z, anew=anew)
-        energies.append(energy / variance)
+        energies.append(energy)
         if len(others):
             Z_others, found = project_rows(up, others, down.predict(others), Z_others)
-            judged.append(float(found.mean()) / variance)
+            judged.append(float(found.mean()))
         now = judged[-1] if judged else energies[-1]
         falls = now < (1.0 - settings.tol) * before
         if best is None or (falls and now < best[0]):
             best = (now, up, down, Z, Z_others, turn)
         idle, before = (0 if falls else idle + 1), now
-        if callback(turn + 1, now, Z) or (idle >= PATIENCE and turn + 1 >= settings.recenter):
+        early = turn + 1 < min(settings.recenter, UNSETTLED_TURNS)
+        if callback(turn + 1, now, Z) or (idle >= PATIENCE and not early):
             break
     assert best is not None
     _, up, down, Z, Z_others, turn = best
@@ -221,7 +226,7 @@ def _to_scale(latents: Array, variance: float) -> tuple[Array, float]:
 def project_rows(
     up: Map,
     data: Array,
-    pulls: Array | None,
+    pulls: Array,
     latents: Array,
     *,
     max_iter: int = PROJECTION_STEPS,
@@ -235,8 +240,8 @@ def project_rows(
         f.
     data : ndarray of shape (n, D)
         x.
-    pulls : ndarray of shape (n, q) or None
-        c, the values of F; None leaves the second term out.
+    pulls : ndarray of shape (n, q)
+        c, the values of F.
     latents : ndarray of shape (n, q)
         Where to start.
     max_iter, tol
@@ -261,9 +266,7 @@ def project_rows(
             inside = targets @ basis
             across = np.maximum(row_norms_sq(targets) - row_norms_sq(inside), 0.0)
             targets = inside
-        problem: Any = NearestImage(small, targets, 1, 0.0)
-        if pulls is not None:
-            problem = Pull(problem, pulls[rows])
+        problem = Pull(NearestImage(small, targets, 1, 0.0), pulls[rows])
         result = solver.minimize_rows(problem, latents[rows])
         Z[rows], energies[rows] = result.Z, result.losses + across
 

@@ -42,11 +42,11 @@ def most_rows_of_turns(model: Any) -> int:
 def rows_of_turns(model: Any, n: int, rng: np.random.Generator) -> IntArray:
     """Return the rows that take part in the turns: all, or of very many some that determine two networks as well.
 
-    Maps of other kinds are fitted to all rows.
+    Maps of your own are fitted to all rows.
     """
     most = most_rows_of_turns(model)
-    networks = all(isinstance(kind, str) and kind == "rbf" for kind in (model.up, model.down))
-    if not networks or model.n_centers == "all" or n <= most:
+    own = any(not isinstance(kind, str) for kind in (model.up, model.down))
+    if own or model.n_centers == "all" or n <= most:
         return np.arange(n)
     return np.sort(rng.permutation(n)[:most])
 
@@ -127,8 +127,9 @@ def chosen_start(
     sizes = _sizes(model, len(few)) if open_size else [pair_of(model.n_centers)]
     size = sizes[min(1, len(sizes) - 1)]
     seed = int(problem.rng.integers(2**31))
+    share = len(few) / len(problem.data)
     candidates: list[dict[str, Any]] = [
-        {"name": name, "energy": _trial(model, data[few], latents[few], size, 1, seed)}
+        {"name": name, "energy": _trial(model, data[few], latents[few], size, 1, seed, share)}
         for name, latents in starts.items()
     ]
     candidates.sort(key=lambda candidate: candidate["energy"])
@@ -145,11 +146,14 @@ def chosen_centers(model: Any, data: Array, latents: Array, problem: Problem) ->
     if model.n_centers != "auto":
         up, down = pair_of(model.n_centers)
         return int(up), int(down)
+    if not isinstance(model.up, str) and not isinstance(model.down, str):
+        return 1, 1  # maps of your own have their sizes
     rows = some_rows(len(data), N_TRIED)
     seed = int(problem.rng.integers(2**31))
+    share = len(rows) / len(problem.data)
     best, lowest = (0, 0), np.inf
     for size in _sizes(model, len(rows)):
-        energy = _trial(model, data[rows], latents[rows], size, TRIAL_TURNS, seed)
+        energy = _trial(model, data[rows], latents[rows], size, TRIAL_TURNS, seed, share)
         if energy > WORTH_MORE * lowest:
             break
         best, lowest = size, energy
@@ -164,11 +168,17 @@ def _sizes(model: Any, n_rows: int) -> list[tuple[int, int]]:
 
 
 def _trial(
-    model: Any, data: Array, latents: Array, size: tuple[int, int], n_turns: int, seed: int
+    model: Any,
+    data: Array,
+    latents: Array,
+    size: tuple[int, int],
+    n_turns: int,
+    seed: int,
+    share: float,
 ) -> float:
-    """Return the lowest held-out energy of a few turns."""
+    """Return the lowest held-out energy of a few turns of some share of all rows."""
     rng = np.random.default_rng(seed)
-    moves = moves_of(model, size, rng)
+    moves = moves_of(model, size, rng, share)
     held_out = np.sort(rng.permutation(len(data))[: len(data) // 5])
     settings = Settings(float(model.down_weight), n_turns, 0.0, n_turns)
     turns = run_turns(moves, settings, data, latents, held_out, lambda *_: False)

@@ -17,6 +17,7 @@ __all__ = [
     "FinalMaps",
     "FromCoordinates",
     "ToCoordinates",
+    "errors_of_ways",
     "projection_of",
     "ways_down",
 ]
@@ -119,4 +120,34 @@ def ways_down(
     return {
         "map": FromCoordinates(coordinates, maps.down),
         "project": FromCoordinates(coordinates, projection),
+    }
+
+
+def errors_of_ways(
+    up: Map, down: Map, data: Array, coordinates: Coordinates, domain: LatentDensity
+) -> dict[str, float]:
+    """Return the share of variance that each way down loses on some rows.
+
+    All that lies outside the coordinates counts as lost, though the up-map to all columns follows some of it.
+
+    Parameters
+    ----------
+    up, down : Map
+        The maps between latents and coordinates.
+    data : ndarray of shape (n, D)
+        Centred rows.
+    coordinates : Coordinates
+        What the maps see of them.
+    domain : LatentDensity
+        Where projections may end.
+    """
+    inside = coordinates.predict(data)
+    outside = row_norms_sq(data) / coordinates.spread**2 - row_norms_sq(inside)
+    ways = {"map": down, "project": projection_of(up, down, domain)}
+    return {
+        name: float(
+            row_norms_sq(inside - up.predict(way.predict(inside))).mean()
+            + np.maximum(outside, 0.0).mean()
+        )
+        for name, way in ways.items()
     }

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+from numbers import Real
 from typing import Any
+
+import numpy as np
 
 from twofold._blocks import n_threads
 from twofold._validation import check_choice, check_int, check_real
 
-__all__ = ["check_settings", "pair_of"]
+__all__ = ["check_settings", "is_rbf", "pair_of"]
 
 
 def check_settings(model: Any) -> None:
     """Raise an error that names the first setting of a `DRUR` that makes no sense."""
     n_threads(model.n_jobs)
     check_int("max_iter", model.max_iter)
-    if check_real("tol", model.tol, above=-1.0) < 0.0:
-        raise ValueError(f"tol={model.tol!r} must not be negative.")
+    _check_not_negative("tol", model.tol)
+    if not isinstance(model.store_embedding, bool | np.bool_):
+        raise TypeError(f"store_embedding={model.store_embedding!r} must be True or False.")
     check_real("down_weight", model.down_weight)
     if not isinstance(model.recenter, bool):
         check_int("recenter", model.recenter, low=0)
@@ -33,19 +37,28 @@ def check_settings(model: Any) -> None:
     if isinstance(model.n_centers, str):
         check_choice("n_centers", model.n_centers, ("auto", "all"))
         others = {name: getattr(model, name) for name in ("up", "down")}
-        if model.n_centers == "all" and any(not _is_rbf(kind) for kind in others.values()):
+        if model.n_centers == "all" and any(not is_rbf(kind) for kind in others.values()):
             raise ValueError(f"n_centers='all' is for radial networks alone, not for {others}.")
     else:
         for one in pair_of(model.n_centers, "n_centers"):
             check_int("n_centers", one)
     for one in pair_of(model.alpha, "alpha"):
-        auto = isinstance(one, str) and one == "auto"
-        if not auto and check_real("alpha", one, above=-1.0) < 0.0:
-            raise ValueError(f"alpha={model.alpha!r} must not be negative.")
+        if isinstance(one, str):
+            check_choice("alpha", one, ("auto",))
+        else:
+            _check_not_negative("alpha", one)
 
 
-def _is_rbf(kind: Any) -> bool:
+def is_rbf(kind: Any) -> bool:
+    """Return whether a map is asked for as a radial network of our own making."""
     return isinstance(kind, str) and kind == "rbf"
+
+
+def _check_not_negative(name: str, value: Any) -> None:
+    if isinstance(value, Real) and value < 0:
+        raise ValueError(f"{name}={value!r} must not be negative.")
+    if isinstance(value, bool) or value != 0:
+        check_real(name, value)
 
 
 def pair_of(value: Any, name: str = "setting") -> tuple[Any, Any]:

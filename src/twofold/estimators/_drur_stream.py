@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
 from sklearn.base import clone
 
-from twofold._validation import check_rng
+from twofold._validation import check_rng, warn_user
 from twofold.estimators._drur_choices import most_rows_of_turns
 from twofold.estimators._drur_maps import FromCoordinates, ways_down
 from twofold.estimators._drur_settings import pair_of
@@ -31,13 +30,13 @@ def fitted_to_stream(model: Any, stream: RowStream, n_passes: int) -> Any:
     n_passes : int
         Sweeps over all of them, where they can be read again.
     """
-    _check_settings(model)
+    _check_stream_settings(model)
     # One step away from the seed: data drawn with the same one would be sampled by their own coordinates.
     rng = np.random.default_rng(check_rng(model.random_state).integers(2**63))
     fitted = clone(model).set_params(store_embedding=False)
     sampled = sampled_rows(stream.checked(fitted, first=True), most_rows_of_turns(model), rng)
     seen = {name: vars(fitted).get(name) for name in ("n_features_in_", "feature_names_in_")}
-    share = 1.0 if stream.once else len(sampled.rows) / sampled.n_rows
+    share = len(sampled.rows) / sampled.n_rows
     fitted.set_params(
         alpha=tuple(
             one if isinstance(one, str) else share * float(one) for one in pair_of(model.alpha)
@@ -46,13 +45,15 @@ def fitted_to_stream(model: Any, stream: RowStream, n_passes: int) -> Any:
     fitted.fit(sampled.rows)
     vars(fitted).update({name: value for name, value in seen.items() if value is not None})
     _warn_of_rare_columns(sampled.varying, fitted._data_units.varying)
-    if isinstance(fitted._ways["map"], FromCoordinates):  # all rows equal have nothing to sweep
-        for number in range(0 if stream.once else n_passes):
-            _sweep(fitted, stream, share if number == 0 else 1.0)
+    equal_rows = not isinstance(fitted._ways["map"], FromCoordinates)
+    if stream.once or equal_rows or not any(model._ours):
+        return fitted
+    for number in range(n_passes):
+        _sweep(fitted, stream, share if number == 0 else 1.0, sampled.n_rows)
     return fitted
 
 
-def _check_settings(model: Any) -> None:
+def _check_stream_settings(model: Any) -> None:
     if model.n_centers == "all":
         raise ValueError(
             "n_centers='all' keeps every row; a stream of rows needs a number or 'auto'."
@@ -68,20 +69,25 @@ def _check_settings(model: Any) -> None:
 def _warn_of_rare_columns(varying: Any, in_sample: Any) -> None:
     rare = np.flatnonzero(varying & ~in_sample)
     if len(rare):
-        warnings.warn(
+        warn_user(
             f"{len(rare)} columns, the first of them {rare[0]}, vary so seldom that they are constant in the sample of rows; "
             "the model takes them for constant.",
             UserWarning,
-            stacklevel=4,
         )
 
 
-def _sweep(fitted: Any, stream: RowStream, share: float) -> None:
+def _sweep(fitted: Any, stream: RowStream, share: float, n_rows: int) -> None:
     """Solve the maps of a fitted model for the sums over all rows."""
     coordinates = fitted._ways["map"].coordinates
-    sweep = Sweep(coordinates, fitted._ways["project"].way.decoder, fitted._ways["map"].way)
+    up, down = fitted._ways["project"].way.decoder, fitted._ways["map"].way
+    sweep = Sweep(coordinates, up, down, fitted._ours)
     for block in stream.checked(fitted, first=False):
         sweep.add(fitted._data_units.into(block))
+    if sweep.n_rows != n_rows:
+        raise ValueError(
+            f"blocks gave {sweep.n_rows} rows in a further reading, {n_rows} in the first. A function must return a new "
+            "iterator each time it is called."
+        )
     maps = sweep.solve(share)
     fitted._ways = ways_down(coordinates, maps, fitted.density_)
     fitted.encoder_, fitted.decoder_ = fitted._ways[fitted.method_], maps.decoder

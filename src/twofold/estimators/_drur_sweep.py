@@ -64,15 +64,17 @@ class Sweep:
     coordinates : Coordinates
         Where rows are projected.
     up, down : Map
-        The maps as they are. Those that are radial networks are solved anew, the others stay.
+        The maps as they are.
+    ours : tuple of bool
+        Whether they are our radial networks, which are solved anew; other maps stay.
     """
 
     coordinates: Coordinates
     up: Any
     down: Any
+    ours: tuple[bool, bool] = (True, True)
     n_rows: int = 0
     sum_of_squares: float = 0.0
-    sum_of_energies: float = 0.0
     _up_sums: Sums = field(default_factory=Sums)
     _down_sums: Sums = field(default_factory=Sums)
 
@@ -89,11 +91,10 @@ class Sweep:
         inside = self.coordinates.predict(data)
         if latents is None:
             pulls = self.down.predict(inside)
-            latents, energies = project_rows(self.up, inside, pulls, pulls)
-            self.sum_of_energies += float(energies.sum())
-        if isinstance(self.up, RBFNetwork):
+            latents, _ = project_rows(self.up, inside, pulls, pulls)
+        if self.ours[0]:
             self._up_sums.add(self.up, latents, data)
-        if isinstance(self.down, RBFNetwork):
+        if self.ours[1]:
             self._down_sums.add(self.down, inside, latents)
         self.n_rows += len(data)
         self.sum_of_squares += float(row_norms_sq(data).sum())
@@ -109,14 +110,14 @@ class Sweep:
         """
         alphas = [getattr(one, "alpha_", np.nan) / share for one in (self.up, self.down)]
         up, down, decoder = self.up, self.down, ToCoordinates(self.coordinates, self.up)
-        if isinstance(up, RBFNetwork):
+        if self.ours[0]:
             decoder = self._up_sums.solve(up, alphas[0])
             solution = (
                 self.coordinates.predict(decoder.weights_),
                 self.coordinates.predict(decoder.intercept_[None])[0],
             )
             up = network_of(up.centers_, up.bandwidth_, alphas[0], solution)
-        if isinstance(down, RBFNetwork):
+        if self.ours[1]:
             down = self._down_sums.solve(down, alphas[1])
         return FinalMaps(up, down, decoder)
 
@@ -127,6 +128,7 @@ def maps_of_all_rows(
     coordinates: Coordinates,
     share: float,
     latents: Array | None,
+    ours: tuple[bool, bool],
     *,
     project: bool,
 ) -> tuple[FinalMaps, Array]:
@@ -144,10 +146,12 @@ def maps_of_all_rows(
         Of the rows that took part in them.
     latents : ndarray of shape (n, q) or None
         The latents of the turns, where all rows took part.
+    ours : tuple of bool
+        Whether the maps up and down are our radial networks.
     project : bool
         Whether to find the latents of all rows with the new maps; otherwise none are returned.
     """
-    sweep = Sweep(coordinates, turns.up, turns.down)
+    sweep = Sweep(coordinates, turns.up, turns.down, ours)
     blocks = [slice(start, start + BLOCK_ROWS) for start in range(0, len(data), BLOCK_ROWS)]
     starts = [sweep.add(data[rows], None if latents is None else latents[rows]) for rows in blocks]
     maps = sweep.solve(share)

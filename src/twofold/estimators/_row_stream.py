@@ -42,7 +42,12 @@ class RowStream:
         """
         if callable(blocks):
             return cls(lambda: iter(blocks()), once=False)
-        if len(getattr(blocks, "shape", ())) == 2:
+        shape = getattr(blocks, "shape", None)
+        if shape is not None and len(shape) != 2:
+            raise ValueError(
+                f"blocks of shape {shape} are no table: expected 2D array of rows and columns."
+            )
+        if shape is not None:
             n_rows, n_columns = blocks.shape
             size = max(1, BLOCK_BYTES // (8 * max(1, n_columns)))
             starts = range(0, n_rows, size)
@@ -69,21 +74,21 @@ class RowStream:
         """
         reset = first
         for number, block in enumerate(self.open()):
-            if not len(block):
+            shape = np.shape(block)
+            if len(shape) == 2 and shape[0] == 0:
                 continue
             try:
-                # One row is enough for a block, unlike for a table: hence the second look.
-                data, _ = check_data(
-                    estimator, _at_least_two(block) if reset else block, reset=reset
-                )
-            except ValueError as error:
-                raise ValueError(f"Block {number}: {error}") from error
-            yield data[: len(block)]
+                # The first reading needs names and widths; that one row is no table does not matter yet.
+                twice = reset and len(shape) == 2 and shape[0] == 1
+                data, _ = check_data(estimator, _twice(block) if twice else block, reset=reset)
+            except (TypeError, ValueError) as error:
+                raise type(error)(f"Block {number}: {error}") from error
+            yield data[: shape[0]]
             reset = False
 
 
-def _at_least_two(block: Any) -> Any:
-    return block if len(block) > 1 else np.repeat(np.asarray(block), 2, axis=0)
+def _twice(block: Any) -> Any:
+    return block.iloc[[0, 0]] if hasattr(block, "iloc") else np.repeat(block, 2, axis=0)
 
 
 @dataclass(frozen=True)
@@ -119,23 +124,35 @@ def sampled_rows(blocks: Iterable[Array], most: int, rng: np.random.Generator) -
     rng : Generator
         Where the numbers come from.
     """
-    kept: Array | None = None
-    keys = np.empty(0)
+    kept: list[Array] = []
+    keys: list[Array] = []
     lowest = highest = np.empty(0)
-    n_rows = 0
+    n_rows = n_kept = 0
+    bound = np.inf
     for block in blocks:
-        if kept is None:
-            kept, lowest, highest = block[:0], block.min(axis=0), block.max(axis=0)
+        if not n_rows:
+            lowest, highest = block.min(axis=0), block.max(axis=0)
         lowest = np.minimum(lowest, block.min(axis=0))
         highest = np.maximum(highest, block.max(axis=0))
         n_rows += len(block)
         new = rng.random(len(block))
-        bound = np.inf if len(keys) < most else keys.max()
         wanted = new < bound
-        keys, kept = np.concatenate([keys, new[wanted]]), np.concatenate([kept, block[wanted]])
-        if len(keys) > most:
-            smallest = np.sort(np.argpartition(keys, most)[:most])
-            keys, kept = keys[smallest], kept[smallest]
-    if kept is None:
+        keys.append(new[wanted])
+        kept.append(block[wanted])
+        n_kept += int(wanted.sum())
+        if n_kept > 2 * most:  # seldom, so that rows are not moved for every block
+            keys, kept = _smallest(keys, kept, most)
+            bound, n_kept = float(keys[0].max()), most
+    if not kept:
         raise ValueError("blocks gave no rows: found 0 samples where at least 2 are needed.")
-    return Sampled(kept, n_rows, lowest < highest)
+    _, rows = _smallest(keys, kept, most)
+    return Sampled(rows[0], n_rows, lowest < highest)
+
+
+def _smallest(keys: list[Array], rows: list[Array], most: int) -> tuple[list[Array], list[Array]]:
+    """Return the smallest keys and their rows, in their order, as lists of one array."""
+    all_keys, all_rows = np.concatenate(keys), np.concatenate(rows)
+    if len(all_keys) <= most:
+        return [all_keys], [all_rows]
+    smallest = np.sort(np.argpartition(all_keys, most)[:most])
+    return [all_keys[smallest]], [all_rows[smallest]]

@@ -11,7 +11,6 @@ caller's own units.
 
 from __future__ import annotations
 
-import warnings
 from abc import ABC, abstractmethod
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
@@ -24,7 +23,14 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted
 from twofold._blocks import using_threads
 from twofold._linalg import rank_up_to, row_norms_sq
 from twofold._units import CentredUnits
-from twofold._validation import cast_back, check_data, check_int, check_latents, check_rng
+from twofold._validation import (
+    cast_back,
+    check_data,
+    check_int,
+    check_latents,
+    check_rng,
+    warn_user,
+)
 from twofold.density import LatentDensity
 from twofold.estimators._progress import CallbackSupportMixin, FitProgress, with_callbacks
 from twofold.maps import NadarayaWatson
@@ -183,11 +189,10 @@ class TwoWayEstimator(
             centred = units.into(data)
             rank = rank_up_to(centred, n_components)
             if rank < n_components:
-                warnings.warn(
+                warn_user(
                     f"The data vary in only {rank} directions, fewer than "
                     f"n_components={n_components}; some latent coordinates carry nothing.",
                     UserWarning,
-                    stacklevel=4,
                 )
             problem = Problem(centred, units, data, y, n_components, rng, progress)
             learned = self._learn_constant(problem) if rank == 0 else self._learn(problem)

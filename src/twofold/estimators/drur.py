@@ -17,7 +17,6 @@ M. A. Carreira-Perpinan, Z. Lu. Dimensionality reduction by unsupervised regress
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import replace
 from typing import Any, Self
 
@@ -26,9 +25,8 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from twofold._blocks import map_blocks, row_blocks, some_rows
-from twofold._linalg import row_norms_sq
 from twofold._units import CentredUnits
-from twofold._validation import cast_back, check_choice, check_data, check_int
+from twofold._validation import cast_back, check_choice, check_data, check_int, warn_user
 from twofold.density import LatentDensity
 from twofold.estimators._drur_choices import (
     chosen_centers,
@@ -36,8 +34,8 @@ from twofold.estimators._drur_choices import (
     moves_of,
     rows_of_turns,
 )
-from twofold.estimators._drur_maps import Coordinates, FinalMaps, projection_of, ways_down
-from twofold.estimators._drur_settings import check_settings
+from twofold.estimators._drur_maps import Coordinates, FinalMaps, errors_of_ways, ways_down
+from twofold.estimators._drur_settings import check_settings, is_rbf
 from twofold.estimators._drur_stream import fitted_to_stream
 from twofold.estimators._drur_sweep import joint_maps, maps_of_all_rows
 from twofold.estimators._row_stream import RowStream
@@ -62,8 +60,9 @@ class DRUR(TwoWayEstimator):
 
     A parametric model: after the fit its maps depend on their centres, not on the number of rows, both ways are
     closed forms, and a fit is linear in rows and columns. Of more than 10,000 rows (more with more than 1,000 centres) a
-    sample takes part in the turns; then both maps are solved once for all rows. `fit_blocks` reads rows
-    that do not fit into memory.
+    sample takes part in the turns; then radial networks are solved once for all rows. Perceptrons stay as the sample
+    made them, and maps of your own are fitted to all rows in every turn. `fit_blocks` reads rows that do not fit
+    into memory.
 
     Parameters
     ----------
@@ -79,7 +78,8 @@ class DRUR(TwoWayEstimator):
         the fewest beyond which more centres lower the held-out energy by less than 2 %. "all" puts one at every row: the
         nonparametric model of 2008, whose latents descend together, for at most 10,000 rows and slow beyond 2,000.
     alpha : float, "auto" or a pair of them (up, down), default="auto"
-        The ridge of the networks, the paper's lambda; "auto" takes the one of the lowest held-out error.
+        The ridge of the networks, the paper's lambda; "auto" takes the one of the lowest held-out error. For
+        perceptrons it is the weight decay, in units of standardised inputs and targets; "auto" means 1e-6.
     down_weight : float, default=1.0
         Weight of the down-map's error against the up-map's, both in units of variances: the total variance of the
         latents while fitting, in units of the data's. More weight makes smoother latents.
@@ -92,7 +92,8 @@ class DRUR(TwoWayEstimator):
         A turn that lowers the held-out energy by less than this share is idle; two idle turns in a row end the fit, and
         the last turn before them counts. With noisy data more turns fit the noise.
     recenter : int or bool, default=4
-        Turns in which centres and widths are placed anew. From then on they are kept, and each turn lowers the energy.
+        Turns in which centres and widths are placed anew. From then on they are kept, and each turn lowers the
+        energy of radial networks.
         True means all turns, False only the first.
     store_embedding : bool, default=True
         Whether to keep ``embedding_``. Without it the size of a model does not depend on the number of rows.
@@ -110,18 +111,20 @@ class DRUR(TwoWayEstimator):
     method_ : {"map", "project"}
         What ``transform`` does by default: the way of the lower error on held-out rows.
     errors_ : dict
-        The shares of variance that "map" and "project" lose on held-out rows.
+        The shares of variance that "map" and "project" lose on held-out rows, with the maps that have not seen
+        them. Of more than 50 columns, what lies outside the leading principal subspace counts as lost.
     n_centers_ : tuple of int
         Centres or hidden units of the maps, up and down; 0 for maps of your own.
     alpha_ : tuple of float
-        Their ridges; nan where a map has none.
+        Their ridges, or weight decays; nan where a map has none.
     init_ : str
         The start.
     candidates_ : list of dict
         The starts that were compared, each with its "name" and "energy", best first.
     history_, validation_history_ : ndarray of shape (n_turns,)
-        Mean energy of rows after each turn, in units of the data's variance: of those that took part, and of the
-        held-out ones (nan where there are none).
+        The energy after each turn over the number of rows, in units of the data's variance: with the penalties for
+        the rows that took part, without them for the held-out ones (nan where there are none). Of more than 50 columns,
+        within the leading principal subspace.
     n_iter_ : int
         Turns made.
     encoder_, decoder_, density_, n_features_in_, feature_names_in_
@@ -196,16 +199,41 @@ class DRUR(TwoWayEstimator):
             turns = run_turns(moves, settings, data, latents, held_out, callback)
         self._warn_if_cut_short(turns)
         domain = LatentDensity().fit(turns.latents[some_rows(len(data), N_REPRESENTATIVES)])
-        errors = self._held_out_errors(turns, data, held_out, domain)
+        judged = some[held_out] if len(held_out) else some
+        errors = errors_of_ways(turns.up, turns.down, judged, coordinates, domain)
         with problem.progress.phase("maps of all rows"):
             if n_centers == (0, 0):
                 maps, Z = joint_maps(turns, problem.data, data)
             else:
                 known = turns.latents if share == 1.0 else None
                 maps, Z = maps_of_all_rows(
-                    turns, problem.data, coordinates, share, known, project=self.store_embedding
+                    turns,
+                    problem.data,
+                    coordinates,
+                    share,
+                    known,
+                    self._ours,
+                    project=self.store_embedding,
                 )
-        return self._assemble(coordinates, maps, Z, turns, errors, candidates, domain)
+        both = list(zip((maps.up, maps.down), (self.up, self.down), strict=True))
+        attributes = {
+            "errors_": errors,
+            "n_centers_": tuple(
+                len(one.weights_) if isinstance(kind, str) else 0 for one, kind in both
+            ),
+            "alpha_": tuple(  # stated for all rows; perceptrons are those of the sample
+                float(getattr(one, "alpha_", np.nan)) / (share if kind == "mlp" else 1.0)
+                for one, kind in both
+            ),
+            "init_": candidates[0]["name"],
+            "candidates_": candidates,
+        }
+        return self._assemble(coordinates, maps, Z, turns, attributes, domain)
+
+    @property
+    def _ours(self) -> tuple[bool, bool]:
+        """Whether the maps up and down are radial networks of our own making."""
+        return is_rbf(self.up), is_rbf(self.down)
 
     def _check_memory(self, n: int) -> None:
         if self.n_centers == "all" and n > MOST_JOINT:
@@ -215,16 +243,21 @@ class DRUR(TwoWayEstimator):
             )
 
     def _warn_if_cut_short(self, turns: Turns) -> None:
-        energies = turns.energies
-        if len(energies) < self.max_iter:
+        judged = turns.held_out if np.isfinite(turns.held_out).all() else turns.energies
+        if len(judged) < self.max_iter:
             return
-        falling = 1.0 if len(energies) == 1 else 1.0 - energies[-1] / energies[-2]
+        if len(judged) == 1:
+            warn_user(
+                f"max_iter={self.max_iter}: one turn cannot tell whether the energy still falls. Increase max_iter.",
+                ConvergenceWarning,
+            )
+            return
+        falling = 1.0 - judged[-1] / judged[-2]
         if falling > STILL_FALLING:
-            warnings.warn(
+            warn_user(
                 f"The energy was still falling by {100 * falling:.0f} % an iteration when "
                 f"max_iter={self.max_iter} was reached. Increase max_iter.",
                 ConvergenceWarning,
-                stacklevel=5,
             )
 
     def _held_out(self, n: int, rng: np.random.Generator) -> Any:
@@ -232,39 +265,20 @@ class DRUR(TwoWayEstimator):
             return np.empty(0, dtype=np.intp)
         return np.sort(rng.permutation(n)[: min(MOST_HELD_OUT, int(HELD_OUT_SHARE * n))])
 
-    def _held_out_errors(
-        self, turns: Turns, data: Array, held_out: Any, domain: LatentDensity
-    ) -> dict[str, float]:
-        """Return what each way down loses on rows that the maps have not seen."""
-        if not len(held_out):
-            held_out = np.arange(len(data))
-        rows = data[held_out]
-        ways = {"map": turns.down, "project": projection_of(turns.up, turns.down, domain)}
-        return {
-            name: float(row_norms_sq(rows - turns.up.predict(way.predict(rows))).mean())
-            for name, way in ways.items()
-        }
-
     def _assemble(
         self,
         coordinates: Coordinates,
         maps: FinalMaps,
         Z: Array,
         turns: Turns,
-        errors: dict[str, float],
-        candidates: list[dict[str, Any]],
+        attributes: dict[str, Any],
         domain: LatentDensity,
     ) -> Learned:
         ways = ways_down(coordinates, maps, domain)
-        both = (maps.up, maps.down)
+        errors = attributes["errors_"]
         method = min(errors, key=errors.__getitem__)
-        attributes = {
+        attributes |= {
             "method_": method,
-            "errors_": errors,
-            "n_centers_": tuple(len(getattr(one, "weights_", ())) for one in both),
-            "alpha_": tuple(float(getattr(one, "alpha_", np.nan)) for one in both),
-            "init_": candidates[0]["name"],
-            "candidates_": candidates,
             "history_": turns.energies,
             "validation_history_": turns.held_out,
             "n_iter_": len(turns.energies),
@@ -325,15 +339,15 @@ class DRUR(TwoWayEstimator):
         """Learn from rows that do not fit into memory.
 
         A first reading draws a uniform sample, which is fitted like any table. Each further one projects every row and
-        solves both regressions for the sums over all of them. Rows are not kept, so ``embedding_`` is empty: call
-        ``transform`` block by block.
+        solves the regressions of radial networks for the sums over all of them; perceptrons and maps of your own
+        stay as the sample made them. Rows are not kept, so ``embedding_`` is empty: call ``transform`` block by block.
 
         Parameters
         ----------
         blocks : array-like of shape (n_samples, n_features), iterable of such, or callable
             A memory-mapped array (or anything else with two dimensions that gives slices of rows), a list of blocks, or a
-            function that returns an iterator of blocks, called once for each reading. From an iterator that can be
-            read only once, the sample alone is learned.
+            function that returns a new iterator of blocks, called once for each reading. From an iterator that can be
+            read only once, the sample alone is learned; ``alpha_`` is then the ridge for the sample's rows.
         n_passes : int, default=1
             Readings after the first.
 

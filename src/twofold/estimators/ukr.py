@@ -38,7 +38,6 @@ regression. IEEE TPAMI 27(9), 2005.
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import replace
 from typing import Any
 
@@ -48,7 +47,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from twofold._linalg import row_norms_sq
 from twofold._units import CentredUnits
-from twofold._validation import check_data, check_latents
+from twofold._validation import check_data, check_latents, warn_user
 from twofold.candidates import Candidate, scaled_candidate
 from twofold.density import LatentDensity
 from twofold.encoders import Projection
@@ -343,11 +342,10 @@ class UKR(TwoWayEstimator):
             return
         before, after = result.history[-2:]
         if before - after > STILL_FALLING * abs(after):
-            warnings.warn(
+            warn_user(
                 f"The error was still falling by {100 * (before - after) / abs(after):.0f} % an "
                 f"iteration when max_iter={most} was reached. Increase max_iter.",
                 ConvergenceWarning,
-                stacklevel=5,
             )
 
     def _learn_constant(self, problem: Problem) -> Learned:

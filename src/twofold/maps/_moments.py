@@ -72,10 +72,6 @@ class CrossMoments:
         """Return the moments of both sets of rows."""
         return CrossMoments(self.total + other.total, self.products + other.products)
 
-    def times(self, matrix: Array) -> CrossMoments:
-        """Return the moments of the targets ``y^T matrix``."""
-        return CrossMoments(self.total @ matrix, self.products @ matrix)
-
 
 def moments_of(
     features: Features, n_features: int, targets: Array, *, only_cross: bool = False

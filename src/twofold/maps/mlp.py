@@ -55,6 +55,8 @@ class MLP(LinearInFeatures):
         The output layer.
     hidden_weights_, hidden_intercept_ : ndarray of shape (q, M) and (M,)
         The hidden layer, for inputs in their own units.
+    alpha_ : float
+        The weight decay, in units of inputs and targets of unit variance.
 
     Examples
     --------
@@ -92,6 +94,7 @@ class MLP(LinearInFeatures):
             layers, (inputs - mean) / scale, (targets - target_mean) / target_scale
         )
         first, bias, second, second_bias = self._layers
+        self.alpha_ = float(self.alpha)
         # Fold the standardisation into the layers.
         self.hidden_weights_ = first / scale
         self.hidden_intercept_ = bias - (mean / scale) @ first

@@ -30,7 +30,7 @@ from twofold.maps._moments import (
     moments_of,
 )
 from twofold.maps.rbf_network import RBFNetwork
-from twofold.protocols import AnyArray, Array, IntArray
+from twofold.protocols import Array, IntArray
 from twofold.widths import chosen_width_and_alpha, width_grid
 
 __all__ = ["ALPHAS", "RadialRegression", "network_of"]
@@ -39,7 +39,7 @@ ALPHAS = (1e-7, 1e-5, 1e-3, 1e-1)
 N_JUDGED = 3_000
 RATIO = 2.0**0.5
 KEPT_BYTES = 1e9
-"""Features kept between fits, in single precision; beyond this they are computed again."""
+"""Features kept between fits; beyond this they are computed again."""
 
 KEPT_FACTORS_BYTES = 5e8
 
@@ -58,11 +58,11 @@ class RadialRegression:
     def __init__(self, inputs: Array, centers: Array) -> None:
         self.inputs = inputs
         self.centers = centers
-        self._system: tuple[float, float, RidgeSystem] | None = None
+        self._system: tuple[float, RidgeSystem] | None = None
         self._judged: dict[tuple[float, float], RidgeSystem] = {}
         self._trial: _Trial | None = None
         self._moments: tuple[float, FeatureMoments] | None = None
-        self._kept: tuple[float, AnyArray] | None = None
+        self._kept: tuple[float, Array] | None = None
 
     def choose(
         self,
@@ -113,11 +113,11 @@ class RadialRegression:
         )
         if moments is not None:
             self._moments, self._system = (width, moments), None
-        if self._system is None or self._system[1] != alpha:
+        if self._system is None or self._system[0] != alpha:
             assert self._moments is not None
             system = RidgeSystem.of(self._moments[1], self._gram(width), alpha)
-            self._system = (width, alpha, system)
-        return network_of(self.centers, width, alpha, self._system[2].solve(cross))
+            self._system = (alpha, system)
+        return network_of(self.centers, width, alpha, self._system[1].solve(cross))
 
     def predict(self, network: RBFNetwork) -> Array:
         """Return the network's values at the inputs."""
@@ -133,10 +133,10 @@ class RadialRegression:
     def keep_features(self, width: float) -> None:
         """Keep the features of one width, where there is room for them."""
         n, m = len(self.inputs), len(self.centers)
-        if 4.0 * n * m > KEPT_BYTES or (self._kept is not None and self._kept[0] == width):
+        if 8.0 * n * m > KEPT_BYTES or (self._kept is not None and self._kept[0] == width):
             return
         network = network_of(self.centers, width)
-        kept = np.empty((n, m), dtype=np.float32)
+        kept = np.empty((n, m))
 
         def work(rows: slice) -> None:
             kept[rows] = network._features(self.inputs[rows])
@@ -147,7 +147,7 @@ class RadialRegression:
     def _features(self, width: float) -> Features:
         if self._kept is not None and self._kept[0] == width:
             kept = self._kept[1]
-            return lambda rows: kept[rows].astype(np.float64)
+            return lambda rows: kept[rows]
         network = network_of(self.centers, width)
         return lambda rows: network._features(self.inputs[rows])
 
