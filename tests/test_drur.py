@@ -1,5 +1,7 @@
 """Unsupervised regression: energies, maps, choices."""
 
+import multiprocessing
+import os
 import pickle
 
 import numpy as np
@@ -243,6 +245,37 @@ def test_kept_centres_lower_the_energy_that_is_told(alpha):
     assert np.diff(history).max() <= 1e-9 * history[0]
 
 
+def test_a_start_without_a_direction_is_told():
+    flat = np.repeat(SHEET[:50, :1], 2, axis=1)
+    with pytest.warns(UserWarning, match="only 1 of 2 directions"):
+        DRUR(n_centers=5, init=flat, random_state=0).fit(ROLL[:50])
+
+
+@pytest.mark.parametrize("setting", [{}, {"n_centers": 1}, {"init": "pca", "alpha": 0.1}])
+def test_two_rows(setting):
+    model = DRUR(1, random_state=0, **setting).fit(ROLL[:2])
+    assert np.isfinite(model.transform(ROLL[:5])).all()
+    assert np.isfinite(model.inverse_transform([[3.0]])).all()
+
+
+def test_masked_values_are_refused():
+    with pytest.raises(ValueError, match="masked"):
+        DRUR().fit(np.ma.masked_array(ROLL, mask=ROLL > 8))
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_a_forked_process_can_fit():
+    make = DRUR(n_centers=10, init="pca", random_state=0)
+    expected = make.fit(ROLL).score(ROLL)
+    with multiprocessing.get_context("fork").Pool(1) as pool:
+        found = pool.apply_async(_score, (make,)).get(timeout=60)
+    assert found == expected
+
+
+def _score(model):
+    return model.fit(ROLL).score(ROLL)
+
+
 def test_idle_turns_end_a_fit_whose_centres_always_move():
     X, _ = make_s_curve(300, random_state=0)
     model = DRUR(n_centers=20, init="isomap", recenter=True, random_state=0).fit(X)
@@ -302,9 +335,13 @@ def test_automatic_choices():
 
 
 def test_more_centres_where_they_pay():
-    noisy, _ = make_s_curve(1_000, 0.1, random_state=0)
-    clean, _ = make_swiss_roll(1_000, random_state=0)
-    few, many = (DRUR(init="isomap", random_state=0).fit(X).n_centers_[0] for X in (noisy, clean))
+    line = np.linspace(0.0, 1.0, 1_000)[:, None]
+    noise = np.random.default_rng(0).standard_normal((1_000, 3))
+    straight, wavy = (np.hstack([line, np.sin(k * line), line**2]) for k in (1.0, 60.0))
+    few, many = (
+        DRUR(1, init=line, random_state=0).fit(X + 0.01 * noise).n_centers_[0]
+        for X in (straight, wavy)
+    )
     assert few < many
 
 
@@ -352,6 +389,8 @@ def test_wide_data_are_fitted_in_their_leading_subspace():
         ({"tol": -1.0}, "tol=-1.0 must not be negative"),
         ({"store_embedding": "no"}, "store_embedding='no'"),
         ({"down_weight": 0.0}, "down_weight"),
+        ({"down_weight": 1e200}, "down_weight=1e"),
+        ({"init": np.zeros((50, 2))}, "all equal"),
         ({"max_iter": 0}, "max_iter"),
         ({"recenter": -1}, "recenter"),
         ({"init": np.zeros((3, 2))}, "shape"),

@@ -43,6 +43,11 @@ def check_data(estimator: Any, X: Any, *, reset: bool) -> tuple[Array, np.dtype[
         raise ValueError(
             f"X has type {X.dtype}: could not convert to numbers without guessing. Convert it first."
         )
+    if np.ma.is_masked(X):
+        raise ValueError(
+            "X has masked values, which are missing ones: NaN and masks are not supported. Remove those rows, or fill them "
+            "with sklearn.impute first."
+        )
     checked = validate_data(
         estimator,
         X,

@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 
 from twofold._blocks import some_rows
+from twofold._linalg import rank_up_to
+from twofold._validation import warn_user
 from twofold.adaptation import Adapter, MapAdapter, RadialAdapter
 from twofold.estimators._drur_settings import pair_of
 from twofold.estimators._ukr_starts import attempt, init_is_auto, latents_of, named_inits
@@ -119,6 +121,8 @@ def chosen_start(
 
     found = {name: attempt(embed, one, auto) for name, one in named_inits(model.init, AUTO)}
     starts = {name: Z for name, Z in found.items() if Z is not None}
+    if not auto:
+        _check_spread(starts)
     if len(starts) == 1:
         name, latents = next(iter(starts.items()))
         return latents, [{"name": name, "energy": np.nan}]
@@ -134,6 +138,20 @@ def chosen_start(
     ]
     candidates.sort(key=lambda candidate: candidate["energy"])
     return starts[candidates[0]["name"]], candidates
+
+
+def _check_spread(starts: dict[str, Array]) -> None:
+    """Refuse latents that are all equal, and warn of those that lack a direction: no turn can find one."""
+    for name, Z in starts.items():
+        rank = rank_up_to(Z - Z.mean(axis=0), Z.shape[1])
+        if rank == 0:
+            raise ValueError(f"init: the latents of {name!r} are all equal, which is no start.")
+        if rank < Z.shape[1]:
+            warn_user(
+                f"init: the latents of {name!r} vary in only {rank} of {Z.shape[1]} directions. Use a start that "
+                "varies in all of them.",
+                UserWarning,
+            )
 
 
 def chosen_centers(model: Any, data: Array, latents: Array, problem: Problem) -> tuple[int, int]:

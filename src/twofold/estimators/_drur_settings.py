@@ -8,9 +8,11 @@ from typing import Any
 import numpy as np
 
 from twofold._blocks import n_threads
-from twofold._validation import check_choice, check_int, check_real
+from twofold._validation import check_int, check_real
 
 __all__ = ["check_settings", "is_rbf", "pair_of"]
+
+MOST_WEIGHT = 1e6
 
 
 def check_settings(model: Any) -> None:
@@ -20,7 +22,12 @@ def check_settings(model: Any) -> None:
     _check_not_negative("tol", model.tol)
     if not isinstance(model.store_embedding, bool | np.bool_):
         raise TypeError(f"store_embedding={model.store_embedding!r} must be True or False.")
-    check_real("down_weight", model.down_weight)
+    weight = check_real("down_weight", model.down_weight)
+    if not 1.0 / MOST_WEIGHT <= weight <= MOST_WEIGHT:
+        raise ValueError(
+            f"down_weight={model.down_weight!r} must lie between {1.0 / MOST_WEIGHT:g} and {MOST_WEIGHT:g}: beyond, one of the "
+            "two errors vanishes beside the other."
+        )
     if not isinstance(model.recenter, bool):
         check_int("recenter", model.recenter, low=0)
     for name in ("up", "down"):
@@ -35,7 +42,10 @@ def check_settings(model: Any) -> None:
             "twofold.protocols.Map."
         )
     if isinstance(model.n_centers, str):
-        check_choice("n_centers", model.n_centers, ("auto", "all"))
+        if model.n_centers not in ("auto", "all"):
+            raise ValueError(
+                f"n_centers={model.n_centers!r} must be 'auto', 'all', a number or (up, down)."
+            )
         others = {name: getattr(model, name) for name in ("up", "down")}
         if model.n_centers == "all" and any(not is_rbf(kind) for kind in others.values()):
             raise ValueError(f"n_centers='all' is for radial networks alone, not for {others}.")
@@ -44,7 +54,8 @@ def check_settings(model: Any) -> None:
             check_int("n_centers", one)
     for one in pair_of(model.alpha, "alpha"):
         if isinstance(one, str):
-            check_choice("alpha", one, ("auto",))
+            if one != "auto":
+                raise ValueError(f"alpha={model.alpha!r} must be 'auto', a number or (up, down).")
         else:
             _check_not_negative("alpha", one)
 

@@ -75,14 +75,15 @@ class DRUR(TwoWayEstimator):
         The map from data to latents, likewise.
     n_centers : int, (int, int), "auto" or "all", default="auto"
         Centres of the networks (hidden units of perceptrons), one number for both or (up, down). "auto" takes
-        the fewest beyond which more centres lower the held-out energy by less than 2 %. "all" puts one at every row: the
+        the fewest beyond which more centres lower the held-out energy by less than 2 %. There are no more than rows
+        that take part in the turns; a tenth of the rows, at most 1,000, is held out. "all" puts one at every row: the
         nonparametric model of 2008, whose latents descend together, for at most 10,000 rows and slow beyond 2,000.
     alpha : float, "auto" or a pair of them (up, down), default="auto"
         The ridge of the networks, the paper's lambda; "auto" takes the one of the lowest held-out error. For
         perceptrons it is the weight decay, in units of standardised inputs and targets; "auto" means 1e-6.
     down_weight : float, default=1.0
         Weight of the down-map's error against the up-map's, both in units of variances: the total variance of the
-        latents while fitting, in units of the data's. More weight makes smoother latents.
+        latents while fitting, in units of the data's. More weight makes smoother latents. Between 1e-6 and 1e6.
     init : str, estimator, array-like, callable, list of these, or "auto", default="auto"
         The first latents. "auto" compares PCA, Isomap, Laplacian eigenmaps and locally linear embedding, fitted to
         landmarks where rows are many, by the energy after one turn.
@@ -90,7 +91,8 @@ class DRUR(TwoWayEstimator):
         Turns of projection and adaptation at most.
     tol : float, default=0.03
         A turn that lowers the held-out energy by less than this share is idle; two idle turns in a row end the fit, and
-        the last turn before them counts. With noisy data more turns fit the noise.
+        the last turn before them counts. While centres are placed anew there are four turns at least. With noisy
+        data more turns fit the noise.
     recenter : int or bool, default=4
         Turns in which centres and widths are placed anew. From then on they are kept, and each turn lowers the
         energy of radial networks.

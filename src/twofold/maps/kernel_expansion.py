@@ -127,14 +127,14 @@ class RadialFeatures(LinearInFeatures):
             features = kernel.log_profile(scaled)
             np.exp(features, out=features)
             if isinstance(kernel, Gaussian):  # its slope is -1/2 of itself
-                sums = row_product(features, stacked).reshape(-1, q + 1, n_targets)
+                sums = row_product(features, stacked).reshape(len(features), q + 1, n_targets)
                 residuals = targets[rows] - sums[:, 0] - self.intercept_
                 sums *= -0.5 * unit
             else:
                 images = row_product(features, self.weights_)
                 residuals = targets[rows] - images - self.intercept_
                 features *= kernel.dlog_profile(scaled)
-                sums = row_product(features, stacked).reshape(-1, q + 1, n_targets)
+                sums = row_product(features, stacked).reshape(len(features), q + 1, n_targets)
                 sums *= unit
             loss[rows] = row_norms_sq(residuals)
             columns = [

@@ -30,6 +30,7 @@ from typing import Self
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
+from threadpoolctl import threadpool_limits
 
 from twofold.maps.kernel_expansion import RadialFeatures
 from twofold.protocols import Array, RadialKernel
@@ -119,9 +120,9 @@ def kmeans_centers(
     if init is None and n_clusters > MANY_CENTERS:
         start, _ = kmeans_plusplus(inputs, n_clusters, random_state=random_state, n_local_trials=1)
     kmeans = KMeans(n_clusters, init=start, n_init=1, max_iter=max_iter, random_state=random_state)
-    with (
-        warnings.catch_warnings()
-    ):  # of fewer clusters than asked for, which is what is wanted here
+    # One OpenMP thread: with more, a process forked later would hang in its own k-means.
+    with warnings.catch_warnings(), threadpool_limits(1, user_api="openmp"):
+        # of fewer clusters than asked for, which is what is wanted here
         warnings.simplefilter("ignore", ConvergenceWarning)
         kmeans.fit(inputs)
     return np.unique(kmeans.cluster_centers_, axis=0)
