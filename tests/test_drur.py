@@ -318,7 +318,7 @@ def test_order_does_not_get_lost_in_noise():
 
 
 def test_a_fit_cut_short_says_so_where_it_was_called():
-    with pytest.warns(ConvergenceWarning, match="max_iter=1: one turn") as caught:
+    with pytest.warns(ConvergenceWarning, match="max_iter=1: one iteration") as caught:
         DRUR(n_centers=20, init="pca", max_iter=1, random_state=0).fit(ROLL)
     assert caught[0].filename == __file__
 

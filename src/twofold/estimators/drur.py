@@ -250,7 +250,7 @@ class DRUR(TwoWayEstimator):
             return
         if len(judged) == 1:
             warn_user(
-                f"max_iter={self.max_iter}: one turn cannot tell whether the energy still falls. Increase max_iter.",
+                f"max_iter={self.max_iter}: one iteration cannot tell whether the energy still falls. Increase max_iter.",
                 ConvergenceWarning,
             )
             return
