@@ -1,0 +1,112 @@
+r"""Latent domains: boxes, circles and their products, where principal manifolds live.
+
+A domain is ``[-1, 1]`` in every dimension. A dimension may be *wrapped*: 1 is then the same place as -1, and the
+interval is a circle of circumference 2 (Smola et al. 2001, Example 9). So a curve may be closed, and a surface be a
+cylinder or a torus.
+
+References
+----------
+A. J. Smola, S. Mika, B. Schoelkopf, R. C. Williamson. Regularized principal manifolds. JMLR 1, 2001.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from twofold.protocols import Array
+
+__all__ = ["DOMAINS", "Domain", "resolve_domain"]
+
+DOMAINS = ("box", "circle", "torus", "cylinder")
+PERIOD = 2.0
+
+
+@dataclass(frozen=True)
+class Domain:
+    """A product of intervals and circles.
+
+    Parameters
+    ----------
+    wrapped : tuple of bool
+        Which dimensions are circles.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from twofold.domains import Domain
+    >>> Domain((True,)).into(np.array([[1.25]]))
+    array([[-0.75]])
+    >>> Domain((False,)).into(np.array([[1.25]]))
+    array([[1.]])
+    """
+
+    wrapped: tuple[bool, ...]
+
+    @property
+    def n_components(self) -> int:
+        """The number of dimensions, q."""
+        return len(self.wrapped)
+
+    def into(self, Z: Array) -> Array:
+        """Return points (n, q) inside: around circles, and to the nearest end of intervals."""
+        inside = np.clip(Z, -1.0, 1.0)
+        for column in np.flatnonzero(self.wrapped):
+            inside[:, column] = np.mod(Z[:, column] + 1.0, PERIOD) - 1.0
+        return inside
+
+    def axes(self, n_nodes: tuple[int, ...]) -> list[Array]:
+        """Return equally spaced places along each dimension; the two ends of a circle are one."""
+        return [
+            np.linspace(-1.0, 1.0, n, endpoint=not wrapped) if n > 1 else np.zeros(1)
+            for n, wrapped in zip(n_nodes, self.wrapped, strict=True)
+        ]
+
+    def grid(self, n_nodes: tuple[int, ...]) -> Array:
+        """Return the grid (M, q) of these places."""
+        mesh = np.meshgrid(*self.axes(n_nodes), indexing="ij")
+        return np.stack([axis.ravel() for axis in mesh], axis=1)
+
+    def spacing(self, n_nodes: tuple[int, ...]) -> Array:
+        """Return the distances between neighbouring places along each dimension, shape (q,)."""
+        pieces = [n if wrapped else n - 1 for n, wrapped in zip(n_nodes, self.wrapped, strict=True)]
+        return PERIOD / np.maximum(pieces, 1)
+
+    def closest(self, A: Array, B: Array) -> Array:
+        """Return ``A - B`` along one dimension after the other, the short way around circles."""
+        offsets = A - B
+        wrapped = np.array(self.wrapped)
+        around: Array = np.where(wrapped, np.mod(offsets + 1.0, PERIOD) - 1.0, offsets)
+        return around
+
+
+def resolve_domain(domain: str | Domain, n_components: int) -> Domain:
+    """Return the domain of a name, in so many dimensions.
+
+    Parameters
+    ----------
+    domain : {"box", "circle", "torus", "cylinder"} or Domain
+        A circle has one dimension, a torus all its dimensions wrapped, a cylinder its first.
+    n_components : int
+        q.
+    """
+    if isinstance(domain, Domain):
+        if domain.n_components != n_components:
+            raise ValueError(
+                f"domain={domain!r} has {domain.n_components} dimensions; n_components={n_components}."
+            )
+        return domain
+    if domain not in DOMAINS:
+        raise ValueError(f"domain={domain!r} must be one of {sorted(DOMAINS)} or a Domain.")
+    if domain == "circle" and n_components != 1:
+        raise ValueError(f"domain='circle' has one dimension; n_components={n_components}.")
+    if domain == "cylinder" and n_components < 2:
+        raise ValueError(
+            f"domain='cylinder' has two dimensions at least; n_components={n_components}."
+        )
+    if domain == "box":
+        return Domain((False,) * n_components)
+    if domain == "cylinder":
+        return Domain((True, *(False,) * (n_components - 1)))
+    return Domain((True,) * n_components)

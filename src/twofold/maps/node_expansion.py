@@ -1,0 +1,132 @@
+r"""Kernel expansions on the nodes of a latent domain.
+
+.. math:: f(z) = f_0 + \sum_{m=1}^M w_m \prod_d k_d(z_d, c_{md})
+
+(Smola et al. 2001, Eq. 16). The kernels may be periodic, so that the map is one of a circle, a cylinder or a torus.
+`fit` is the adaptation of their Eqs. (32)-(33) for given latents.
+
+Notation
+--------
+===================  ============================
+Smola et al.         here
+===================  ============================
+``alpha_i``, ``f_0`` ``weights_[i]``, ``intercept_``
+``z_i`` (nodes)      ``nodes[i]``
+``zeta_i``           rows of ``inputs``
+``lambda``           ``alpha``
+``K_z``              ``gram()``
+===================  ============================
+
+References
+----------
+A. J. Smola, S. Mika, B. Schoelkopf, R. C. Williamson. Regularized principal manifolds. JMLR 1, 2001.
+"""
+
+from __future__ import annotations
+
+from functools import reduce
+from typing import Self
+
+import numpy as np
+from scipy import linalg
+
+from twofold.maps._features import LinearInFeatures
+from twofold.node_kernels import NodeKernel
+from twofold.protocols import Array
+
+__all__ = ["NodeExpansion"]
+
+SMALLEST_EIGENVALUE = 1e-10
+"""Of a gram matrix, beside its largest: directions below it are left out of the expansion."""
+
+
+class NodeExpansion(LinearInFeatures):
+    """An expansion on given nodes.
+
+    Parameters
+    ----------
+    nodes : ndarray of shape (M, q)
+        The nodes.
+    kernels : tuple of NodeKernel
+        One for each dimension.
+    widths : ndarray of shape (q,)
+        Their widths.
+    alpha : float, default=1e-3
+        Weight of the penalty ``|P f|^2 / 2`` beside the mean squared error.
+
+    Attributes
+    ----------
+    weights_, intercept_ : ndarray of shape (M, D) and (D,)
+        What was learned.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from twofold.maps.node_expansion import NodeExpansion
+    >>> from twofold.node_kernels import GaussianKernel
+    >>> z = np.linspace(-1, 1, 200)[:, None]
+    >>> nodes = np.linspace(-1, 1, 12)[:, None]
+    >>> curve = NodeExpansion(nodes, (GaussianKernel(),), np.array([0.3]), alpha=1e-6).fit(z, np.sin(3 * z))
+    >>> bool(np.abs(curve.predict(z) - np.sin(3 * z)).max() < 0.01)
+    True
+    """
+
+    def __init__(
+        self,
+        nodes: Array,
+        kernels: tuple[NodeKernel, ...],
+        widths: Array,
+        *,
+        alpha: float = 1e-3,
+    ) -> None:
+        self.nodes = nodes
+        self.kernels = kernels
+        self.widths = widths
+        self.alpha = alpha
+
+    def fit(self, inputs: Array, targets: Array) -> Self:
+        """Solve Eq. (33), with ``f_0`` learned beside the weights."""
+        basis = self.whitening()
+        features = self._features(inputs) @ basis
+        mean, target_mean = features.mean(axis=0), targets.mean(axis=0)
+        centred = features - mean
+        system = centred.T @ centred
+        system[np.diag_indices_from(system)] += 0.5 * self.alpha * len(inputs)
+        coefficients = linalg.solve(system, centred.T @ (targets - target_mean), assume_a="pos")
+        self.weights_ = basis @ coefficients
+        self.intercept_ = target_mean - mean @ coefficients
+        return self
+
+    def gram(self) -> Array:
+        """Return ``K_z``, the kernel matrix of the nodes (M, M)."""
+        return self._features(self.nodes)
+
+    def whitening(self) -> Array:
+        """Return ``B`` (M, r) with ``B^T K_z B = I``: coefficients ``C`` of ``f = phi B C`` have the penalty ``|C|^2``.
+
+        Wide kernels make ``K_z`` singular to working precision; its negligible directions are left out.
+        """
+        values, vectors = linalg.eigh(self.gram())
+        kept = values > SMALLEST_EIGENVALUE * values[-1]
+        basis: Array = vectors[:, kept] / np.sqrt(values[kept])
+        return basis
+
+    def _features(self, inputs: Array) -> Array:
+        return reduce(np.multiply, self._factors(inputs))
+
+    def _factors(self, inputs: Array) -> list[Array]:
+        return [
+            kernel.values(inputs[:, column], self.nodes[:, column], float(self.widths[column]))
+            for column, kernel in enumerate(self.kernels)
+        ]
+
+    def _feature_gradients(self, inputs: Array) -> tuple[Array, list[Array]]:
+        factors = self._factors(inputs)
+        gradients = []
+        for column, kernel in enumerate(self.kernels):
+            width = float(self.widths[column])
+            slope = kernel.slopes(inputs[:, column], self.nodes[:, column], width)
+            gradients.append(
+                reduce(np.multiply, [slope, *factors[:column], *factors[column + 1 :]])
+            )
+        return reduce(np.multiply, factors), gradients
