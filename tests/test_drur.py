@@ -466,7 +466,6 @@ def test_many_rows_are_swept_after_the_turns():
     assert model.embedding_.shape == (12_000, 2)
     assert procrustes_r2(sheet, model.embedding_) > 0.99
     assert model.alpha_ == pytest.approx((1e-3, 1e-3))
-    # The up-map is the ridge regression of all rows, at the latents they were projected to.
     few = DRUR(n_centers=30, alpha=1e-3, init=start[:9_000], random_state=0).fit(X[:9_000])
     assert model.score(X) > few.score(X) - 1e-3
 

@@ -4,7 +4,7 @@
 
 Names are spiral, curves, roll, laplacian, noisy_roll, hole (known latents, seeds 0 to 9 or 0 to 4), wide_roll, rotated
 and runtime (`pdrur2010_large.py`). Writes ``results.json`` and pictures into the folder. Timings are ratios of one
-run; umap-learn and PyTorch are used where they are installed. All of it takes about half an hour on two cores.
+run; umap-learn and PyTorch are used where they are installed. All of it takes about twelve minutes on two cores.
 """
 
 import argparse

@@ -25,6 +25,7 @@ A. J. Smola, S. Mika, B. Schoelkopf, R. C. Williamson. Regularized principal man
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -96,13 +97,15 @@ class PeriodicKernel:
         """Return its derivative."""
         return self._summed(z, centers, width, GaussianKernel().slopes)
 
-    def _summed(self, z: Array, centers: Array, width: float, part: object) -> Array:
+    def _summed(
+        self, z: Array, centers: Array, width: float, part: Callable[[Array, Array, float], Array]
+    ) -> Array:
         around = np.mod(z[:, None] - centers + 0.5 * self.period, self.period) - 0.5 * self.period
         n_turns = int(np.ceil(REACH * width / self.period))
         total = np.zeros(around.shape)
         for turn in range(-n_turns, n_turns + 1):
             shifted = (around + turn * self.period).reshape(-1)
-            total += part(shifted, np.zeros(1), width).reshape(around.shape)  # type: ignore[operator]
+            total += part(shifted, np.zeros(1), width).reshape(around.shape)
         return total
 
 

@@ -31,11 +31,11 @@ from twofold._linalg import sqdist
 from twofold.domains import Domain
 from twofold.losses import L1, Loss
 from twofold.maps.node_expansion import NodeExpansion
+from twofold.penalties import L1Penalty, L2Penalty, RKHSPenalty
 from twofold.protocols import Array, IntArray
 
 __all__ = ["Quantization", "Quantized"]
 
-PENALTIES = ("rkhs", "l2", "l1")
 PROJECTION_STEPS = 8
 CAPS = (3.0, 30.0, 1e3)
 """Weights of parabolas at most, in units of their median. A row that is met exactly has an endless weight, and would hold
@@ -103,10 +103,9 @@ class Quantization:
     def penalty_of(self, up: NodeExpansion) -> float:
         """Return ``Q``."""
         if self.penalty == "l1":
-            return float(np.abs(up.weights_).sum())
-        if self.penalty == "l2":
-            return 0.5 * float(np.vdot(up.weights_, up.weights_))
-        return 0.5 * float(np.vdot(up.weights_, up.gram() @ up.weights_))
+            return L1Penalty().value(up.weights_)
+        quadratic = L2Penalty() if self.penalty == "l2" else RKHSPenalty(up.gram())
+        return 0.5 * quadratic.value(up.weights_)
 
     def run(
         self,
@@ -210,6 +209,7 @@ class Quantization:
         """Return a map of lower or equal functional, for given latents."""
         best, lowest = up, self.value(up, latents)
         features = up._features(latents)
+        basis = up.whitening() if self.penalty == "rkhs" else np.eye(features.shape[1])
         for cap in CAPS:
             weights = self.loss.weights(self.data - best.predict(latents))
             weights = np.minimum(weights, cap * np.median(weights))
@@ -217,7 +217,7 @@ class Quantization:
             solution = (
                 self._sparse_solution(features, weights, best)
                 if self.penalty == "l1"
-                else self._quadratic_solution(features, weights, best)
+                else self._quadratic_solution(features, weights, basis)
             )
             candidate.weights_, candidate.intercept_ = solution
             value = self.value(candidate, latents)
@@ -228,11 +228,10 @@ class Quantization:
         return best
 
     def _quadratic_solution(
-        self, features: Array, weights: Array, up: NodeExpansion
+        self, features: Array, weights: Array, basis: Array
     ) -> tuple[Array, Array]:
-        """Solve Eq. (33) with weights of rows, or of entries, and with ``f_0``."""
-        n, m = features.shape
-        basis = up.whitening() if self.penalty == "rkhs" else np.eye(m)
+        """Solve Eq. (33) with weights of rows, or of entries, and with ``f_0``; the penalty is that of a basis."""
+        n = len(features)
         design = np.hstack([np.ones((n, 1)), features @ basis])
         ridge = np.full(design.shape[1], 0.5 * self.alpha * n)
         ridge[0] = 0.0

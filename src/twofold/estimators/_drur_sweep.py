@@ -166,10 +166,8 @@ def maps_of_all_rows(
 
 def joint_maps(turns: Turns, data: Array, inside: Array) -> tuple[FinalMaps, Array]:
     """Return the maps of a nonparametric fit for all rows, held-out ones among them, and the rows' latents."""
-    up_setting, down_setting = (
-        (one.bandwidth_, one.alpha_)  # type: ignore[attr-defined]
-        for one in (turns.up, turns.down)
-    )
+    fitted: tuple[Any, Any] = (turns.up, turns.down)
+    up_setting, down_setting = ((one.bandwidth_, one.alpha_) for one in fitted)
     down = expansion(inside, turns.latents, down_setting)
     up = expansion(turns.latents, inside, up_setting)
     Z, _ = project_rows(up, inside, down.predict(inside), turns.latents)

@@ -66,7 +66,7 @@ class TwoRegressions:
 
     def value_and_grad(self, Z: Array) -> tuple[float, Array]:
         """Return the energy and its gradient."""
-        K = np.exp(-0.5 * sqdist(Z, Z) / self.up_width**2)
+        K = _kernel_matrix(Z, self.up_width)
         factor = linalg.cho_factor(
             K + self.up_alpha * np.eye(len(Z)), lower=True, check_finite=False
         )
@@ -81,7 +81,7 @@ class TwoRegressions:
 
 def down_penalty_of(data: Array, width: float, alpha: float) -> Array:
     """Return ``lambda_F (K_x + lambda_F I)^{-1}``, shape (n, n)."""
-    K = np.exp(-0.5 * sqdist(data, data) / width**2)
+    K = _kernel_matrix(data, width)
     inverse = linalg.inv(K + alpha * np.eye(len(data)), check_finite=False)
     penalty: Array = 0.5 * alpha * (inverse + inverse.T)
     return penalty
@@ -92,10 +92,15 @@ def leave_one_out_error(inputs: Array, targets: Array, width: float, alpha: floa
 
     With ``A = K + alpha I`` the residual of row i is ``(A^{-1} Y)_i / (A^{-1})_{ii}``.
     """
-    K = np.exp(-0.5 * sqdist(inputs, inputs) / width**2)
+    K = _kernel_matrix(inputs, width)
     K[np.diag_indices_from(K)] += max(alpha, least_alpha(len(K)))
     factor = linalg.cholesky(K, lower=True, check_finite=False)
     inverse, _ = linalg.lapack.dtrtri(factor, lower=1)
     diagonal = np.einsum("mn,mn->n", inverse, inverse)
     residuals = linalg.cho_solve((factor, True), targets, check_finite=False) / diagonal[:, None]
     return float(np.square(residuals).sum(axis=1).mean())
+
+
+def _kernel_matrix(inputs: Array, width: float) -> Array:
+    matrix: Array = np.exp(-0.5 * sqdist(inputs, inputs) / width**2)
+    return matrix
