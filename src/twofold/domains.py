@@ -2,7 +2,7 @@ r"""Latent domains: boxes, circles and their products, where principal manifolds
 
 A domain is ``[-1, 1]`` in every dimension. A dimension may be *wrapped*: 1 is then the same place as -1, and the
 interval is a circle of circumference 2 (Smola et al. 2001, Example 9). So a curve may be closed, and a surface be a
-cylinder or a torus.
+cylinder or a torus. A domain may also be a few points (`Points`), and the manifold their images: vector quantization.
 
 References
 ----------
@@ -17,7 +17,7 @@ import numpy as np
 
 from twofold.protocols import Array
 
-__all__ = ["DOMAINS", "Domain", "resolve_domain"]
+__all__ = ["DOMAINS", "Domain", "Points", "resolve_domain"]
 
 DOMAINS = ("box", "circle", "torus", "cylinder")
 PERIOD = 2.0
@@ -43,6 +43,7 @@ class Domain:
     """
 
     wrapped: tuple[bool, ...]
+    is_discrete = False
 
     @property
     def n_components(self) -> int:
@@ -73,32 +74,61 @@ class Domain:
         pieces = [n if wrapped else n - 1 for n, wrapped in zip(n_nodes, self.wrapped, strict=True)]
         return PERIOD / np.maximum(pieces, 1)
 
-    def closest(self, A: Array, B: Array) -> Array:
-        """Return ``A - B`` along one dimension after the other, the short way around circles."""
-        offsets = A - B
-        wrapped = np.array(self.wrapped)
-        around: Array = np.where(wrapped, np.mod(offsets + 1.0, PERIOD) - 1.0, offsets)
-        return around
+
+@dataclass(frozen=True)
+class Points:
+    """Places 0, 1, ..., k - 1 and nothing between them.
+
+    Parameters
+    ----------
+    n_points : int
+        k.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from twofold.domains import Points
+    >>> Points(3).into(np.array([[0.7], [5.0]]))
+    array([[1.],
+           [2.]])
+    """
+
+    n_points: int
+    is_discrete = True
+    wrapped = (False,)
+    n_components = 1
+
+    def into(self, Z: Array) -> Array:
+        """Return the nearest places."""
+        return np.clip(np.rint(Z), 0.0, self.n_points - 1.0)
+
+    def grid(self, n_nodes: tuple[int, ...]) -> Array:  # noqa: ARG002 - there are as many as there are
+        """Return all places (k, 1)."""
+        return np.arange(float(self.n_points))[:, None]
+
+    def spacing(self, n_nodes: tuple[int, ...]) -> Array:  # noqa: ARG002
+        """Return 1: the distance between neighbours."""
+        return np.ones(1)
 
 
-def resolve_domain(domain: str | Domain, n_components: int) -> Domain:
+def resolve_domain(domain: str | Domain | Points, n_components: int) -> Domain | Points:
     """Return the domain of a name, in so many dimensions.
 
     Parameters
     ----------
-    domain : {"box", "circle", "torus", "cylinder"} or Domain
+    domain : {"box", "circle", "torus", "cylinder"}, Domain or Points
         A circle has one dimension, a torus all its dimensions wrapped, a cylinder its first.
     n_components : int
         q.
     """
-    if isinstance(domain, Domain):
+    if isinstance(domain, Domain | Points):
         if domain.n_components != n_components:
             raise ValueError(
                 f"domain={domain!r} has {domain.n_components} dimensions; n_components={n_components}."
             )
         return domain
-    if domain not in DOMAINS:
-        raise ValueError(f"domain={domain!r} must be one of {sorted(DOMAINS)} or a Domain.")
+    if not (isinstance(domain, str) and domain in DOMAINS):
+        raise ValueError(f"domain={domain!r} must be one of {sorted(DOMAINS)}, a Domain or Points.")
     if domain == "circle" and n_components != 1:
         raise ValueError(f"domain='circle' has one dimension; n_components={n_components}.")
     if domain == "cylinder" and n_components < 2:

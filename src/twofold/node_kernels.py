@@ -1,20 +1,23 @@
 r"""Kernels on latent domains, each the Green's function of a smoothness penalty.
 
 Where a kernel fits a penalty, ``|P f|^2 = tr(W^T G W)`` for ``f = f_0 + sum_m w_m k(z_m, .)`` (Smola et al. 2001, Eqs. 15-17).
-Kernels here are products over dimensions, ``k(z, c) = prod_d k_d(z_d - c_d)`` but for the spline's, so their derivatives are too:
+Kernels here are products over dimensions, ``k(z, c) = prod_d k_d(z_d, c_d)`` (the linear one is a sum), so their derivatives are too:
 
 .. math::
    k_G(t) = e^{-t^2 / 2}, \qquad
    k_P(t) = \sum_j e^{-(t - j \tau)^2 / 2}, \qquad
-   k_D(t) = e^{-|t|} (\cos |t| + \sin |t|), \qquad
+   k_D(t) = \frac{1}{1 + t^2}, \qquad
    k_S(z, c) = 1 + \min(z, c) .
 
 * ``k_G``, Eq. (18), penalises all derivatives.
 * ``k_P``, Eq. (21), is its periodic form; the Fourier form of Eq. (20) with ``c_j = s_j = e^{-(2 pi j / tau)^2 / 2}`` is
   the same function up to a factor (Poisson's formula), which `fourier_form` computes.
-* ``k_D``, the damped oscillator, penalises first and second derivatives alone; its functions are rougher.
+* ``k_D``, the damped harmonic oscillator: its spectrum falls like ``e^{-|omega|}``, so its functions are rougher than a
+  Gaussian's. In several dimensions it is a product here, where the paper's is a function of the distance.
 * ``k_S`` on ``[-1, 1]`` has the norm ``int |f'|^2`` (Example 7): the squared speed of a curve, whose least value for
   a given image is that of constant speed. One dimension only.
+* `LinearKernel`, ``z c``, gives planes (principal components); `DeltaKernel`, 1 where ``z = c``, free images of a few
+  points (vector quantization).
 
 Lengths are in units of the width.
 
@@ -36,7 +39,9 @@ from twofold.protocols import Array
 __all__ = [
     "NODE_KERNELS",
     "DampedKernel",
+    "DeltaKernel",
     "GaussianKernel",
+    "LinearKernel",
     "NodeKernel",
     "PeriodicKernel",
     "SplineKernel",
@@ -111,19 +116,18 @@ class PeriodicKernel:
 
 @dataclass(frozen=True)
 class DampedKernel:
-    """``exp(-|t|) (cos |t| + sin |t|)``: the damped oscillator."""
+    """``1 / (1 + t^2)``: the damped harmonic oscillator of Smola et al. (2001), appendix A.3."""
 
     def values(self, z: Array, centers: Array, width: float) -> Array:
         """Return the kernel."""
-        t = np.abs(z[:, None] - centers) / width
-        values: Array = np.exp(-t) * (np.cos(t) + np.sin(t))
+        t = (z[:, None] - centers) / width
+        values: Array = 1.0 / (1.0 + np.square(t))
         return values
 
     def slopes(self, z: Array, centers: Array, width: float) -> Array:
-        """Return ``-2 sign(t) exp(-|t|) sin |t| / width``."""
+        """Return ``-2 t k^2 / width``."""
         t = (z[:, None] - centers) / width
-        size = np.abs(t)
-        slopes: Array = -2.0 * np.sign(t) * np.exp(-size) * np.sin(size) / width
+        slopes: Array = -2.0 * t / np.square(1.0 + np.square(t)) / width
         return slopes
 
 
@@ -141,6 +145,34 @@ class SplineKernel:
         return slopes
 
 
+@dataclass(frozen=True)
+class LinearKernel:
+    """``z c``, added over the dimensions. It has no width."""
+
+    is_additive = True
+
+    def values(self, z: Array, centers: Array, width: float) -> Array:  # noqa: ARG002 - a protocol
+        """Return the kernel."""
+        return np.multiply.outer(z, centers)
+
+    def slopes(self, z: Array, centers: Array, width: float) -> Array:  # noqa: ARG002 - a protocol
+        """Return the centres."""
+        return np.broadcast_to(centers, (len(z), len(centers)))
+
+
+@dataclass(frozen=True)
+class DeltaKernel:
+    """1 where ``z = c``, else 0. It has no width."""
+
+    def values(self, z: Array, centers: Array, width: float) -> Array:  # noqa: ARG002 - a protocol
+        """Return the kernel."""
+        return (z[:, None] == centers).astype(np.float64)
+
+    def slopes(self, z: Array, centers: Array, width: float) -> Array:  # noqa: ARG002 - a protocol
+        """Return zeros."""
+        return np.zeros((len(z), len(centers)))
+
+
 def fourier_form(t: Array, width: float, period: float = 2.0, n_terms: int = 200) -> Array:
     """Return Eq. (20) with the coefficients that make it `PeriodicKernel`, as a function of ``t = z - c``."""
     j = np.arange(1, n_terms + 1)
@@ -156,6 +188,8 @@ NODE_KERNELS: dict[str, NodeKernel] = {
     "periodic": PeriodicKernel(),
     "damped": DampedKernel(),
     "spline": SplineKernel(),
+    "linear": LinearKernel(),
+    "delta": DeltaKernel(),
 }
 
 

@@ -3,14 +3,17 @@ r"""The regularized quantization functional, and its descent by turns.
 .. math:: R_{reg}[f] = \frac 1n \sum_i \min_{z \in \mathcal Z} c(x_i, f(z)) + \lambda Q[f]
 
 (Smola et al. 2001, Eqs. 12-17, 29) with ``Q = |P f|^2 / 2``, the squared norm of the weights over 2, or the sum of their absolute
-values (Eq. 22). *Projection* (Eq. 30) moves each latent on its own, *adaptation* the map. Neither ever raises
-the functional:
+values (Eq. 22). *Projection* (Eq. 30, `twofold.domain_projection`) moves each latent on its own, *adaptation* the
+map. Neither ever raises the functional. Quadratic penalties have a closed form (Eq. 33), the absolute one is lowered
+coordinate by coordinate (Eq. 34). Losses other than the squared one are majorised by parabolas at the present
+residuals (`twofold.losses`); of the maps that minimise them one is taken only if the functional is lower there.
 
-* A row goes to the better of its last latent and of the nearest image of a grid, and from there down a damped
-  Gauss-Newton iteration within the domain that accepts only what is lower.
-* Quadratic penalties have a closed form (Eq. 33), the absolute one is lowered coordinate by coordinate. Losses other
-  than the squared one are majorised by parabolas at the present residuals (`twofold.losses`); of the maps that minimise them
-  one is taken only if the functional is lower there.
+Where latents pass a noisy channel of variance ``sigma^2`` the functional has the further term
+
+.. math:: \frac{\sigma^2}{n} \sum_i |f'(\zeta_i)|^2 .
+
+This is Eq. (40) but for its factor: expanding ``E |x - f(zeta + xi)|^2`` to second order gives ``sigma^2``, where the paper
+prints ``2 sigma^2``.
 
 References
 ----------
@@ -24,26 +27,27 @@ from copy import copy
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import linalg
 
-from twofold._blocks import map_blocks, row_blocks
-from twofold._linalg import sqdist
-from twofold.domains import Domain
-from twofold.losses import L1, Loss
+from twofold._blocks import map_blocks, row_blocks, single_threaded_blas
+from twofold._linalg import solve_psd
+from twofold.domain_projection import DomainProjection
+from twofold.domains import Domain, Points
+from twofold.losses import Loss
 from twofold.maps.node_expansion import NodeExpansion
 from twofold.penalties import L1Penalty, L2Penalty, RKHSPenalty
 from twofold.protocols import Array, IntArray
 
-__all__ = ["Quantization", "Quantized"]
+__all__ = ["Quantization", "Quantized", "penalised", "solved"]
 
-PROJECTION_STEPS = 8
 CAPS = (3.0, 30.0, 1e3)
 """Weights of parabolas at most, in units of their median. A row that is met exactly has an endless weight, and would hold
 the map where it is; capped, its parabola is that of a loss rounded at its tip, which is a step to try."""
 
-SWEEPS = 100
-DAMPINGS = (1e-9, 1e-3, 1e-1, 10.0)
-"""Of a step, in units of the mean of its matrix's diagonal; the first that lowers the loss is taken."""
+SWEEPS = 30
+SWEEPS_BETWEEN_FULL = 5
+TURNS_BETWEEN_SEARCHES = 5
+STEPS_OF_A_TURN = 2
+"""Gauss-Newton steps of a projection that other turns follow."""
 
 
 @dataclass(frozen=True)
@@ -76,7 +80,7 @@ class Quantization:
     ----------
     data : ndarray of shape (n, D)
         Rows.
-    domain : Domain
+    domain : Domain or Points
         Where latents are.
     grid : ndarray of shape (m, q)
         Latents whose images rows are compared with.
@@ -86,196 +90,200 @@ class Quantization:
         Q.
     alpha : float
         ``lambda``.
+    latent_noise : float, default=0.0
+        ``sigma``.
     """
 
     data: Array
-    domain: Domain
+    domain: Domain | Points
     grid: Array
     loss: Loss
     penalty: str
     alpha: float
+    latent_noise: float = 0.0
 
     def value(self, up: NodeExpansion, latents: Array) -> float:
         """Return the functional for given latents."""
-        losses = self.loss.values(self.data - up.predict(latents))
-        return float(losses.mean()) + self.alpha * self.penalty_of(up)
+        losses = self.projection(up).losses(self.data, latents)
+        return float(losses.mean()) + self.alpha * penalised(up, self.penalty)
 
-    def penalty_of(self, up: NodeExpansion) -> float:
-        """Return ``Q``."""
-        if self.penalty == "l1":
-            return L1Penalty().value(up.weights_)
-        quadratic = L2Penalty() if self.penalty == "l2" else RKHSPenalty(up.gram())
-        return 0.5 * quadratic.value(up.weights_)
+    def projection(self, up: NodeExpansion) -> DomainProjection:
+        """Return the projection to the manifold of a map."""
+        return DomainProjection(up, self.domain, self.grid, self.loss, self.latent_noise)
 
     def run(
         self,
         up: NodeExpansion,
-        latents: Array,
+        latents: Array | None,
         *,
         max_iter: int,
         tol: float,
         callback: Callable[[int, float, Array], bool] = lambda *_: False,
     ) -> Quantized:
         """Descend by turns until one lowers the functional by less than a share ``tol``."""
+        with single_threaded_blas():  # small products: more threads of BLAS would take three times as long
+            return self._run(up, latents, max_iter, tol, callback)
+
+    def _run(
+        self,
+        up: NodeExpansion,
+        latents: Array | None,
+        max_iter: int,
+        tol: float,
+        callback: Callable[[int, float, Array], bool],
+    ) -> Quantized:
+        latents = self.project(up, latents)
         history = [self.value(up, latents)]
         turn = 0
         for turn in range(1, max_iter + 1):
             before = history[-1]
-            latents = self.project(up, latents)
+            everywhere = self.domain.is_discrete or turn % TURNS_BETWEEN_SEARCHES == 0
+            latents = self.project(up, latents, STEPS_OF_A_TURN, everywhere=everywhere)
             history.append(self.value(up, latents))
-            up = self.adapt(up, latents)
+            up = self.adapt(up, latents, history[-1])
             history.append(self.value(up, latents))
             if callback(turn, history[-1], latents) or before - history[-1] <= tol * before:
                 break
         return Quantized(up, latents, np.array(history), turn)
 
-    def project(self, up: NodeExpansion, latents: Array | None) -> Array:
-        """Return latents (n, q) of lower or equal losses, Eq. (30).
+    def project(
+        self, up: NodeExpansion, latents: Array | None, n_steps: int = 20, *, everywhere: bool = True
+    ) -> Array:
+        """Return latents (n, q) of lower or equal losses, Eq. (30)."""
+        return self.projection(up).lower(self.data, latents, n_steps, everywhere=everywhere)
 
-        Parameters
-        ----------
-        up : NodeExpansion
-            f.
-        latents : ndarray of shape (n, q) or None
-            Where the rows are; None means that they are nowhere yet.
-        """
-        images = up.predict(self.grid)
-        found = np.empty((len(self.data), self.grid.shape[1]))
-
-        def work(rows: slice) -> None:
-            data = self.data[rows]
-            start = self.grid[self._nearest(data, images)]
-            if latents is not None:
-                old = latents[rows]
-                losses = [self.loss.values(data - up.predict(one)) for one in (old, start)]
-                start = np.where((losses[1] < losses[0])[:, None], start, old)
-            found[rows] = self._descended(up, data, start)
-
-        per_row = 8 * (len(self.grid) + 4 * sum(up.weights_.shape))
-        map_blocks(work, row_blocks(len(self.data), per_row))
-        return found
-
-    def _nearest(self, data: Array, images: Array) -> IntArray:
-        if isinstance(self.loss, L1):  # the other losses grow with the Euclidean distance
-            distances = sum(np.abs(data[:, [d]] - images[:, d]) for d in range(data.shape[1]))
-        else:
-            distances = sqdist(data, images)
-        nearest: IntArray = np.asarray(distances).argmin(axis=1)
-        return nearest
-
-    def _descended(self, up: NodeExpansion, data: Array, Z: Array) -> Array:
-        Z = Z.copy()
-        losses = self.loss.values(data - up.predict(Z))
-        active = np.arange(len(Z))
-        for _ in range(PROJECTION_STEPS):
-            steps = self._steps(up, data[active], Z[active])
-            moved = np.zeros(len(active), dtype=bool)
-            for step in steps:
-                rows = active[~moved]
-                trial = self.domain.into(Z[rows] + step[~moved])
-                lower = self.loss.values(data[rows] - up.predict(trial))
-                better = lower < losses[rows] * (1.0 - 1e-12)
-                Z[rows[better]], losses[rows[better]] = trial[better], lower[better]
-                moved[np.flatnonzero(~moved)[better]] = True
-                if moved.all():
-                    break
-            active = active[moved]
-            if not len(active):
-                break
-        return Z
-
-    def _steps(self, up: NodeExpansion, data: Array, Z: Array) -> list[Array]:
-        """Return Gauss-Newton steps (n, q), ever more damped; what would leave a box is held."""
-        residuals = data - up.predict(Z)
-        weights = self.loss.weights(residuals)
-        jacobian = up.jacobian(Z)  # (n, D, q)
-        weighted = jacobian * weights[:, :, None]
-        curvature = np.einsum("ndq,ndp->nqp", weighted, jacobian)
-        descent = np.einsum("ndq,nd->nq", weighted, residuals)
-        wrapped = np.array(self.domain.wrapped)
-        held = ~wrapped & (((Z >= 1.0) & (descent > 0.0)) | ((Z <= -1.0) & (descent < 0.0)))
-        descent = np.where(held, 0.0, descent)
-        curvature[held[:, :, None] | held[:, None, :]] = 0.0
-        q = Z.shape[1]
-        unit = np.maximum(np.einsum("nqq->n", curvature) / q, 1e-300)[:, None, None]
-        steps = []
-        for damping in DAMPINGS:
-            matrix = curvature + (damping * unit) * np.eye(q)
-            matrix[:, np.arange(q), np.arange(q)] += np.where(held, unit[:, :, 0], 0.0)
-            steps.append(np.linalg.solve(matrix, descent[:, :, None])[:, :, 0])
-        return steps
-
-    def adapt(self, up: NodeExpansion, latents: Array) -> NodeExpansion:
-        """Return a map of lower or equal functional, for given latents."""
-        best, lowest = up, self.value(up, latents)
-        features = up._features(latents)
-        basis = up.whitening() if self.penalty == "rkhs" else np.eye(features.shape[1])
+    def adapt(
+        self, up: NodeExpansion, latents: Array, value: float | None = None
+    ) -> NodeExpansion:
+        """Return a map of lower or equal functional, for given latents; ``value`` is the functional, where known."""
+        best, lowest = up, self.value(up, latents) if value is None else value
+        slopes = self._slopes(up, latents) if self.latent_noise else 0.0
         for cap in CAPS:
             weights = self.loss.weights(self.data - best.predict(latents))
             weights = np.minimum(weights, cap * np.median(weights))
-            candidate = copy(best)
-            solution = (
-                self._sparse_solution(features, weights, best)
-                if self.penalty == "l1"
-                else self._quadratic_solution(features, weights, basis)
-            )
-            candidate.weights_, candidate.intercept_ = solution
+            sums = [gram + slopes for gram in self._grams(up, latents, weights)]
+            candidate = solved(best, sums, self._right(up, latents, weights), self.penalty, self.alpha)
             value = self.value(candidate, latents)
             if value < lowest:
                 best, lowest = candidate, value
-            if weights.shape[1] == 1 and np.ptp(weights) == 0.0 and self.penalty != "l1":
+            if weights.shape[1] == 1 and np.ptp(weights) == 0.0:
                 break  # the parabola was the loss itself
         return best
 
-    def _quadratic_solution(
-        self, features: Array, weights: Array, basis: Array
-    ) -> tuple[Array, Array]:
-        """Solve Eq. (33) with weights of rows, or of entries, and with ``f_0``; the penalty is that of a basis."""
-        n = len(features)
-        design = np.hstack([np.ones((n, 1)), features @ basis])
-        ridge = np.full(design.shape[1], 0.5 * self.alpha * n)
-        ridge[0] = 0.0
-        solution = np.empty((design.shape[1], self.data.shape[1]))
-        for columns in _groups(weights, self.data.shape[1]):
-            weighted = design * weights[:, columns[:1] if weights.shape[1] > 1 else [0]]
-            system = weighted.T @ design
-            system[np.diag_indices_from(system)] += ridge
-            right = weighted.T @ self.data[:, columns]
-            solution[:, columns] = linalg.solve(system, right, assume_a="pos")
-        return basis @ solution[1:], solution[0]
+    def _blocks(self, up: NodeExpansion) -> list[slice]:
+        return row_blocks(len(self.data), 3 * 8 * len(up.nodes))
 
-    def _sparse_solution(
-        self, features: Array, weights: Array, up: NodeExpansion
-    ) -> tuple[Array, Array]:
-        """Lower Eq. (34) weight by weight from where the map is, all columns at once."""
-        n, n_targets = len(features), self.data.shape[1]
-        design = np.hstack([np.ones((n, 1)), features])
-        W = np.vstack([up.intercept_, up.weights_])
-        for columns in _groups(weights, n_targets):
-            weighted = design * weights[:, columns[:1] if weights.shape[1] > 1 else [0]]
-            gram = weighted.T @ design / n
-            right = weighted.T @ self.data[:, columns] / n
-            part = W[:, columns]
-            thresholds = np.full(len(gram), 0.5 * self.alpha)
-            thresholds[0] = 0.0
-            for _ in range(SWEEPS):
-                largest = 0.0
-                for row in range(len(gram)):
-                    if gram[row, row] <= 0.0:
-                        continue
-                    rest = right[row] - gram[row] @ part + gram[row, row] * part[row]
-                    new = np.sign(rest) * np.maximum(np.abs(rest) - thresholds[row], 0.0)
-                    new /= gram[row, row]
-                    largest = max(largest, float(np.abs(new - part[row]).max()))
-                    part[row] = new
-                if largest <= 1e-6 * max(float(np.abs(part).max()), 1e-300):
-                    break
-            W[:, columns] = part
-        return W[1:], W[0]
+    def _grams(self, up: NodeExpansion, latents: Array, weights: Array) -> list[Array]:
+        """Return ``mean(w phi phi^T)`` with ``phi_0 = 1``, one for each column of the weights."""
+
+        def part(rows: slice) -> list[Array]:
+            design = _with_ones(up._features(latents[rows]))
+            return [
+                (design * weights[rows, column, None]).T @ design
+                for column in range(weights.shape[1])
+            ]
+
+        parts = map_blocks(part, self._blocks(up))
+        return [np.sum(grams, axis=0) / len(self.data) for grams in zip(*parts, strict=True)]
+
+    def _right(self, up: NodeExpansion, latents: Array, weights: Array) -> Array:
+        """Return ``mean(w phi x)`` (M + 1, D)."""
+
+        def part(rows: slice) -> Array:
+            return _with_ones(up._features(latents[rows])).T @ (weights[rows] * self.data[rows])
+
+        right: Array = np.sum(map_blocks(part, self._blocks(up)), axis=0) / len(self.data)
+        return right
+
+    def _slopes(self, up: NodeExpansion, latents: Array) -> Array:
+        """Return ``sigma^2 mean(phi' phi'^T)``, with a row and a column of zeros for the constant."""
+
+        def part(rows: slice) -> Array:
+            _, gradients = up._feature_gradients(latents[rows])
+            return np.sum([one.T @ one for one in gradients], axis=0)
+
+        total = np.zeros((len(up.nodes) + 1,) * 2)
+        total[1:, 1:] = np.sum(map_blocks(part, self._blocks(up)), axis=0)
+        return total * (self.latent_noise**2 / len(self.data))
 
 
-def _groups(weights: Array, n_targets: int) -> list[IntArray]:
-    """Return the columns that share their weights."""
-    if weights.shape[1] == 1:
+def penalised(up: NodeExpansion, penalty: str) -> float:
+    """Return ``Q`` of a map."""
+    if penalty == "l1":
+        return L1Penalty().value(up.weights_)
+    quadratic = L2Penalty() if penalty == "l2" else RKHSPenalty(up.gram())
+    return 0.5 * quadratic.value(up.weights_)
+
+
+def solved(
+    up: NodeExpansion, grams: list[Array], right: Array, penalty: str, alpha: float
+) -> NodeExpansion:
+    """Return the map of least ``sum_d W_d^T G_d W_d - 2 W_d^T b_d`` plus its penalty; the intercept has none.
+
+    Parameters
+    ----------
+    up : NodeExpansion
+        Where the map is: the start of coordinate descent.
+    grams : list of ndarray of shape (M + 1, M + 1)
+        One ``G`` for all columns, or one for each.
+    right : ndarray of shape (M + 1, D)
+        The columns ``b``.
+    penalty : {"rkhs", "l2", "l1"}
+        Q.
+    alpha : float
+        Its weight.
+    """
+    W = np.vstack([up.intercept_, up.weights_])
+    basis = np.eye(len(W))
+    if penalty == "rkhs":
+        white = up.whitening()
+        basis = np.zeros((len(W), 1 + white.shape[1]))
+        basis[0, 0], basis[1:, 1:] = 1.0, white
+    for columns, gram in zip(_groups(len(grams), right.shape[1]), grams, strict=True):
+        if penalty == "l1":
+            W[:, columns] = _sparse_solution(gram, right[:, columns], W[:, columns], alpha)
+        else:
+            system = basis.T @ gram @ basis
+            system[range(1, len(system)), range(1, len(system))] += 0.5 * alpha
+            W[:, columns] = basis @ solve_psd(system, basis.T @ right[:, columns])
+    new = copy(up)
+    new.intercept_, new.weights_ = W[0], W[1:]
+    return new
+
+
+def _sparse_solution(gram: Array, right: Array, W: Array, alpha: float) -> Array:
+    """Lower Eq. (34) weight by weight from ``W``, all columns at once.
+
+    Sweeps over all weights alternate with sweeps over those that are not zero, which are few.
+    """
+    W = W.copy()
+    rest = right - gram @ W
+    usable = np.flatnonzero(np.diag(gram) > 0.0)
+    for sweep in range(SWEEPS):
+        everyone = sweep % SWEEPS_BETWEEN_FULL == 0
+        rows = usable if everyone else usable[np.abs(W[usable]).max(axis=1) > 0.0]
+        largest = 0.0
+        for row in rows:
+            size = gram[row, row]
+            pull = rest[row] + size * W[row]
+            if row > 0:  # the intercept has no penalty
+                pull = np.sign(pull) * np.maximum(np.abs(pull) - 0.5 * alpha, 0.0)
+            change = pull / size - W[row]
+            if change.any():
+                W[row] += change
+                rest -= np.multiply.outer(gram[:, row], change)
+                largest = max(largest, float(np.abs(change).max()))
+        if everyone and largest <= 1e-5 * max(float(np.abs(W).max()), 1e-300):
+            break
+    return W
+
+
+def _groups(n_grams: int, n_targets: int) -> list[IntArray]:
+    """Return the columns that share a matrix."""
+    if n_grams == 1:
         return [np.arange(n_targets)]
     return [np.array([column]) for column in range(n_targets)]
+
+
+def _with_ones(features: Array) -> Array:
+    return np.hstack([np.ones((len(features), 1)), features])

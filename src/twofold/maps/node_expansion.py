@@ -24,6 +24,7 @@ A. J. Smola, S. Mika, B. Schoelkopf, R. C. Williamson. Regularized principal man
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import reduce
 from typing import Self
 
@@ -99,34 +100,53 @@ class NodeExpansion(LinearInFeatures):
 
     def gram(self) -> Array:
         """Return ``K_z``, the kernel matrix of the nodes (M, M)."""
-        return self._features(self.nodes)
+        return self._once("_gram", lambda: self._features(self.nodes))
+
+    def _once(self, name: str, make: Callable[[], Array]) -> Array:
+        """Return what nodes and kernels alone decide; copies share it."""
+        if name not in self.__dict__:
+            self.__dict__[name] = make()
+        found: Array = self.__dict__[name]
+        return found
 
     def whitening(self) -> Array:
         """Return ``B`` (M, r) with ``B^T K_z B = I``: coefficients ``C`` of ``f = phi B C`` have the penalty ``|C|^2``.
 
         Wide kernels make ``K_z`` singular to working precision; its negligible directions are left out.
         """
+        return self._once("_basis", self._find_basis)
+
+    def _find_basis(self) -> Array:
         values, vectors = linalg.eigh(self.gram())
         kept = values > SMALLEST_EIGENVALUE * values[-1]
         basis: Array = vectors[:, kept] / np.sqrt(values[kept])
         return basis
 
-    def _features(self, inputs: Array) -> Array:
-        return reduce(np.multiply, self._factors(inputs))
+    @property
+    def _is_additive(self) -> bool:
+        return all(getattr(kernel, "is_additive", False) for kernel in self.kernels)
 
-    def _factors(self, inputs: Array) -> list[Array]:
-        return [
-            kernel.values(inputs[:, column], self.nodes[:, column], float(self.widths[column]))
-            for column, kernel in enumerate(self.kernels)
-        ]
+    def _features(self, inputs: Array) -> Array:
+        factors = [self._factor(inputs, column, "values") for column in range(len(self.kernels))]
+        return reduce(np.add if self._is_additive else np.multiply, factors)
+
+    def _factor(self, inputs: Array, column: int, what: str) -> Array:
+        """Return values or slopes along one dimension (n, M); nodes of a grid share most of them."""
+        places, numbers = np.unique(self.nodes[:, column], return_inverse=True)
+        function = getattr(self.kernels[column], what)
+        distinct: Array = function(inputs[:, column], places, float(self.widths[column]))
+        if len(places) == len(self.nodes) and (numbers[:-1] < numbers[1:]).all():
+            return distinct
+        return distinct[:, numbers]
 
     def _feature_gradients(self, inputs: Array) -> tuple[Array, list[Array]]:
-        factors = self._factors(inputs)
-        gradients = []
-        for column, kernel in enumerate(self.kernels):
-            width = float(self.widths[column])
-            slope = kernel.slopes(inputs[:, column], self.nodes[:, column], width)
-            gradients.append(
-                reduce(np.multiply, [slope, *factors[:column], *factors[column + 1 :]])
-            )
+        dimensions = range(len(self.kernels))
+        slopes = [self._factor(inputs, column, "slopes") for column in dimensions]
+        if self._is_additive:
+            return self._features(inputs), slopes
+        factors = [self._factor(inputs, column, "values") for column in dimensions]
+        gradients = [
+            reduce(np.multiply, [slopes[column], *factors[:column], *factors[column + 1 :]])
+            for column in dimensions
+        ]
         return reduce(np.multiply, factors), gradients

@@ -1,0 +1,454 @@
+r"""Regularized principal manifolds.
+
+A manifold ``f`` from a simple domain (an interval, a square, a circle, a torus) into the data space is found that
+passes close to all rows and is smooth:
+
+.. math:: \frac 1n \sum_i \min_{z \in \mathcal Z} c(x_i, f(z)) + \lambda Q[f]
+
+(Smola et al. 2001). Rows are coded by the place of their nearest image. The mathematics is in `twofold.quantization`
+and `twofold.soft_quantization`; this module measures data, lays out nodes, finds starts and assembles the model.
+
+References
+----------
+A. J. Smola, S. Mika, B. Schoelkopf, R. C. Williamson. Regularized principal manifolds. JMLR 1, 2001.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import check_is_fitted
+
+from twofold._blocks import some_rows
+from twofold._linalg import principal_axes
+from twofold._units import CentredUnits
+from twofold._validation import check_data, warn_user
+from twofold.domains import Domain, Points, resolve_domain
+from twofold.estimators._manifold_fit import AlphaChoice, Fitted, Fitting, choose_alpha
+from twofold.estimators._manifold_layout import Layout, first_map, layout_of, robust_axes
+from twofold.estimators._manifold_parts import (
+    DomainDensity,
+    Frame,
+    ManifoldDecoder,
+    ManifoldEncoder,
+)
+from twofold.estimators._manifold_settings import check_settings
+from twofold.estimators._ukr_starts import latents_of
+from twofold.estimators.base import Learned, Problem, TwoWayEstimator
+from twofold.generalization import GeneralizationReport, kernel_spectrum, learning_curve
+from twofold.losses import Huber, Loss, Norm, Squared, resolve_loss
+from twofold.maps.node_expansion import NodeExpansion
+from twofold.protocols import Array
+from twofold.quantization import solved
+
+__all__ = ["PrincipalManifold"]
+
+MOST_ROWS = 10_000
+"""Of more rows so many take part in the turns; all of them in the last ones."""
+
+LAST_TURNS = 2
+HUBER_SCALES = 2.0
+"""The scale of Huber's loss, in medians of the residuals' lengths under the unsquared norm."""
+
+PILOT_ALPHA = 1e-2
+TILT = 0.2
+ROBUST = ("l1", "norm", "huber")
+
+
+class PrincipalManifold(TwoWayEstimator):
+    """Regularized principal manifold: the smooth curve or surface that passes closest to all rows.
+
+    The up-map is a kernel expansion on a domain of your choice, so curves may be closed and surfaces be cylinders or tori;
+    the down-map is the projection to the nearest point. Fits are linear in the number of rows, and the model's size does
+    not depend on it.
+
+    Parameters
+    ----------
+    n_components : int, default=1
+        Latent dimensions, q.
+    kernel : {"gaussian", "periodic", "damped", "spline", "linear", "delta"} or NodeKernel, default="gaussian"
+        What the expansion consists of, and thereby what smoothness means. "gaussian" is the smoothest; on the circles of a
+        domain it is wrapped around them, which is "periodic". "damped" is rougher. "spline" penalises the squared speed of a
+        curve: a length constraint. "linear" gives principal components, "delta" on `Points` k-means.
+    n_nodes : "auto", int or tuple of int, default="auto"
+        Nodes of the expansion: in total, rounded to a square or cube, or along each dimension. "auto" is 15 for curves,
+        8 x 8, 6 x 6 x 6, and beyond three dimensions 200 found by k-means.
+    width : float, default=1.0
+        Width of the kernel, in distances between neighbouring nodes.
+    loss : {"squared", "l1", "norm", "huber", "mahalanobis"} or Loss, default="squared"
+        How far a row is from its image. "norm" is the distance itself, "l1" that along the axes, "huber" quadratic up to a
+        scale that is estimated: all three forgive outliers. "mahalanobis" is the squared loss in units of the
+        data's own covariance.
+    penalty : {"rkhs", "l2", "l1"}, default="rkhs"
+        "rkhs" is the smoothness that belongs to the kernel, "l2" the generative topographic map's, "l1" leaves few nodes.
+    alpha : "cv" or float, default="cv"
+        Weight of the penalty beside the mean loss. Lengths are measured in root mean variances of the columns (for robust losses,
+        median ones), so a value means the same for data in metres, millimetres or standardised as a whole. "cv" compares 13
+        values from 10 to 1e-5 by held-out error.
+    alpha_rule : {"min", "one_se"}, default="min"
+        Which one "cv" takes: that of the lowest error, or the largest within one standard error of it. The lowest error of noisy
+        curves tends to belong to wiggly ones, which "one_se" avoids.
+    cv : int, default=5
+        Folds of "cv".
+    domain : {"box", "circle", "torus", "cylinder"}, Domain or Points, default="box"
+        Where latents live: ``[-1, 1]`` in every dimension, of which a circle and a torus wrap all, a cylinder the first.
+        ``Points(k)`` is a codebook of k entries.
+    assignment : {"hard", "soft"}, default="hard"
+        Whether a row belongs to its nearest image, or to all places in proportion, as in the generative topographic map,
+        with a temperature that is lowered along the fit.
+    latent_noise : float, default=0.0
+        Standard deviation of a noise that codes should bear (of latents, in a domain of length 2): adds the squared
+        derivative of the map to the functional.
+    refit_alpha : float or None, default=None
+        With ``penalty="l1"``: the map is fitted again on the nodes that are left, with "rkhs" and this weight.
+    init : {"pca", "random"}, name of an embedding, array or callable, default="pca"
+        The first map: in the plane of the leading components, the same turned and tilted by chance, or a fit to
+        latents of your own (or of "isomap", "lle", ...), which are scaled to the domain.
+    n_init : int, default=1
+        Starts; those after the first are "random", and the lowest functional wins.
+    max_iter : int, default=200
+        Turns of projection and adaptation at most.
+    tol : float, default=1e-4
+        A turn that lowers the functional by a smaller share is the last.
+    random_state : int, RandomState, Generator or None, default=None
+        Deals rows to folds, and makes random starts.
+    n_jobs : int or None, default=None
+        Threads; None means all cores.
+    verbose : int, default=0
+        1 logs phases, 2 every turn.
+
+    Attributes
+    ----------
+    embedding_ : ndarray of shape (n_samples, n_components)
+        Latents of the training data, within the domain.
+    alpha_ : float
+        Weight of the penalty.
+    alphas_, cv_errors_ : ndarray of shape (n_alphas,) and (n_alphas, n_folds) or None
+        The weights compared and their mean held-out losses.
+    nodes_ : ndarray of shape (n_nodes, n_components)
+        The nodes of the expansion; with ``penalty="l1"`` those that are left.
+    weights_, intercept_ : ndarray of shape (n_nodes, n_columns) and (n_columns,)
+        The expansion, in the units the fit was made in.
+    loss_ : Loss
+        The loss, with its scale where one was estimated.
+    history_ : ndarray
+        The functional at the start and after each projection and adaptation of the last fit. It never rises. Of more than
+        10,000 rows it is that of the 10,000 which take part.
+    temperature_ : float
+        The last temperature of soft assignment, else 0.
+    n_iter_ : int
+        Turns made.
+
+    References
+    ----------
+    A. J. Smola, S. Mika, B. Schoelkopf, R. C. Williamson. Regularized principal manifolds. JMLR 1, 2001.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from twofold import PrincipalManifold
+    >>> angle = np.random.default_rng(0).uniform(0, 2 * np.pi, 300)
+    >>> X = np.column_stack([np.cos(angle), np.sin(angle)])
+    >>> model = PrincipalManifold(domain="circle", alpha=1e-4).fit(X)
+    >>> model.score(X) > 0.999
+    True
+    """
+
+    def __init__(
+        self,
+        n_components: int = 1,
+        *,
+        kernel: Any = "gaussian",
+        n_nodes: Any = "auto",
+        width: float = 1.0,
+        loss: Any = "squared",
+        penalty: str = "rkhs",
+        alpha: float | str = "cv",
+        alpha_rule: str = "min",
+        cv: int = 5,
+        domain: Any = "box",
+        assignment: str = "hard",
+        latent_noise: float = 0.0,
+        refit_alpha: float | None = None,
+        init: Any = "pca",
+        n_init: int = 1,
+        max_iter: int = 200,
+        tol: float = 1e-4,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.n_components = n_components
+        self.kernel = kernel
+        self.n_nodes = n_nodes
+        self.width = width
+        self.loss = loss
+        self.penalty = penalty
+        self.alpha = alpha
+        self.alpha_rule = alpha_rule
+        self.cv = cv
+        self.domain = domain
+        self.assignment = assignment
+        self.latent_noise = latent_noise
+        self.refit_alpha = refit_alpha
+        self.init = init
+        self.n_init = n_init
+        self.max_iter = max_iter
+        self.tol = tol
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def _learn(self, problem: Problem) -> Learned:
+        domain = resolve_domain(self.domain, problem.n_components)
+        check_settings(self, domain)
+        robust = self.loss in ROBUST if isinstance(self.loss, str) else not isinstance(self.loss, Squared)
+        frame = (
+            Frame.whitened(problem.data)
+            if self.loss == "mahalanobis"
+            else Frame.scaled(problem.data, robust=robust)
+        )
+        data = frame.into(problem.data)
+        rows = some_rows(len(data), MOST_ROWS)
+        some = data if len(rows) == len(data) else data[rows]
+        layout = layout_of(domain, self.kernel, self.n_nodes, float(self.width), some, problem.rng)
+        fitting = Fitting(
+            layout,
+            Norm() if self.loss == "huber" else _loss_of(self.loss),
+            self.penalty,
+            self.assignment,
+            float(self.latent_noise),
+            self.max_iter,
+            float(self.tol),
+        )
+        start = _starter(layout, frame, robust)
+        if self.loss == "huber":
+            with problem.progress.phase("scale"):
+                fitting = self._with_scale(fitting, some, start)
+        choice = self._chosen_alpha(fitting, some, start, problem)
+        fitted = self._best_of_starts(fitting, some, start, choice, problem)
+        if self.max_iter > 1 and fitted.n_iter >= self.max_iter:
+            self._warn_if_cut_short(fitted)
+        fitting, fitted, alpha = self._refitted(fitting, fitted, some, choice.alpha)
+        latents = fitted.latents
+        if len(rows) < len(data):
+            with problem.progress.phase("all rows"):
+                functional = fitting.functional(data, alpha)
+                last = functional.run(fitted.up, None, max_iter=LAST_TURNS, tol=0.0)
+                fitted, latents = replace(fitted, up=last.up), last.latents
+        return self._assemble(fitting, fitted, frame, data, latents, choice)
+
+    def _chosen_alpha(
+        self, fitting: Fitting, data: Array, start: _Starter, problem: Problem
+    ) -> AlphaChoice:
+        if self.alpha != "cv":
+            return AlphaChoice(float(self.alpha), np.empty(0), np.empty((0, 0)))
+        with problem.progress.phase("cross-validation"):
+            return choose_alpha(
+                fitting, data, start, n_folds=self.cv, rule=self.alpha_rule, rng=problem.rng
+            )
+
+    def _best_of_starts(
+        self, fitting: Fitting, data: Array, start: _Starter, choice: AlphaChoice, problem: Problem
+    ) -> Fitted:
+        found: list[Fitted] = []
+        for number in range(self.n_init):
+            with problem.progress.phase("turns", max_iter=None) as callback:
+                up, latents = self._started(fitting, data, start, choice.alpha, number, problem)
+                larger = [alpha for alpha in choice.alphas if alpha > choice.alpha]
+                if larger:
+                    last = fitting.along(data, larger, up, latents)[-1]
+                    up, latents = last.up, last.latents
+                found.append(fitting.run(data, choice.alpha, up, latents, callback))
+        return min(found, key=lambda fitted: float(fitted.history[-1]))
+
+    def _started(
+        self,
+        fitting: Fitting,
+        data: Array,
+        start: _Starter,
+        alpha: float,
+        number: int,
+        problem: Problem,
+    ) -> tuple[NodeExpansion, Array | None]:
+        if number > 0 or (isinstance(self.init, str) and self.init == "random"):
+            return start(data, alpha, problem.rng), None
+        up = start(data, alpha)
+        if isinstance(self.init, str) and self.init == "pca":
+            return up, None
+        latents = _given_latents(self.init, fitting.layout.domain, problem)
+        latents = latents[some_rows(len(latents), MOST_ROWS)]
+        functional = fitting.functional(data, alpha)
+        weights = np.ones((len(data), 1))
+        grams = functional._grams(up, latents, weights)
+        right = functional._right(up, latents, weights)
+        return solved(up, grams, right, self.penalty, max(alpha, 1e-9)), latents
+
+    def _with_scale(self, fitting: Fitting, data: Array, start: _Starter) -> Fitting:
+        """Return the settings with Huber's loss, its scale taken from a fit with the unsquared norm."""
+        alpha = PILOT_ALPHA if self.alpha == "cv" else float(self.alpha)
+        pilot = replace(fitting, loss=Norm()).along(data, [alpha], start(data, alpha))[0]
+        lengths = Norm().values(data - pilot.up.predict(pilot.latents))
+        return replace(fitting, loss=Huber(max(HUBER_SCALES * float(np.median(lengths)), 1e-9)))
+
+    def _refitted(
+        self, fitting: Fitting, fitted: Fitted, data: Array, alpha: float
+    ) -> tuple[Fitting, Fitted, float]:
+        """Leave out nodes without weight, and fit the others again where that is asked for."""
+        if self.penalty != "l1":
+            return fitting, fitted, alpha
+        active = np.flatnonzero(np.abs(fitted.up.weights_).max(axis=1) > 0.0)
+        layout = fitting.layout.only(active)
+        up = layout.expansion(alpha)
+        up.weights_, up.intercept_ = fitted.up.weights_[active], fitted.up.intercept_
+        fitting, fitted = replace(fitting, layout=layout), replace(fitted, up=up)
+        if self.refit_alpha is None or not len(active):
+            return fitting, fitted, alpha
+        fitting = replace(fitting, penalty="rkhs")
+        again = fitting.run(data, float(self.refit_alpha), up, fitted.latents)
+        return fitting, again, float(self.refit_alpha)
+
+    def _warn_if_cut_short(self, fitted: Fitted) -> None:
+        falling = 1.0 - fitted.history[-1] / fitted.history[max(-3, -len(fitted.history))]
+        if falling > 10.0 * self.tol:
+            warn_user(
+                f"The functional was still falling by {100 * falling:.2g} % a turn when max_iter={self.max_iter} was "
+                "reached. Increase max_iter.",
+                ConvergenceWarning,
+            )
+
+    def _assemble(
+        self,
+        fitting: Fitting,
+        fitted: Fitted,
+        frame: Frame,
+        data: Array,
+        latents: Array,
+        choice: AlphaChoice,
+    ) -> Learned:
+        projection = fitting.functional(data[:0], choice.alpha).projection(fitted.up)
+        latents = projection.lower(data, latents)
+        domain = fitting.layout.domain
+        attributes = {
+            "alpha_": choice.alpha,
+            "alphas_": choice.alphas if len(choice.alphas) else None,
+            "cv_errors_": choice.errors if len(choice.alphas) else None,
+            "nodes_": fitted.up.nodes,
+            "weights_": fitted.up.weights_,
+            "intercept_": fitted.up.intercept_,
+            "loss_": fitting.loss,
+            "history_": fitted.history,
+            "temperature_": fitted.temperature,
+            "n_iter_": fitted.n_iter,
+        }
+        return Learned(
+            latents=latents,
+            units=CentredUnits.identity(latents.shape[1]),
+            encoder=ManifoldEncoder(frame, projection),
+            decoder=ManifoldDecoder(frame, fitted.up, domain),
+            density=DomainDensity(domain).fit(latents),
+            attributes=attributes,
+        )
+
+    def _learn_constant(self, problem: Problem) -> Learned:
+        learned = super()._learn_constant(problem)
+        attributes = {
+            "alpha_": np.nan if self.alpha == "cv" else float(self.alpha),
+            "alphas_": None,
+            "cv_errors_": None,
+            "nodes_": np.zeros((1, problem.n_components)),
+            "weights_": np.zeros((1, problem.data.shape[1])),
+            "intercept_": np.zeros(problem.data.shape[1]),
+            "loss_": _loss_of(self.loss),
+            "history_": np.zeros(1),
+            "temperature_": 0.0,
+            "n_iter_": 0,
+        }
+        return replace(learned, attributes=attributes)
+
+    def generalization_report(self, X: Any = None, *, n_repeats: int = 5) -> GeneralizationReport:
+        """Say how fast the error of new rows should approach that of training rows: a diagnostic, not a certificate.
+
+        The eigenvalues of the kernel on the domain decay like ``exp(-c j^p)`` or like ``j^-a``; Smola et al. (2001), section 7,
+        derive from that the rate at which the two errors meet as rows grow (Eqs. 56-57). With data, the
+        rate is put beside what happens: manifolds are fitted to ever more of the rows.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features), default=None
+            Data for the learning curve; without them there is none.
+        n_repeats : int, default=5
+            Random splits behind each point of the curve.
+
+        Returns
+        -------
+        GeneralizationReport
+        """
+        check_is_fitted(self)
+        projection = getattr(self.encoder_, "projection", None)
+        if projection is None:
+            raise ValueError("The training data are all equal: there is nothing to generalise.")
+        spectrum = kernel_spectrum(projection.up, projection.domain, penalty=self.penalty)
+        if X is None:
+            return GeneralizationReport(spectrum)
+        data, _ = check_data(self, X, reset=False)
+        model = type(self)(**{**self.get_params(deep=False), "alpha": self.alpha_, "n_init": 1})
+
+        def errors(train: Array, test: Array, seed: int) -> tuple[float, float]:
+            fitted = model.set_params(random_state=seed).fit(train)
+            return tuple(1.0 - fitted.score(part) for part in (train, test))  # type: ignore[return-value]
+
+        return GeneralizationReport(spectrum, learning_curve(errors, data, n_repeats))
+
+
+_Starter = Callable[..., NodeExpansion]
+
+
+def _starter(layout: Layout, frame: Frame, robust: bool) -> _Starter:
+    """Return the function that makes first maps of rows and a weight, by chance where it is given a generator."""
+    q = layout.domain.n_components
+    n_axes = q + sum(layout.domain.wrapped)
+
+    def start(data: Array, alpha: float, rng: np.random.Generator | None = None) -> NodeExpansion:
+        k = min(n_axes, *data.shape)
+        if robust:
+            axes, deviations, center = robust_axes(data, k)
+        else:
+            center = data.mean(axis=0)
+            # Whitened data have no leading directions: take those of the data as they were.
+            seen = frame.out(data - center)
+            found, variances = principal_axes(seen, k)
+            deviations = np.sqrt(variances)
+            axes = frame.into(found * deviations[:, None])
+            deviations = np.sqrt(np.square(axes).sum(axis=1))
+            axes = axes / np.maximum(deviations, 1e-300)[:, None]
+        if rng is not None:
+            turn, _ = np.linalg.qr(rng.standard_normal((k, k)))
+            axes = turn @ (axes * deviations[:, None])
+            deviations = np.ones(k)
+            tilt = rng.standard_normal(axes.shape) * np.sqrt(np.square(axes).sum(axis=1).mean())
+            axes = axes + TILT * tilt
+        return first_map(layout, axes, deviations, center, max(alpha, 1e-9))
+
+    return start
+
+
+def _loss_of(loss: Any) -> Loss:
+    return Squared() if isinstance(loss, str) and loss == "mahalanobis" else resolve_loss(loss)
+
+
+def _given_latents(init: Any, domain: Domain | Points, problem: Problem) -> Array:
+    """Return latents within the domain; those that are not are centred and scaled to fit."""
+    data = problem.data if isinstance(init, str) else problem.original.copy()
+    latents = latents_of(init, data, problem)
+    if np.array_equal(domain.into(latents), latents):
+        return latents
+    if isinstance(domain, Points):
+        return domain.into(latents)
+    middle = 0.5 * (latents.max(axis=0) + latents.min(axis=0))
+    half = np.maximum(0.5 * np.ptp(latents, axis=0), 1e-300)
+    return domain.into((latents - middle) / half * 0.999)

@@ -1,0 +1,227 @@
+r"""How fast the error on new rows meets the error on training rows: the kernel's side, and the data's.
+
+The eigenvalues ``lambda_j`` of the kernel's integral operator on the domain bound the covering numbers of smooth
+manifolds, and these the distance between the learned and the best quantization error after ``m`` rows (Smola et al. 2001,
+section 7, Corollary 7):
+
+.. math::
+   \lambda_j \le e^{-c j^p} &\Rightarrow O(m^{-1/2} \log^{(p+1)/2p} m) & \text{(56)} \\
+   \lambda_j = O(j^{-a}) &\Rightarrow O(m^{-(a-1)/2a}) & \text{(57)}
+
+For linear penalties (``l1``) the decay counts twice: ``lambda_j = O(j^{-a/2})`` is enough for (57).
+
+These are upper bounds with unknown constants, for the best manifold in a class; fits are local minima. So what
+comes out is a diagnostic, not a certificate.
+
+References
+----------
+A. J. Smola, S. Mika, B. Schoelkopf, R. C. Williamson. Regularized principal manifolds. JMLR 1, 2001.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import reduce
+
+import numpy as np
+from scipy import linalg
+
+from twofold.domains import PERIOD, Domain, Points
+from twofold.maps.node_expansion import NodeExpansion
+from twofold.protocols import Array
+
+__all__ = ["GeneralizationReport", "KernelSpectrum", "LearningCurve", "kernel_spectrum", "learning_curve"]
+
+N_PLACES = 600
+N_EIGENVALUES = 60
+SMALLEST = 1e-13
+FIRST_IN_FIT = 3
+POWERS = np.arange(0.2, 3.01, 0.05)
+
+
+@dataclass(frozen=True)
+class KernelSpectrum:
+    """The decay of a kernel's eigenvalues on a domain.
+
+    Attributes
+    ----------
+    eigenvalues : ndarray of shape (k,)
+        Largest first, as far as they are above rounding.
+    decay : {"exponential", "polynomial", "finite"}
+        Which law fits better: ``exp(-c j^p)``, ``j^-a``, or that there are no more.
+    exponent : float
+        p or a; infinity for "finite".
+    rate : float
+        The error's distance falls like ``m`` to minus this; logarithms are left out.
+    """
+
+    eigenvalues: Array
+    decay: str
+    exponent: float
+    rate: float
+
+
+@dataclass(frozen=True)
+class LearningCurve:
+    """Errors of manifolds fitted to ever more rows.
+
+    Attributes
+    ----------
+    sizes : ndarray of shape (k,)
+        Numbers of rows.
+    train, held_out : ndarray of shape (k, n_repeats)
+        Shares of variance lost, of the rows of the fit and of others.
+    """
+
+    sizes: Array
+    train: Array
+    held_out: Array
+
+    @property
+    def gaps(self) -> Array:
+        """The median distance of the two errors for each size, shape (k,)."""
+        medians: Array = np.median(self.held_out - self.train, axis=1)
+        return medians
+
+    @property
+    def slope(self) -> float:
+        """Minus the exponent with which the gaps fall, by least squares in logarithms; NaN where they are not positive."""
+        kept = self.gaps > 0.0
+        if kept.sum() < 2:
+            return float("nan")
+        return float(-np.polyfit(np.log(self.sizes[kept]), np.log(self.gaps[kept]), 1)[0])
+
+
+@dataclass(frozen=True)
+class GeneralizationReport:
+    """A kernel's spectrum and, where data were given, a learning curve: a diagnostic, not a certificate.
+
+    Attributes
+    ----------
+    spectrum : KernelSpectrum
+        The kernel's side.
+    curve : LearningCurve or None
+        The data's side.
+    """
+
+    spectrum: KernelSpectrum
+    curve: LearningCurve | None = None
+
+    def predicted(self) -> Array:
+        """Return the gaps that the rate gives, through the geometric mean of those measured, shape (k,)."""
+        if self.curve is None:
+            raise ValueError("There is no learning curve: call generalization_report(X) with data.")
+        gaps = np.maximum(self.curve.gaps, 1e-300)
+        falls = self.curve.sizes ** -self.spectrum.rate
+        scaled: Array = falls * np.exp(np.mean(np.log(gaps) - np.log(falls)))
+        return scaled
+
+    def __str__(self) -> str:
+        spectrum = self.spectrum
+        law = {
+            "exponential": f"exp(-c j^{spectrum.exponent:.2g})",
+            "polynomial": f"j^-{spectrum.exponent:.2g}",
+            "finite": f"0 after {len(spectrum.eigenvalues)}",
+        }[spectrum.decay]
+        lines = [
+            "A diagnostic, not a certificate.",
+            f"Eigenvalues of the kernel on the domain decay like {law}: the gap between held-out and training error should "
+            f"fall at least like m^-{spectrum.rate:.2f}, up to logarithms.",
+        ]
+        if self.curve is not None:
+            rows = zip(self.curve.sizes, self.curve.gaps, strict=True)
+            lines += [f"m = {int(m):6d}: gap {gap:.3g}" for m, gap in rows]
+            lines.append(f"Measured: m^-{self.curve.slope:.2f}.")
+        return "\n".join(lines)
+
+
+def kernel_spectrum(up: NodeExpansion, domain: Domain | Points, *, penalty: str) -> KernelSpectrum:
+    """Return the eigenvalues of a map's kernel on its domain, and what Eqs. (56)-(57) make of their decay.
+
+    Parameters
+    ----------
+    up : NodeExpansion
+        The map.
+    domain : Domain or Points
+        Its domain.
+    penalty : {"rkhs", "l2", "l1"}
+        Whether the regularizer is quadratic or linear.
+    """
+    parts = []
+    for column, kernel in enumerate(up.kernels):
+        if isinstance(domain, Points):
+            places, weight = domain.grid(())[:, 0], 1.0
+        else:
+            ends = np.linspace(-1.0, 1.0, N_PLACES + 1)
+            places, weight = 0.5 * (ends[1:] + ends[:-1]), PERIOD / N_PLACES
+        gram = kernel.values(places, places, float(up.widths[column]))
+        count = min(N_EIGENVALUES, len(places))
+        values = linalg.eigvalsh(weight * gram, subset_by_index=(len(gram) - count, len(gram) - 1))
+        parts.append(np.maximum(values[::-1], 0.0))
+    if up._is_additive:
+        together = np.concatenate(parts)
+    else:
+        together = reduce(lambda a, b: np.multiply.outer(a, b).ravel(), parts)
+    eigenvalues = np.sort(together)[::-1]
+    # Products of more than the 60 leading ones of each dimension are missing from the tail.
+    eigenvalues = eigenvalues[: N_EIGENVALUES * len(parts)]
+    eigenvalues = eigenvalues[eigenvalues > SMALLEST * eigenvalues[0]]
+    decay, exponent = _decay_of(eigenvalues)
+    return KernelSpectrum(eigenvalues, decay, exponent, _rate_of(decay, exponent, penalty))
+
+
+def _decay_of(eigenvalues: Array) -> tuple[str, float]:
+    j = np.arange(1.0, len(eigenvalues) + 1.0)[FIRST_IN_FIT:]
+    logs = np.log(eigenvalues)[FIRST_IN_FIT:]
+    if len(j) < 5 or np.ptp(logs) == 0.0:
+        return "finite", float("inf")
+
+    def misfit(x: Array) -> tuple[float, float]:
+        slope, offset = np.polyfit(x, logs, 1)
+        return float(np.square(logs - slope * x - offset).sum()), float(slope)
+
+    polynomial, slope = misfit(np.log(j))
+    exponential, power = min((misfit(j**p)[0], float(p)) for p in POWERS)
+    # Small powers imitate logarithms: the exponential law must be clearly better.
+    if exponential < 0.5 * polynomial and power > POWERS[0]:
+        return "exponential", power
+    return "polynomial", -slope
+
+
+def _rate_of(decay: str, exponent: float, penalty: str) -> float:
+    if decay != "polynomial":
+        return 0.5
+    a = 2.0 * exponent if penalty == "l1" else exponent
+    return max((a - 1.0) / (2.0 * a), 0.0)
+
+
+def learning_curve(
+    errors: Callable[[Array, Array, int], tuple[float, float]],
+    data: Array,
+    n_repeats: int,
+    n_sizes: int = 5,
+) -> LearningCurve:
+    """Fit to ever more rows and compare the errors of these with those of others.
+
+    Parameters
+    ----------
+    errors : callable
+        Takes rows to fit, rows to judge by and a seed; returns the errors of both.
+    data : ndarray of shape (n, D)
+        All rows; at most half of them are fitted.
+    n_repeats : int
+        Random splits.
+    n_sizes : int, default=5
+        Points of the curve, each with half the rows of the next.
+    """
+    half = len(data) // 2
+    sizes = np.unique([half // 2**k for k in range(n_sizes) if half // 2**k >= 10])
+    if len(sizes) < 2:
+        raise ValueError(f"X has {len(data)} rows; a learning curve needs 40 at least.")
+    found = np.empty((2, len(sizes), n_repeats))
+    for repeat in range(n_repeats):
+        order = np.random.default_rng(repeat).permutation(len(data))
+        for number, size in enumerate(sizes):
+            found[:, number, repeat] = errors(data[order[:size]], data[order[half:]], repeat)
+    return LearningCurve(sizes.astype(np.float64), found[0], found[1])
