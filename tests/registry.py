@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from twofold import DRUR, UKR, TwoWay
+from twofold import DRUR, UKR, PrincipalManifold, TwoWay
 from twofold.kernels import Compact, Gaussian, StudentT
 from twofold.losses import L1, Huber, Norm, Squared
 from twofold.maps import MLP, KernelExpansion, NadarayaWatson, RBFNetwork
@@ -54,6 +54,10 @@ ESTIMATORS = {
     "drur": DRUR(n_centers=20, alpha=1e-3, init="isomap", random_state=0),
     "drur-all": DRUR(n_centers="all", alpha=1e-3, init="isomap", random_state=0),
     "drur-mlp": DRUR(n_centers=6, up="mlp", down="mlp", init="isomap", random_state=0),
+    "manifold": PrincipalManifold(2, alpha=1e-2, init="pca", tol=1e-3, random_state=0),
+    "manifold-norm": PrincipalManifold(
+        2, loss="norm", alpha=1e-2, init="pca", tol=1e-3, random_state=0
+    ),
     "two_way-function": TwoWay(LeadingColumns(), up="nw", down="projection", random_state=0),
 }
 """Small-problem instances of every estimator. Each runs the promises, scikit-learn's checks and the
@@ -67,6 +71,7 @@ CANNOT = {
     ("drur", "rows permuted"): "held-out rows and k-means go by row numbers",
     ("drur-all", "latents of permuted rows"): "held-out rows go by row numbers",
     ("drur-all", "rows permuted"): "held-out rows go by row numbers",
+    ("manifold-norm", "units"): "reweighting amplifies rounding: latents agree to 1e-8, not to 1e-10",
     ("drur-mlp", "latents of permuted rows"): TRAINING,
     ("drur-mlp", "units"): TRAINING,
     ("drur-mlp", "offset"): TRAINING,

@@ -7,21 +7,17 @@ and runtime (`pdrur2010_large.py`). Writes ``results.json`` and pictures into th
 run; umap-learn and PyTorch are used where they are installed. All of it takes about twelve minutes on two cores.
 """
 
-import argparse
-import json
-import platform
 import time
 import warnings
-from pathlib import Path
 
 import matplotlib as mpl
 import numpy as np
+from experiments import run
 from pdrur2010_large import rotated, runtime, wide_roll
 from scipy.stats import spearmanr
 from sklearn.decomposition import PCA
 from sklearn.exceptions import ConvergenceWarning
 
-import twofold
 from twofold import DRUR
 from twofold.datasets import make_disconnected_curves, make_noisy_spiral, make_swiss_roll
 from twofold.initializers import isomap, laplacian_eigenmaps
@@ -267,22 +263,5 @@ EXPERIMENTS = {
 }
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--only", nargs="+", choices=EXPERIMENTS, default=list(EXPERIMENTS))
-    parser.add_argument("--folder", type=Path, default=Path("pdrur2010"))
-    options = parser.parse_args()
-    options.folder.mkdir(parents=True, exist_ok=True)
-    results = {
-        "twofold": twofold.__version__,
-        "numpy": np.__version__,
-        "machine": platform.platform(),
-    }
-    for name in options.only:
-        results[name] = EXPERIMENTS[name](options.folder)
-        print(f"{name}: {json.dumps(results[name], indent=1)}", flush=True)
-        (options.folder / "results.json").write_text(json.dumps(results, indent=1))
-
-
 if __name__ == "__main__":
-    main()
+    run(EXPERIMENTS, "pdrur2010", __doc__)

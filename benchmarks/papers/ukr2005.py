@@ -6,24 +6,17 @@ Writes ``results.json`` and pictures into the folder. USPS digits and oil flow d
 (``TWOFOLD_DATA``). All four take about ten minutes on two cores.
 """
 
-import argparse
-import json
-import platform
-import subprocess
 import time
 import warnings
-from pathlib import Path
 
 import numpy as np
-import scipy
-import sklearn
+from experiments import run
 from matplotlib.figure import Figure
 from sklearn.decomposition import PCA, KernelPCA
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics.pairwise import manhattan_distances
 from sklearn.neighbors import KNeighborsClassifier
 
-import twofold
 from twofold import UKR
 from twofold.candidates import scaled_candidate
 from twofold.datasets import load_oil_flow, load_usps, make_noisy_spiral
@@ -218,40 +211,9 @@ def classify(classifier, Z, y, Z_test, y_test):
     return [100.0 * (1.0 - m.fit(Z, y).score(Z_test, y_test)) for m in (classifier, nearest)]
 
 
-def commit():
-    """Return the commit this file is at, if it is in a repository."""
-    command = ["git", "-C", str(Path(__file__).parent), "describe", "--always", "--dirty"]
-    try:
-        return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
-    except (OSError, subprocess.CalledProcessError):
-        return None
-
-
 EXPERIMENTS = {"spiral": spiral, "digits": digits, "times": times, "oil": oil}
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--only", nargs="+", choices=EXPERIMENTS, default=list(EXPERIMENTS))
-    parser.add_argument("--folder", type=Path, default=Path("ukr2005"))
-    options = parser.parse_args()
-    options.folder.mkdir(parents=True, exist_ok=True)
-    warnings.simplefilter("ignore", ConvergenceWarning)
-    results = {
-        "versions": {
-            module.__name__: module.__version__ for module in (twofold, np, scipy, sklearn)
-        },
-        "commit": commit(),
-        "machine": platform.platform(),
-    }
-    for name in options.only:
-        began = time.perf_counter()
-        results[name] = EXPERIMENTS[name](options.folder)
-        results[name]["seconds"] = time.perf_counter() - began
-        shown = {key: value for key, value in results[name].items() if key != "runs"}
-        print(f"{name}: {json.dumps(shown, indent=1)}", flush=True)
-    (options.folder / "results.json").write_text(json.dumps(results, indent=1))
-
-
 if __name__ == "__main__":
-    main()
+    warnings.simplefilter("ignore", ConvergenceWarning)
+    run(EXPERIMENTS, "ukr2005", __doc__)

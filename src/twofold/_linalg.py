@@ -21,6 +21,7 @@ __all__ = [
     "row_product",
     "shifted_exp",
     "solve_psd",
+    "spatial_median",
     "sqdist",
 ]
 
@@ -136,6 +137,22 @@ def _top_eigenpairs(symmetric: Array, k: int) -> tuple[Array, Array]:
     # Directions at rounding level are noise, not structure.
     values[values <= values[0] * n * np.finfo(np.float64).eps] = 0.0
     return values, vectors[:, ::-1]
+
+
+def spatial_median(X: Array, n_iter: int = 30) -> Array:
+    """Return the point of the least mean distance to the rows: a centre that outliers hardly move, and that turns with the data.
+
+    References
+    ----------
+    E. Weiszfeld. Sur le point pour lequel la somme des distances de n points donnes est minimum. Tohoku Math. J. 43, 1937.
+    """
+    center: Array = X.mean(axis=0)
+    for _ in range(n_iter):
+        distances = np.sqrt(row_norms_sq(X - center))
+        nearest = max(float(distances.max()) * 1e-12, 1e-300)
+        weights = 1.0 / np.maximum(distances, nearest)
+        center = weights @ X / weights.sum()
+    return center
 
 
 def solve_psd(A: Array, B: Array) -> Array:

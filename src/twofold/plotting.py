@@ -14,8 +14,15 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from twofold.estimators import TwoWayEstimator
+    from twofold.generalization import GeneralizationReport
 
-__all__ = ["plot_class_borders", "plot_decoded_images", "plot_latent_map", "save_figure"]
+__all__ = [
+    "plot_class_borders",
+    "plot_decoded_images",
+    "plot_generalization",
+    "plot_latent_map",
+    "save_figure",
+]
 
 # Ten colours that stay apart for colour-blind readers (Paul Tol's muted scheme, and grey).
 COLORS = (
@@ -208,6 +215,35 @@ def plot_class_borders(
         )
     ax.legend(loc="best", frameon=False)
     ax.set(xlabel="latent 1", ylabel="latent 2", aspect="equal")
+    return ax
+
+
+def plot_generalization(report: GeneralizationReport, *, ax: Axes | None = None) -> Axes:
+    """Draw a learning curve beside the rate that its kernel's eigenvalues predict.
+
+    Parameters
+    ----------
+    report : GeneralizationReport
+        Of ``PrincipalManifold.generalization_report(X)``, with data.
+    ax : matplotlib Axes, default=None
+        Where to draw; None makes a new figure.
+
+    Returns
+    -------
+    matplotlib Axes
+    """
+    predicted, curve = report.predicted(), report.curve
+    assert curve is not None
+    ax = _axes(ax, 5.0)
+    gaps = curve.held_out - curve.train
+    ax.loglog(curve.sizes, np.where(gaps > 0.0, gaps, np.nan), ".", color=COLORS[1])
+    ax.loglog(curve.sizes, np.where(curve.gaps > 0.0, curve.gaps, np.nan), "o-", color=COLORS[0], label="measured")
+    label = f"predicted rate, m^-{report.spectrum.rate:.2f}"
+    ax.loglog(curve.sizes, predicted, "--", color=COLORS[4], label=label)
+    ax.set_xlabel("rows of the fit, m")
+    ax.set_ylabel("held-out minus training error")
+    ax.set_title("A diagnostic, not a certificate")
+    ax.legend()
     return ax
 
 

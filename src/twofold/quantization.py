@@ -92,6 +92,8 @@ class Quantization:
         ``lambda``.
     latent_noise : float, default=0.0
         ``sigma``.
+    n_functions : int, default=None
+        How many of the kernel's smoothest functions an adaptation may use, with "rkhs"; None means all.
     """
 
     data: Array
@@ -101,6 +103,7 @@ class Quantization:
     penalty: str
     alpha: float
     latent_noise: float = 0.0
+    n_functions: int | None = None
 
     def value(self, up: NodeExpansion, latents: Array) -> float:
         """Return the functional for given latents."""
@@ -162,7 +165,8 @@ class Quantization:
             weights = self.loss.weights(self.data - best.predict(latents))
             weights = np.minimum(weights, cap * np.median(weights))
             sums = [gram + slopes for gram in self._grams(up, latents, weights)]
-            candidate = solved(best, sums, self._right(up, latents, weights), self.penalty, self.alpha)
+            right = self._right(up, latents, weights)
+            candidate = solved(best, sums, right, self.penalty, self.alpha, self.n_functions)
             value = self.value(candidate, latents)
             if value < lowest:
                 best, lowest = candidate, value
@@ -216,7 +220,12 @@ def penalised(up: NodeExpansion, penalty: str) -> float:
 
 
 def solved(
-    up: NodeExpansion, grams: list[Array], right: Array, penalty: str, alpha: float
+    up: NodeExpansion,
+    grams: list[Array],
+    right: Array,
+    penalty: str,
+    alpha: float,
+    n_functions: int | None = None,
 ) -> NodeExpansion:
     """Return the map of least ``sum_d W_d^T G_d W_d - 2 W_d^T b_d`` plus its penalty; the intercept has none.
 
@@ -232,11 +241,13 @@ def solved(
         Q.
     alpha : float
         Its weight.
+    n_functions : int, default=None
+        How many columns of the whitening are used, with "rkhs"; None means all.
     """
     W = np.vstack([up.intercept_, up.weights_])
     basis = np.eye(len(W))
     if penalty == "rkhs":
-        white = up.whitening()
+        white = up.whitening()[:, :n_functions]
         basis = np.zeros((len(W), 1 + white.shape[1]))
         basis[0, 0], basis[1:, 1:] = 1.0, white
     for columns, gram in zip(_groups(len(grams), right.shape[1]), grams, strict=True):

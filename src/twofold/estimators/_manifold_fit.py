@@ -1,7 +1,7 @@
 r"""Fitting a principal manifold for given settings, and choosing the weight of its penalty.
 
-The weight is chosen by cross-validation along a path: from the largest weight to the smallest, each fit starts where the last
-one ended. So a manifold unfolds from a stiff one, and the chosen fit goes the same way.
+The weight is chosen by cross-validation along a path: from a middle weight to smaller and to larger ones, each fit
+starting where the last one ended. (From the largest weight downwards manifolds would begin as a point, and fold.)
 
 Held-out error alone takes weights that are too small on noisy curves, where a fit may dip into the noise without being
 worse on new rows. The rule of one standard error takes the largest weight whose error is within one
@@ -10,12 +10,12 @@ standard error of the lowest.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from twofold._blocks import map_blocks, some_rows
+from twofold._blocks import some_rows
 from twofold.estimators._manifold_layout import Layout
 from twofold.losses import Loss
 from twofold.maps.node_expansion import NodeExpansion
@@ -23,10 +23,12 @@ from twofold.protocols import Array
 from twofold.quantization import Quantization
 from twofold.soft_quantization import SoftQuantization
 
-__all__ = ["ALPHAS", "AlphaChoice", "Fitted", "Fitting", "choose_alpha"]
+__all__ = ["ALPHAS", "MIDDLE_ALPHA", "SMALLEST_ALPHA", "AlphaChoice", "Fitted", "Fitting", "choose_alpha"]
 
 ALPHAS = tuple(float(a) for a in np.logspace(-0.5, -5.0, 10))
-PATH_TURNS, PATH_TOL = 12, 2e-3
+MIDDLE_ALPHA = 1e-3
+SHORT_TURNS, SHORT_TOL = 12, 2e-3
+SMALLEST_ALPHA = 1e-9
 MOST_CV_ROWS = 2_000
 MOST_SOFT_PLACES = 1_000
 
@@ -80,16 +82,45 @@ class Fitting:
         ended = hard.run(up, latents, max_iter=self.max_iter, tol=self.tol, callback=callback)
         return Fitted(ended.up, ended.latents, ended.history, ended.n_iter)
 
-    def along(
-        self, data: Array, alphas: Sequence[float], up: NodeExpansion, latents: Array | None = None
-    ) -> list[Fitted]:
-        """Descend for one weight after the other, each from the last, in few turns."""
-        short = replace(self, max_iter=min(self.max_iter, PATH_TURNS), tol=max(self.tol, PATH_TOL))
-        path: list[Fitted] = []
-        for alpha in alphas:
-            path.append(short.run(data, alpha, up, latents))
-            up, latents = path[-1].up, path[-1].latents
-        return path
+    def shortly(self) -> Fitting:
+        """Return the settings of a fit that others follow."""
+        return replace(self, max_iter=min(self.max_iter, SHORT_TURNS), tol=max(self.tol, SHORT_TOL))
+
+    def grown(self, data: Array, alpha: float, up: NodeExpansion) -> Fitted:
+        """Fit with few of the kernel's smoothest functions first, and then with ever more.
+
+        A plane bends before it ripples, so it is less likely to fold. What was allowed before stays so: the
+        functional never rises.
+        """
+        functional = replace(self.functional(data, alpha), penalty="rkhs")
+        n_functions, most = self.layout.domain.n_components + 1, up.whitening().shape[1]
+        latents = None
+        while True:
+            narrow = replace(functional, n_functions=min(n_functions, most))
+            found = narrow.run(up, latents, max_iter=SHORT_TURNS, tol=SHORT_TOL)
+            up, latents = found.up, found.latents
+            if n_functions >= most:
+                return Fitted(up, latents, found.history, found.n_iter)
+            n_functions = max(n_functions + 1, int(1.5 * n_functions))
+
+    def at_latents(self, data: Array, alpha: float, latents: Array) -> NodeExpansion:
+        """Return the map of least squares at given latents, with the smoothness of the kernel."""
+        up = self.layout.expansion(max(alpha, SMALLEST_ALPHA))
+        fitted: NodeExpansion = up.fit(latents, data)
+        return fitted
+
+    def around(self, data: Array, latents: Array) -> dict[float, Fitted]:
+        """Fit for every weight: from the middle one to the smaller and to the larger ones, each from the last."""
+        short = self.shortly()
+        middle = short.run(data, MIDDLE_ALPHA, self.at_latents(data, MIDDLE_ALPHA, latents), latents)
+        smaller = [alpha for alpha in ALPHAS if alpha <= MIDDLE_ALPHA]
+        larger = [alpha for alpha in reversed(ALPHAS) if alpha > MIDDLE_ALPHA]
+        found = {}
+        for way in (smaller, larger):
+            last = middle
+            for alpha in way:
+                found[alpha] = last = short.run(data, alpha, last.up, last.latents)
+        return found
 
     def errors(self, data: Array, up: NodeExpansion) -> float:
         """Return the mean loss of rows at their nearest images."""
@@ -119,7 +150,7 @@ class AlphaChoice:
 def choose_alpha(
     fitting: Fitting,
     data: Array,
-    start: Callable[[Array, float], NodeExpansion],
+    latents: Array,
     *,
     n_folds: int,
     rule: str,
@@ -133,8 +164,8 @@ def choose_alpha(
         All other settings.
     data : ndarray of shape (n, D)
         Rows; of more than 2,000 a part is used.
-    start : callable
-        Returns the first map for some rows and a weight.
+    latents : ndarray of shape (n, q)
+        Theirs, from which the folds' fits start. They come from a fit to all rows, but no map of it is used.
     n_folds : int
         Parts that are held out in turn.
     rule : {"min", "one_se"}
@@ -142,16 +173,18 @@ def choose_alpha(
     rng : Generator
         Deals the rows out.
     """
-    data = data[some_rows(len(data), MOST_CV_ROWS)]
+    rows = some_rows(len(data), MOST_CV_ROWS)
+    data, latents = data[rows], latents[rows]
     n_folds = min(n_folds, len(data))
     fold = rng.permutation(np.arange(len(data)) % n_folds)
 
     def errors_of(number: int) -> Array:
-        kept, held_out = data[fold != number], data[fold == number]
-        path = fitting.along(kept, ALPHAS, start(kept, ALPHAS[0]))
-        return np.array([fitting.errors(held_out, fitted.up) for fitted in path])
+        kept = fold != number
+        fits = fitting.around(data[kept], latents[kept])
+        return np.array([fitting.errors(data[~kept], fits[alpha].up) for alpha in ALPHAS])
 
-    errors = np.stack(map_blocks(errors_of, range(n_folds)), axis=1)
+    # One fold after the other: arrays are small, and threads would wait for each other's Python.
+    errors = np.stack([errors_of(number) for number in range(n_folds)], axis=1)
     means = errors.mean(axis=1)
     best = int(means.argmin())
     if rule == "one_se":

@@ -14,7 +14,7 @@ import numpy as np
 from sklearn.cluster import KMeans
 from sklearn.neighbors import NearestNeighbors
 
-from twofold._linalg import principal_axes, row_norms_sq
+from twofold._linalg import principal_axes
 from twofold.domains import Domain, Points
 from twofold.maps.node_expansion import NodeExpansion
 from twofold.node_kernels import NodeKernel, PeriodicKernel, resolve_node_kernel
@@ -137,9 +137,7 @@ def _scattered(
     return Layout(domain, nodes, kernels, np.full(q, width * spacing), np.vstack([nodes, chosen]))
 
 
-def first_map(
-    layout: Layout, axes: Array, deviations: Array, center: Array, alpha: float
-) -> NodeExpansion:
+def first_map(layout: Layout, axes: Array, center: Array, alpha: float) -> NodeExpansion:
     """Return the map of Eq. (35).
 
     Parameters
@@ -147,10 +145,8 @@ def first_map(
     layout : Layout
         Where the nodes are.
     axes : ndarray of shape (k, r)
-        Directions, leading first; as many as there are dimensions, and one more for each circle, are used where
-        there are so many.
-    deviations : ndarray of shape (k,)
-        The data's standard deviations along them.
+        Directions, each as long as the data's standard deviation along it, leading first; as many as there are dimensions,
+        and one more for each circle, are used where there are so many.
     center : ndarray of shape (r,)
         Where the plane goes through.
     alpha : float
@@ -162,26 +158,9 @@ def first_map(
         places = places / max(float(np.abs(places).max()), 1.0)
     waves: list[Array] = []
     for column, wrapped in enumerate(layout.domain.wrapped):
-        z = places[:, column]
-        waves += [np.sqrt(2.0) * np.cos(np.pi * z), np.sqrt(2.0) * np.sin(np.pi * z)] if wrapped else [z]
+        angle = np.pi * places[:, column]
+        circle = [np.sqrt(2.0) * np.cos(angle), np.sqrt(2.0) * np.sin(angle)]
+        waves += circle if wrapped else [places[:, column]]
     n_waves = min(len(waves), len(axes))
-    targets = center + (np.stack(waves[:n_waves], axis=1) * deviations[:n_waves]) @ axes[:n_waves]
+    targets = center + np.stack(waves[:n_waves], axis=1) @ axes[:n_waves]
     return layout.expansion(alpha).fit(layout.nodes, targets)
-
-
-def robust_axes(data: Array, n_axes: int) -> tuple[Array, Array, Array]:
-    """Return axes, deviations along them and a centre that gross outliers do not move.
-
-    The axes are those of the directions from the columns' medians (spherical components), the deviations median ones.
-
-    References
-    ----------
-    N. Locantore et al. Robust principal component analysis for functional data. Test 8, 1999.
-    """
-    center = np.median(data, axis=0)
-    offsets = data - center
-    lengths = np.sqrt(row_norms_sq(offsets))
-    directions = offsets[lengths > 0.0] / lengths[lengths > 0.0, None]
-    axes, _ = principal_axes(directions, n_axes)
-    deviations = 1.4826 * np.median(np.abs(offsets @ axes.T), axis=0)
-    return axes, deviations, center

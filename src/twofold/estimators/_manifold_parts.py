@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from twofold._linalg import principal_axes, row_norms_sq
+from twofold._linalg import principal_axes, row_norms_sq, spatial_median
 from twofold.density import LatentDensity
 from twofold.domain_projection import DomainProjection
 from twofold.domains import PERIOD, Domain, Points
@@ -39,7 +39,7 @@ class Frame:
 
         So a weight of the penalty means the same whatever the data's units, and however many columns repeat.
         """
-        squares = row_norms_sq(data - np.median(data, axis=0)) if robust else row_norms_sq(data)
+        squares = row_norms_sq(data - spatial_median(data)) if robust else row_norms_sq(data)
         size = float((np.median(squares) if robust else squares.mean()) / data.shape[1])
         if size <= 0.0:  # more than half of the rows are one
             size = float(row_norms_sq(data).mean() / data.shape[1])

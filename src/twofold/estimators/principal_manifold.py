@@ -15,7 +15,6 @@ A. J. Smola, S. Mika, B. Schoelkopf, R. C. Williamson. Regularized principal man
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -24,12 +23,17 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from twofold._blocks import some_rows
-from twofold._linalg import principal_axes
 from twofold._units import CentredUnits
 from twofold._validation import check_data, warn_user
-from twofold.domains import Domain, Points, resolve_domain
-from twofold.estimators._manifold_fit import AlphaChoice, Fitted, Fitting, choose_alpha
-from twofold.estimators._manifold_layout import Layout, first_map, layout_of, robust_axes
+from twofold.domains import resolve_domain
+from twofold.estimators._manifold_fit import (
+    MIDDLE_ALPHA,
+    AlphaChoice,
+    Fitted,
+    Fitting,
+    choose_alpha,
+)
+from twofold.estimators._manifold_layout import layout_of
 from twofold.estimators._manifold_parts import (
     DomainDensity,
     Frame,
@@ -37,13 +41,11 @@ from twofold.estimators._manifold_parts import (
     ManifoldEncoder,
 )
 from twofold.estimators._manifold_settings import check_settings
-from twofold.estimators._ukr_starts import latents_of
+from twofold.estimators._manifold_starts import Start, starts_of
 from twofold.estimators.base import Learned, Problem, TwoWayEstimator
 from twofold.generalization import GeneralizationReport, kernel_spectrum, learning_curve
 from twofold.losses import Huber, Loss, Norm, Squared, resolve_loss
-from twofold.maps.node_expansion import NodeExpansion
 from twofold.protocols import Array
-from twofold.quantization import solved
 
 __all__ = ["PrincipalManifold"]
 
@@ -51,11 +53,9 @@ MOST_ROWS = 10_000
 """Of more rows so many take part in the turns; all of them in the last ones."""
 
 LAST_TURNS = 2
-HUBER_SCALES = 2.0
+HUBER_SCALES = 1.0
 """The scale of Huber's loss, in medians of the residuals' lengths under the unsquared norm."""
 
-PILOT_ALPHA = 1e-2
-TILT = 0.2
 ROBUST = ("l1", "norm", "huber")
 
 
@@ -87,8 +87,8 @@ class PrincipalManifold(TwoWayEstimator):
         "rkhs" is the smoothness that belongs to the kernel, "l2" the generative topographic map's, "l1" leaves few nodes.
     alpha : "cv" or float, default="cv"
         Weight of the penalty beside the mean loss. Lengths are measured in root mean variances of the columns (for robust losses,
-        median ones), so a value means the same for data in metres, millimetres or standardised as a whole. "cv" compares 13
-        values from 10 to 1e-5 by held-out error.
+        median ones), so a value means the same for data in metres, millimetres or standardised as a whole. "cv" compares 10
+        values from 0.3 to 1e-5 by held-out error.
     alpha_rule : {"min", "one_se"}, default="min"
         Which one "cv" takes: that of the lowest error, or the largest within one standard error of it. The lowest error of noisy
         curves tends to belong to wiggly ones, which "one_se" avoids.
@@ -105,11 +105,13 @@ class PrincipalManifold(TwoWayEstimator):
         derivative of the map to the functional.
     refit_alpha : float or None, default=None
         With ``penalty="l1"``: the map is fitted again on the nodes that are left, with "rkhs" and this weight.
-    init : {"pca", "random"}, name of an embedding, array or callable, default="pca"
-        The first map: in the plane of the leading components, the same turned and tilted by chance, or a fit to
-        latents of your own (or of "isomap", "lle", ...), which are scaled to the domain.
+    init : {"auto", "pca", "random"}, name of an embedding, array or callable, default="auto"
+        The first map. "pca" lies in the plane of the leading components, as in the paper; "random" is the same, turned and
+        tilted by chance; latents of your own, or the name of an embedding ("isomap", "lle", ...), are scaled to the
+        domain and fitted. "auto" tries the plane, which is let bend before it may ripple, and on boxes Isomap, and goes on
+        with the lower functional.
     n_init : int, default=1
-        Starts; those after the first are "random", and the lowest functional wins.
+        Starts; those after the first are "random".
     max_iter : int, default=200
         Turns of projection and adaptation at most.
     tol : float, default=1e-4
@@ -142,6 +144,8 @@ class PrincipalManifold(TwoWayEstimator):
         The last temperature of soft assignment, else 0.
     n_iter_ : int
         Turns made.
+    init_, candidates_ : str and list of dict
+        The start taken, and what all of them reached, best first.
 
     References
     ----------
@@ -174,7 +178,7 @@ class PrincipalManifold(TwoWayEstimator):
         assignment: str = "hard",
         latent_noise: float = 0.0,
         refit_alpha: float | None = None,
-        init: Any = "pca",
+        init: Any = "auto",
         n_init: int = 1,
         max_iter: int = 200,
         tol: float = 1e-4,
@@ -225,13 +229,23 @@ class PrincipalManifold(TwoWayEstimator):
             self.max_iter,
             float(self.tol),
         )
-        start = _starter(layout, frame, robust)
-        if self.loss == "huber":
-            with problem.progress.phase("scale"):
-                fitting = self._with_scale(fitting, some, start)
-        choice = self._chosen_alpha(fitting, some, start, problem)
-        fitted = self._best_of_starts(fitting, some, start, choice, problem)
-        if self.max_iter > 1 and fitted.n_iter >= self.max_iter:
+        alpha = MIDDLE_ALPHA if self.alpha == "cv" else float(self.alpha)
+        with problem.progress.phase("starts"):
+            starts = starts_of(
+                self.init, self.n_init, fitting, frame, some, alpha, problem, robust=robust
+            )
+            first, candidates = self._best(starts, fitting, some, alpha)
+            if self.loss == "huber":
+                fitting = _with_scale(fitting, first, some)
+        choice = AlphaChoice(alpha, np.empty(0), np.empty((0, 0)))
+        if self.alpha == "cv":
+            with problem.progress.phase("cross-validation"):
+                choice = choose_alpha(
+                    fitting, some, first.latents, n_folds=self.cv, rule=self.alpha_rule, rng=problem.rng
+                )
+        with problem.progress.phase("turns", max_iter=None) as callback:
+            fitted = fitting.run(some, choice.alpha, first.up, first.latents, callback)
+        if fitted.n_iter >= self.max_iter:
             self._warn_if_cut_short(fitted)
         fitting, fitted, alpha = self._refitted(fitting, fitted, some, choice.alpha)
         latents = fitted.latents
@@ -240,60 +254,24 @@ class PrincipalManifold(TwoWayEstimator):
                 functional = fitting.functional(data, alpha)
                 last = functional.run(fitted.up, None, max_iter=LAST_TURNS, tol=0.0)
                 fitted, latents = replace(fitted, up=last.up), last.latents
-        return self._assemble(fitting, fitted, frame, data, latents, choice)
+        return self._assemble(fitting, fitted, frame, data, latents, choice, candidates)
 
-    def _chosen_alpha(
-        self, fitting: Fitting, data: Array, start: _Starter, problem: Problem
-    ) -> AlphaChoice:
-        if self.alpha != "cv":
-            return AlphaChoice(float(self.alpha), np.empty(0), np.empty((0, 0)))
-        with problem.progress.phase("cross-validation"):
-            return choose_alpha(
-                fitting, data, start, n_folds=self.cv, rule=self.alpha_rule, rng=problem.rng
-            )
+    def _best(
+        self, starts: list[Start], fitting: Fitting, data: Array, alpha: float
+    ) -> tuple[Fitted, list[dict[str, Any]]]:
+        """Return where the best start leads in a few turns, and what all of them reach, best first.
 
-    def _best_of_starts(
-        self, fitting: Fitting, data: Array, start: _Starter, choice: AlphaChoice, problem: Problem
-    ) -> Fitted:
-        found: list[Fitted] = []
-        for number in range(self.n_init):
-            with problem.progress.phase("turns", max_iter=None) as callback:
-                up, latents = self._started(fitting, data, start, choice.alpha, number, problem)
-                larger = [alpha for alpha in choice.alphas if alpha > choice.alpha]
-                if larger:
-                    last = fitting.along(data, larger, up, latents)[-1]
-                    up, latents = last.up, last.latents
-                found.append(fitting.run(data, choice.alpha, up, latents, callback))
-        return min(found, key=lambda fitted: float(fitted.history[-1]))
-
-    def _started(
-        self,
-        fitting: Fitting,
-        data: Array,
-        start: _Starter,
-        alpha: float,
-        number: int,
-        problem: Problem,
-    ) -> tuple[NodeExpansion, Array | None]:
-        if number > 0 or (isinstance(self.init, str) and self.init == "random"):
-            return start(data, alpha, problem.rng), None
-        up = start(data, alpha)
-        if isinstance(self.init, str) and self.init == "pca":
-            return up, None
-        latents = _given_latents(self.init, fitting.layout.domain, problem)
-        latents = latents[some_rows(len(latents), MOST_ROWS)]
-        functional = fitting.functional(data, alpha)
-        weights = np.ones((len(data), 1))
-        grams = functional._grams(up, latents, weights)
-        right = functional._right(up, latents, weights)
-        return solved(up, grams, right, self.penalty, max(alpha, 1e-9)), latents
-
-    def _with_scale(self, fitting: Fitting, data: Array, start: _Starter) -> Fitting:
-        """Return the settings with Huber's loss, its scale taken from a fit with the unsquared norm."""
-        alpha = PILOT_ALPHA if self.alpha == "cv" else float(self.alpha)
-        pilot = replace(fitting, loss=Norm()).along(data, [alpha], start(data, alpha))[0]
-        lengths = Norm().values(data - pilot.up.predict(pilot.latents))
-        return replace(fitting, loss=Huber(max(HUBER_SCALES * float(np.median(lengths)), 1e-9)))
+        A single start that is followed by turns of the same functional is left as it is.
+        """
+        only = len(starts) == 1 and self.alpha != "cv" and self.loss != "huber"
+        if only:
+            start = starts[0]
+            latents = fitting.functional(data, alpha).project(start.up, start.latents)
+            return Fitted(start.up, latents, np.empty(0), 0), [{"name": start.name}]
+        ran = [(start.ran(fitting, data, alpha), start.name) for start in starts]
+        ran.sort(key=lambda one: float(one[0].history[-1]))
+        candidates = [{"name": name, "value": float(one.history[-1])} for one, name in ran]
+        return ran[0][0], candidates
 
     def _refitted(
         self, fitting: Fitting, fitted: Fitted, data: Array, alpha: float
@@ -329,6 +307,7 @@ class PrincipalManifold(TwoWayEstimator):
         data: Array,
         latents: Array,
         choice: AlphaChoice,
+        candidates: list[dict[str, Any]],
     ) -> Learned:
         projection = fitting.functional(data[:0], choice.alpha).projection(fitted.up)
         latents = projection.lower(data, latents)
@@ -344,6 +323,8 @@ class PrincipalManifold(TwoWayEstimator):
             "history_": fitted.history,
             "temperature_": fitted.temperature,
             "n_iter_": fitted.n_iter,
+            "init_": candidates[0]["name"],
+            "candidates_": candidates,
         }
         return Learned(
             latents=latents,
@@ -367,6 +348,8 @@ class PrincipalManifold(TwoWayEstimator):
             "history_": np.zeros(1),
             "temperature_": 0.0,
             "n_iter_": 0,
+            "init_": "constant",
+            "candidates_": [],
         }
         return replace(learned, attributes=attributes)
 
@@ -405,50 +388,11 @@ class PrincipalManifold(TwoWayEstimator):
         return GeneralizationReport(spectrum, learning_curve(errors, data, n_repeats))
 
 
-_Starter = Callable[..., NodeExpansion]
-
-
-def _starter(layout: Layout, frame: Frame, robust: bool) -> _Starter:
-    """Return the function that makes first maps of rows and a weight, by chance where it is given a generator."""
-    q = layout.domain.n_components
-    n_axes = q + sum(layout.domain.wrapped)
-
-    def start(data: Array, alpha: float, rng: np.random.Generator | None = None) -> NodeExpansion:
-        k = min(n_axes, *data.shape)
-        if robust:
-            axes, deviations, center = robust_axes(data, k)
-        else:
-            center = data.mean(axis=0)
-            # Whitened data have no leading directions: take those of the data as they were.
-            seen = frame.out(data - center)
-            found, variances = principal_axes(seen, k)
-            deviations = np.sqrt(variances)
-            axes = frame.into(found * deviations[:, None])
-            deviations = np.sqrt(np.square(axes).sum(axis=1))
-            axes = axes / np.maximum(deviations, 1e-300)[:, None]
-        if rng is not None:
-            turn, _ = np.linalg.qr(rng.standard_normal((k, k)))
-            axes = turn @ (axes * deviations[:, None])
-            deviations = np.ones(k)
-            tilt = rng.standard_normal(axes.shape) * np.sqrt(np.square(axes).sum(axis=1).mean())
-            axes = axes + TILT * tilt
-        return first_map(layout, axes, deviations, center, max(alpha, 1e-9))
-
-    return start
+def _with_scale(fitting: Fitting, first: Fitted, data: Array) -> Fitting:
+    """Return the settings with Huber's loss, its scale taken from a fit with the unsquared norm."""
+    lengths = Norm().values(data - first.up.predict(first.latents))
+    return replace(fitting, loss=Huber(max(HUBER_SCALES * float(np.median(lengths)), 1e-9)))
 
 
 def _loss_of(loss: Any) -> Loss:
     return Squared() if isinstance(loss, str) and loss == "mahalanobis" else resolve_loss(loss)
-
-
-def _given_latents(init: Any, domain: Domain | Points, problem: Problem) -> Array:
-    """Return latents within the domain; those that are not are centred and scaled to fit."""
-    data = problem.data if isinstance(init, str) else problem.original.copy()
-    latents = latents_of(init, data, problem)
-    if np.array_equal(domain.into(latents), latents):
-        return latents
-    if isinstance(domain, Points):
-        return domain.into(latents)
-    middle = 0.5 * (latents.max(axis=0) + latents.min(axis=0))
-    half = np.maximum(0.5 * np.ptp(latents, axis=0), 1e-300)
-    return domain.into((latents - middle) / half * 0.999)

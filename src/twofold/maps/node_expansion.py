@@ -26,7 +26,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import reduce
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from scipy import linalg
@@ -100,25 +100,27 @@ class NodeExpansion(LinearInFeatures):
 
     def gram(self) -> Array:
         """Return ``K_z``, the kernel matrix of the nodes (M, M)."""
-        return self._once("_gram", lambda: self._features(self.nodes))
+        gram: Array = self._once("_gram", lambda: self._features(self.nodes))
+        return gram
 
-    def _once(self, name: str, make: Callable[[], Array]) -> Array:
+    def _once(self, name: str, make: Callable[[], Any]) -> Any:
         """Return what nodes and kernels alone decide; copies share it."""
         if name not in self.__dict__:
             self.__dict__[name] = make()
-        found: Array = self.__dict__[name]
-        return found
+        return self.__dict__[name]
 
     def whitening(self) -> Array:
         """Return ``B`` (M, r) with ``B^T K_z B = I``: coefficients ``C`` of ``f = phi B C`` have the penalty ``|C|^2``.
 
-        Wide kernels make ``K_z`` singular to working precision; its negligible directions are left out.
+        Wide kernels make ``K_z`` singular to working precision; its negligible directions are left out. The columns are
+        functions of ever more detail: those of the largest eigenvalues, which cost least, come first.
         """
-        return self._once("_basis", self._find_basis)
+        basis: Array = self._once("_basis", self._find_basis)
+        return basis
 
     def _find_basis(self) -> Array:
         values, vectors = linalg.eigh(self.gram())
-        kept = values > SMALLEST_EIGENVALUE * values[-1]
+        kept = np.flatnonzero(values > SMALLEST_EIGENVALUE * values[-1])[::-1]
         basis: Array = vectors[:, kept] / np.sqrt(values[kept])
         return basis
 
@@ -132,12 +134,13 @@ class NodeExpansion(LinearInFeatures):
 
     def _factor(self, inputs: Array, column: int, what: str) -> Array:
         """Return values or slopes along one dimension (n, M); nodes of a grid share most of them."""
-        places, numbers = np.unique(self.nodes[:, column], return_inverse=True)
+        places, numbers = self._once(
+            "_places", lambda: [np.unique(one, return_inverse=True) for one in self.nodes.T]
+        )[column]
         function = getattr(self.kernels[column], what)
         distinct: Array = function(inputs[:, column], places, float(self.widths[column]))
-        if len(places) == len(self.nodes) and (numbers[:-1] < numbers[1:]).all():
-            return distinct
-        return distinct[:, numbers]
+        in_order = len(places) == len(numbers) and bool((numbers[:-1] < numbers[1:]).all())
+        return distinct if in_order else distinct[:, numbers]
 
     def _feature_gradients(self, inputs: Array) -> tuple[Array, list[Array]]:
         dimensions = range(len(self.kernels))

@@ -1,0 +1,158 @@
+"""The starts of a principal manifold, and the best of them.
+
+A descent ends in the minimum next to its start. The leading plane (Smola et al. 2001, section 5.3) is the right start
+where rows keep their order when they are projected to it; where the data fold over it, shortest paths along the data
+(Isomap) keep that order. So both are tried, and the lower functional wins.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from twofold._blocks import some_rows
+from twofold._linalg import principal_axes, row_norms_sq, spatial_median
+from twofold.domains import Domain, Points
+from twofold.estimators._manifold_fit import SMALLEST_ALPHA, Fitted, Fitting
+from twofold.estimators._manifold_layout import Layout, first_map
+from twofold.estimators._manifold_parts import Frame
+from twofold.estimators._ukr_starts import attempt, latents_of
+from twofold.estimators.base import Problem
+from twofold.maps.node_expansion import NodeExpansion
+from twofold.protocols import Array
+
+__all__ = ["Start", "starts_of"]
+
+FEWEST_ROWS = 10
+CORE = 0.95
+"""The share of latents of an embedding that fits into the domain; the others begin at its edge."""
+
+TILT = 0.2
+
+
+@dataclass(frozen=True)
+class Start:
+    """A named first map, and latents where they are known."""
+
+    name: str
+    up: NodeExpansion
+    latents: Array | None = None
+
+    def ran(self, fitting: Fitting, data: Array, alpha: float) -> Fitted:
+        """Return where a few turns lead."""
+        return fitting.shortly().run(data, alpha, self.up, self.latents)
+
+
+def starts_of(
+    init: Any,
+    n_init: int,
+    fitting: Fitting,
+    frame: Frame,
+    data: Array,
+    alpha: float,
+    problem: Problem,
+    *,
+    robust: bool,
+) -> list[Start]:
+    """Return first maps.
+
+    Parameters
+    ----------
+    init, n_init : object and int
+        The parameters of the estimator.
+    fitting : Fitting
+        Settings.
+    frame : Frame
+        The coordinates of the data.
+    data : ndarray of shape (n, r)
+        Rows, of more than 10,000 some.
+    alpha : float
+        Weight of the penalty.
+    problem : Problem
+        The data as they came.
+    robust : bool
+        Whether outliers should not count.
+    """
+    layout = fitting.layout
+    plane = _planes(layout, frame, data, robust)
+    starts: list[Start] = []
+    auto = isinstance(init, str) and init == "auto"
+    if isinstance(init, str) and init == "random":
+        starts.append(Start("random", plane(alpha, problem.rng)))
+    elif isinstance(init, str) and init in ("auto", "pca"):
+        up = plane(alpha)
+        grown = fitting.grown(data, alpha, up) if auto and not layout.domain.is_discrete else None
+        starts.append(Start("pca", up) if grown is None else Start("pca", grown.up, grown.latents))
+    names = [] if isinstance(init, str) and init in ("pca", "random") else [init]
+    if auto:
+        unrolls = len(data) >= FEWEST_ROWS and not any(layout.domain.wrapped)
+        names = ["isomap"] if unrolls and not layout.domain.is_discrete else []
+    for one in names:
+        latents = attempt(lambda one: _latents(one, layout.domain, problem), one, auto)
+        if latents is not None:
+            latents = latents[some_rows(len(latents), len(data))]
+            name = one if isinstance(one, str) else "given"
+            starts.append(Start(name, fitting.at_latents(data, alpha, latents), latents))
+    starts += [Start("random", plane(alpha, problem.rng)) for _ in range(n_init - 1)]
+    return starts
+
+
+def _latents(init: Any, domain: Domain | Points, problem: Problem) -> Array:
+    """Return latents within the domain; those that are not are centred and scaled to fit."""
+    named = isinstance(init, str)
+    latents = latents_of(init, problem.data if named else problem.original.copy(), problem)
+    if np.array_equal(domain.into(latents), latents) and not named:
+        return latents
+    if isinstance(domain, Points):
+        return domain.into(latents)
+    middle = np.median(latents, axis=0)
+    half = np.quantile(np.abs(latents - middle), CORE, axis=0)
+    if not named:
+        middle = 0.5 * (latents.max(axis=0) + latents.min(axis=0))
+        half = 0.5 * np.ptp(latents, axis=0)
+    return domain.into(np.clip((latents - middle) / np.maximum(half, 1e-300), -0.999, 0.999))
+
+
+def _planes(
+    layout: Layout, frame: Frame, data: Array, robust: bool
+) -> Callable[..., NodeExpansion]:
+    """Return the function that makes a first map for a weight; turned and tilted by chance where it gets a generator."""
+    k = min(layout.domain.n_components + sum(layout.domain.wrapped), *data.shape)
+    if robust:
+        axes, center = _robust_axes(data, k)
+    else:
+        center = data.mean(axis=0)
+        # Whitened data have no leading directions: take those of the data as they were.
+        found, variances = principal_axes(frame.out(data - center), k)
+        axes = frame.into(found * np.sqrt(variances)[:, None])
+
+    def plane(alpha: float, rng: np.random.Generator | None = None) -> NodeExpansion:
+        turned = axes
+        if rng is not None:
+            turn, _ = np.linalg.qr(rng.standard_normal((k, k)))
+            size = np.sqrt(row_norms_sq(axes).mean())
+            turned = turn @ axes + TILT * size * rng.standard_normal(axes.shape)
+        return first_map(layout, turned, center, max(alpha, SMALLEST_ALPHA))
+
+    return plane
+
+
+def _robust_axes(data: Array, n_axes: int) -> tuple[Array, Array]:
+    """Return axes, as long as the deviations along them, and a centre that gross outliers do not move.
+
+    The directions are those of the rows seen from their spatial median (spherical components), the deviations median ones.
+
+    References
+    ----------
+    N. Locantore et al. Robust principal component analysis for functional data. Test 8, 1999.
+    """
+    center = spatial_median(data)
+    offsets = data - center
+    lengths = np.sqrt(row_norms_sq(offsets))
+    seen = lengths > 0.0
+    axes, _ = principal_axes(offsets[seen] / lengths[seen, None], min(n_axes, int(seen.sum())))
+    deviations = 1.4826 * np.median(np.abs(offsets @ axes.T), axis=0)
+    return axes * deviations[:, None], center
