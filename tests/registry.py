@@ -71,7 +71,10 @@ CANNOT = {
     ("drur", "rows permuted"): "held-out rows and k-means go by row numbers",
     ("drur-all", "latents of permuted rows"): "held-out rows go by row numbers",
     ("drur-all", "rows permuted"): "held-out rows go by row numbers",
-    ("manifold-norm", "units"): "reweighting amplifies rounding: latents agree to 1e-8, not to 1e-10",
+    (
+        "manifold-norm",
+        "units",
+    ): "reweighting amplifies rounding: latents agree to 1e-8, not to 1e-10",
     ("drur-mlp", "latents of permuted rows"): TRAINING,
     ("drur-mlp", "units"): TRAINING,
     ("drur-mlp", "offset"): TRAINING,

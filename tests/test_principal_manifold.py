@@ -50,7 +50,9 @@ class TestSpecialCases:
     def test_a_constant_map_is_the_mean(self):
         X, _ = sine()
         model = PrincipalManifold(alpha=1e12).fit(X)
-        np.testing.assert_allclose(model.inverse_transform(PLACES[:3]), [X.mean(axis=0)] * 3, atol=1e-9)
+        np.testing.assert_allclose(
+            model.inverse_transform(PLACES[:3]), [X.mean(axis=0)] * 3, atol=1e-9
+        )
 
     def test_a_constant_map_of_absolute_losses_is_the_median(self):
         X, _ = sine(301)
@@ -80,7 +82,9 @@ class TestSpecialCases:
         assert inertia == pytest.approx(rival.inertia_, rel=1e-9)
         assert (model.transform(X)[:, 0] == np.rint(model.transform(X)[:, 0])).all()
         centers = model.inverse_transform(np.arange(5.0)[:, None])
-        np.testing.assert_allclose(np.sort(centers, axis=0), np.sort(rival.cluster_centers_, axis=0))
+        np.testing.assert_allclose(
+            np.sort(centers, axis=0), np.sort(rival.cluster_centers_, axis=0)
+        )
 
     def test_points_with_absolute_losses_are_k_medians(self):
         rng = np.random.default_rng(1)
@@ -149,11 +153,15 @@ class TestFunctional:
         Z, clean = model.embedding_, np.square(X - model.reconstruct(X)).sum(axis=1).mean()
         rng = np.random.default_rng(0)
         noisy = [
-            np.square(X - model.inverse_transform(Z + sigma * rng.standard_normal(Z.shape))).sum(axis=1)
+            np.square(X - model.inverse_transform(Z + sigma * rng.standard_normal(Z.shape))).sum(
+                axis=1
+            )
             for _ in range(200)
         ]
         step = 1e-4
-        slopes = (model.inverse_transform(Z + step) - model.inverse_transform(Z - step)) / (2.0 * step)
+        slopes = (model.inverse_transform(Z + step) - model.inverse_transform(Z - step)) / (
+            2.0 * step
+        )
         inside = np.abs(Z[:, 0]) < 0.8  # noise does not leave the domain there
         lost = (np.mean(noisy, axis=0) - np.square(X - model.reconstruct(X)).sum(axis=1))[inside]
         expected = sigma**2 * np.square(slopes).sum(axis=1)[inside]
@@ -271,9 +279,7 @@ class TestSettings:
         other = PrincipalManifold(2, loss="mahalanobis", alpha=0.01, init=one.embedding_)
         scales = np.array([1.0, 50.0, 0.02])
         other.fit(X * scales)
-        np.testing.assert_allclose(
-            other.history_[-1], one.history_[-1], rtol=0.02
-        )
+        np.testing.assert_allclose(other.history_[-1], one.history_[-1], rtol=0.02)
 
     def test_robust_losses_forgive_outliers(self):
         grown = {"squared": [], "norm": [], "huber": []}

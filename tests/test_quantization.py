@@ -21,7 +21,14 @@ from twofold.node_kernels import (
 from twofold.quantization import Quantization
 
 LOSSES = {"squared": Squared(), "l1": L1(), "norm": Norm(), "huber": Huber(0.1)}
-SIZES = {"gaussian": 0.4, "periodic": 0.4, "damped": 0.4, "spline": 1.0, "linear": 1.0, "delta": 1.0}
+SIZES = {
+    "gaussian": 0.4,
+    "periodic": 0.4,
+    "damped": 0.4,
+    "spline": 1.0,
+    "linear": 1.0,
+    "delta": 1.0,
+}
 
 
 def expansion(kernel, q=1, n=8, *, domain=None, seed=0, n_targets=3):

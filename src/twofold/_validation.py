@@ -19,6 +19,7 @@ __all__ = [
     "check_data",
     "check_int",
     "check_latents",
+    "check_not_negative",
     "check_real",
     "check_rng",
     "warn_user",
@@ -103,6 +104,16 @@ def check_real(name: str, value: Any, *, above: float = 0.0) -> float:
     number = float(value)
     if not (np.isfinite(number) and number > above):
         raise ValueError(f"{name}={value!r} must be finite and greater than {above:g}.")
+    return number
+
+
+def check_not_negative(name: str, value: Any) -> float:
+    """Return a finite real parameter that is 0 or more."""
+    if isinstance(value, bool) or not isinstance(value, Real):
+        raise TypeError(f"{name}={value!r} must be a number.")
+    number = float(value)
+    if not (np.isfinite(number) and number >= 0.0):
+        raise ValueError(f"{name}={value!r} must be finite and not be negative.")
     return number
 
 

@@ -25,7 +25,7 @@ from twofold.domains import Domain, Points
 from twofold.losses import L1, Loss
 from twofold.maps.node_expansion import NodeExpansion
 from twofold.optimize._small_systems import damped_steps
-from twofold.protocols import Array, IntArray
+from twofold.protocols import AnyArray, Array, IntArray
 
 __all__ = ["DomainProjection"]
 
@@ -124,7 +124,8 @@ class DomainProjection:
             return np.zeros(len(Z))
         _, gradients = self.up._feature_gradients(Z)
         squares = [row_norms_sq(row_product(one, self.up.weights_)) for one in gradients]
-        return self.latent_noise**2 * np.sum(squares, axis=0)
+        terms: Array = self.latent_noise**2 * np.sum(squares, axis=0)
+        return terms
 
     def _nearest(self, data: Array, images: Array, extra: Array) -> IntArray:
         """Return the grid's places of the lowest losses."""
@@ -165,7 +166,7 @@ class DomainProjection:
             active = active[gained > SMALLEST_GAIN]
         return Z
 
-    def _terms(self, data: Array, Z: Array) -> tuple[Array, Array, Array]:
+    def _terms(self, data: Array, Z: Array) -> tuple[Array, Array, AnyArray]:
         """Return ``J^T W J`` (n, q, q), ``J^T W r`` (n, q) and which latents push against the box (n, q).
 
         The rows and columns of those are 0, so that the step moves along the wall.

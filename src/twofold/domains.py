@@ -127,7 +127,7 @@ def resolve_domain(domain: str | Domain | Points, n_components: int) -> Domain |
                 f"domain={domain!r} has {domain.n_components} dimensions; n_components={n_components}."
             )
         return domain
-    if not (isinstance(domain, str) and domain in DOMAINS):
+    if domain not in DOMAINS:
         raise ValueError(f"domain={domain!r} must be one of {sorted(DOMAINS)}, a Domain or Points.")
     if domain == "circle" and n_components != 1:
         raise ValueError(f"domain='circle' has one dimension; n_components={n_components}.")

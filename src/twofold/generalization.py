@@ -31,7 +31,13 @@ from twofold.domains import PERIOD, Domain, Points
 from twofold.maps.node_expansion import NodeExpansion
 from twofold.protocols import Array
 
-__all__ = ["GeneralizationReport", "KernelSpectrum", "LearningCurve", "kernel_spectrum", "learning_curve"]
+__all__ = [
+    "GeneralizationReport",
+    "KernelSpectrum",
+    "LearningCurve",
+    "kernel_spectrum",
+    "learning_curve",
+]
 
 N_PLACES = 600
 N_EIGENVALUES = 60
@@ -113,7 +119,7 @@ class GeneralizationReport:
         if self.curve is None:
             raise ValueError("There is no learning curve: call generalization_report(X) with data.")
         gaps = np.maximum(self.curve.gaps, 1e-300)
-        falls = self.curve.sizes ** -self.spectrum.rate
+        falls = self.curve.sizes**-self.spectrum.rate
         scaled: Array = falls * np.exp(np.mean(np.log(gaps) - np.log(falls)))
         return scaled
 
@@ -126,8 +132,8 @@ class GeneralizationReport:
         }[spectrum.decay]
         lines = [
             "A diagnostic, not a certificate.",
-            f"Eigenvalues of the kernel on the domain decay like {law}: the gap between held-out and training error should "
-            f"fall at least like m^-{spectrum.rate:.2f}, up to logarithms.",
+            f"Eigenvalues of the kernel on the domain decay like {law}:",
+            f"the gap between held-out and training error should fall at least like m^-{spectrum.rate:.2f}, up to logarithms.",
         ]
         if self.curve is not None:
             rows = zip(self.curve.sizes, self.curve.gaps, strict=True)

@@ -153,7 +153,8 @@ class LinearKernel:
 
     def values(self, z: Array, centers: Array, width: float) -> Array:  # noqa: ARG002 - a protocol
         """Return the kernel."""
-        return np.multiply.outer(z, centers)
+        products: Array = np.multiply.outer(z, centers)
+        return products
 
     def slopes(self, z: Array, centers: Array, width: float) -> Array:  # noqa: ARG002 - a protocol
         """Return the centres."""
@@ -166,7 +167,8 @@ class DeltaKernel:
 
     def values(self, z: Array, centers: Array, width: float) -> Array:  # noqa: ARG002 - a protocol
         """Return the kernel."""
-        return (z[:, None] == centers).astype(np.float64)
+        same: Array = (z[:, None] == centers).astype(np.float64)
+        return same
 
     def slopes(self, z: Array, centers: Array, width: float) -> Array:  # noqa: ARG002 - a protocol
         """Return zeros."""

@@ -237,7 +237,13 @@ def plot_generalization(report: GeneralizationReport, *, ax: Axes | None = None)
     ax = _axes(ax, 5.0)
     gaps = curve.held_out - curve.train
     ax.loglog(curve.sizes, np.where(gaps > 0.0, gaps, np.nan), ".", color=COLORS[1])
-    ax.loglog(curve.sizes, np.where(curve.gaps > 0.0, curve.gaps, np.nan), "o-", color=COLORS[0], label="measured")
+    ax.loglog(
+        curve.sizes,
+        np.where(curve.gaps > 0.0, curve.gaps, np.nan),
+        "o-",
+        color=COLORS[0],
+        label="measured",
+    )
     label = f"predicted rate, m^-{report.spectrum.rate:.2f}"
     ax.loglog(curve.sizes, predicted, "--", color=COLORS[4], label=label)
     ax.set_xlabel("rows of the fit, m")

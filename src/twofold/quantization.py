@@ -124,7 +124,9 @@ class Quantization:
         callback: Callable[[int, float, Array], bool] = lambda *_: False,
     ) -> Quantized:
         """Descend by turns until one lowers the functional by less than a share ``tol``."""
-        with single_threaded_blas():  # small products: more threads of BLAS would take three times as long
+        with (
+            single_threaded_blas()
+        ):  # small products: more threads of BLAS would take three times as long
             return self._run(up, latents, max_iter, tol, callback)
 
     def _run(
@@ -150,14 +152,17 @@ class Quantization:
         return Quantized(up, latents, np.array(history), turn)
 
     def project(
-        self, up: NodeExpansion, latents: Array | None, n_steps: int = 20, *, everywhere: bool = True
+        self,
+        up: NodeExpansion,
+        latents: Array | None,
+        n_steps: int = 20,
+        *,
+        everywhere: bool = True,
     ) -> Array:
         """Return latents (n, q) of lower or equal losses, Eq. (30)."""
         return self.projection(up).lower(self.data, latents, n_steps, everywhere=everywhere)
 
-    def adapt(
-        self, up: NodeExpansion, latents: Array, value: float | None = None
-    ) -> NodeExpansion:
+    def adapt(self, up: NodeExpansion, latents: Array, value: float | None = None) -> NodeExpansion:
         """Return a map of lower or equal functional, for given latents; ``value`` is the functional, where known."""
         best, lowest = up, self.value(up, latents) if value is None else value
         slopes = self._slopes(up, latents) if self.latent_noise else 0.0
@@ -204,7 +209,8 @@ class Quantization:
 
         def part(rows: slice) -> Array:
             _, gradients = up._feature_gradients(latents[rows])
-            return np.sum([one.T @ one for one in gradients], axis=0)
+            products: Array = np.sum([one.T @ one for one in gradients], axis=0)
+            return products
 
         total = np.zeros((len(up.nodes) + 1,) * 2)
         total[1:, 1:] = np.sum(map_blocks(part, self._blocks(up)), axis=0)

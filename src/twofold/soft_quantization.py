@@ -136,7 +136,8 @@ class SoftQuantization:
 
     def _likeliest(self, up: NodeExpansion, temperature: float) -> float:
         """Return ``2 / D`` times the mean loss under the responsibilities."""
-        return 2.0 / self.data.shape[1] * self._energies(up, temperature)[1]
+        _, loss = self._energies(up, temperature)
+        return float(2.0 / self.data.shape[1] * loss)
 
     def _losses(self, up: NodeExpansion, data: Array, images: Array) -> Array:
         """Return the losses of rows at all places (n, K)."""
@@ -186,7 +187,9 @@ class SoftQuantization:
             return r.sum(axis=0), np.stack(weights), np.stack(sums)
 
         parts = map_blocks(part, self._blocks())
-        masses, weights, sums = (np.sum(one, axis=0) / len(self.data) for one in zip(*parts, strict=True))
+        masses, weights, sums = (
+            np.sum(one, axis=0) / len(self.data) for one in zip(*parts, strict=True)
+        )
         return masses, weights, sums
 
     def _at_best_places(self, up: NodeExpansion, images: Array) -> Array:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from numbers import Real
 from typing import Any
 
 import numpy as np
 
 from twofold._blocks import n_threads
-from twofold._validation import check_int, check_real
+from twofold._validation import check_int, check_not_negative, check_real
 
 __all__ = ["check_settings", "is_rbf", "pair_of"]
 
@@ -19,7 +18,7 @@ def check_settings(model: Any) -> None:
     """Raise an error that names the first setting of a `DRUR` that makes no sense."""
     n_threads(model.n_jobs)
     check_int("max_iter", model.max_iter)
-    _check_not_negative("tol", model.tol)
+    check_not_negative("tol", model.tol)
     if not isinstance(model.store_embedding, bool | np.bool_):
         raise TypeError(f"store_embedding={model.store_embedding!r} must be True or False.")
     weight = check_real("down_weight", model.down_weight)
@@ -57,19 +56,12 @@ def check_settings(model: Any) -> None:
             if one != "auto":
                 raise ValueError(f"alpha={model.alpha!r} must be 'auto', a number or (up, down).")
         else:
-            _check_not_negative("alpha", one)
+            check_not_negative("alpha", one)
 
 
 def is_rbf(kind: Any) -> bool:
     """Return whether a map is asked for as a radial network of our own making."""
     return isinstance(kind, str) and kind == "rbf"
-
-
-def _check_not_negative(name: str, value: Any) -> None:
-    if isinstance(value, Real) and value < 0:
-        raise ValueError(f"{name}={value!r} must not be negative.")
-    if isinstance(value, bool) or value != 0:
-        check_real(name, value)
 
 
 def pair_of(value: Any, name: str = "setting") -> tuple[Any, Any]:

@@ -23,7 +23,15 @@ from twofold.protocols import Array
 from twofold.quantization import Quantization
 from twofold.soft_quantization import SoftQuantization
 
-__all__ = ["ALPHAS", "MIDDLE_ALPHA", "SMALLEST_ALPHA", "AlphaChoice", "Fitted", "Fitting", "choose_alpha"]
+__all__ = [
+    "ALPHAS",
+    "MIDDLE_ALPHA",
+    "SMALLEST_ALPHA",
+    "AlphaChoice",
+    "Fitted",
+    "Fitting",
+    "choose_alpha",
+]
 
 ALPHAS = tuple(float(a) for a in np.logspace(-0.5, -5.0, 10))
 MIDDLE_ALPHA = 1e-3
@@ -112,7 +120,9 @@ class Fitting:
     def around(self, data: Array, latents: Array) -> dict[float, Fitted]:
         """Fit for every weight: from the middle one to the smaller and to the larger ones, each from the last."""
         short = self.shortly()
-        middle = short.run(data, MIDDLE_ALPHA, self.at_latents(data, MIDDLE_ALPHA, latents), latents)
+        middle = short.run(
+            data, MIDDLE_ALPHA, self.at_latents(data, MIDDLE_ALPHA, latents), latents
+        )
         smaller = [alpha for alpha in ALPHAS if alpha <= MIDDLE_ALPHA]
         larger = [alpha for alpha in reversed(ALPHAS) if alpha > MIDDLE_ALPHA]
         found = {}

@@ -18,7 +18,7 @@ from twofold._linalg import principal_axes
 from twofold.domains import Domain, Points
 from twofold.maps.node_expansion import NodeExpansion
 from twofold.node_kernels import NodeKernel, PeriodicKernel, resolve_node_kernel
-from twofold.protocols import Array
+from twofold.protocols import Array, IntArray
 
 __all__ = ["Layout", "first_map", "layout_of", "per_dimension"]
 
@@ -55,7 +55,7 @@ class Layout:
     widths: Array
     grid: Array
 
-    def only(self, active: Array) -> Layout:
+    def only(self, active: IntArray) -> Layout:
         """Return the layout with some of the nodes."""
         return replace(self, nodes=self.nodes[active])
 

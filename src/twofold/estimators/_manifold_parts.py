@@ -128,6 +128,6 @@ class DomainDensity:
             Z = np.where(np.array(self.domain.wrapped), around, Z)
         return self.density_.log_density(Z) + self._log_copies
 
-    def sample(self, n_samples: int, random_state: Any = None) -> Array:
+    def sample(self, n_samples: int = 1, random_state: Any = None) -> Array:
         """Draw places of the domain (n_samples, q)."""
         return self.domain.into(self.density_.sample(n_samples, random_state))

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from numbers import Real
 from typing import Any
 
 import numpy as np
 
 from twofold._blocks import n_threads
-from twofold._validation import check_choice, check_int, check_real
+from twofold._validation import check_choice, check_int, check_not_negative, check_real
 from twofold.domains import Domain, Points
 from twofold.losses import LOSSES
 from twofold.node_kernels import NODE_KERNELS
@@ -24,7 +23,7 @@ def check_settings(model: Any, domain: Domain | Points) -> None:
     for name, least in (("max_iter", 1), ("n_init", 1), ("cv", 2)):
         check_int(name, getattr(model, name), low=least)
     for name in ("tol", "latent_noise"):
-        _check_not_negative(name, getattr(model, name))
+        check_not_negative(name, getattr(model, name))
     check_real("width", model.width)
     check_choice("penalty", model.penalty, ("rkhs", "l2", "l1"))
     check_choice("assignment", model.assignment, ("hard", "soft"))
@@ -32,9 +31,9 @@ def check_settings(model: Any, domain: Domain | Points) -> None:
     if isinstance(model.alpha, str):
         check_choice("alpha", model.alpha, ("cv",))
     else:
-        _check_not_negative("alpha", model.alpha)
+        check_not_negative("alpha", model.alpha)
     if model.refit_alpha is not None:
-        _check_not_negative("refit_alpha", model.refit_alpha)
+        check_not_negative("refit_alpha", model.refit_alpha)
         if model.penalty != "l1":
             raise ValueError(
                 f"refit_alpha={model.refit_alpha!r} is for penalty='l1', not penalty={model.penalty!r}."
@@ -45,12 +44,6 @@ def check_settings(model: Any, domain: Domain | Points) -> None:
         raise TypeError(f"loss={model.loss!r} is no loss: it has no values and weights.")
     _check_nodes(model.n_nodes, domain)
     _check_kernel(model.kernel, domain)
-
-
-def _check_not_negative(name: str, value: Any) -> None:
-    if isinstance(value, Real) and not isinstance(value, bool) and value == 0:
-        return
-    check_real(name, value)
 
 
 def _check_nodes(n_nodes: Any, domain: Domain | Points) -> None:

@@ -13,8 +13,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
-from typing import Any, Protocol, Self
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
@@ -32,80 +31,12 @@ from twofold._validation import (
     warn_user,
 )
 from twofold.density import LatentDensity
+from twofold.estimators._learned import Density, Learned, Predictor, Problem
 from twofold.estimators._progress import CallbackSupportMixin, FitProgress, with_callbacks
 from twofold.maps import NadarayaWatson
 from twofold.protocols import Array
 
 __all__ = ["Learned", "Problem", "TwoWayEstimator", "constant_model"]
-
-
-class Predictor(Protocol):
-    """A fitted map, as far as an estimator needs it."""
-
-    def predict(self, inputs: Array) -> Array:
-        """Return the images."""
-        ...
-
-
-@dataclass(frozen=True)
-class Problem:
-    """What a subclass is given to learn from.
-
-    Attributes
-    ----------
-    data : ndarray of shape (n, D')
-        Data in centred units, without constant columns.
-    units : CentredUnits
-        These units.
-    original : ndarray of shape (n, D)
-        The same in the caller's units.
-    y : object
-        Labels, or None.
-    n_components : int
-        Latent dimensions asked for.
-    rng : Generator
-        Source of all randomness.
-    progress : FitProgress
-        To be told of phases and iterations.
-    """
-
-    data: Array
-    units: CentredUnits
-    original: Array
-    y: Any
-    n_components: int
-    rng: np.random.Generator
-    progress: FitProgress
-
-
-@dataclass(frozen=True)
-class Learned:
-    """What a subclass returns.
-
-    Attributes
-    ----------
-    latents : ndarray of shape (n, q)
-        Training latents, in the caller's units.
-    units : CentredUnits
-        The units of latents in which the maps work.
-    encoder, decoder : Predictor
-        The maps between centred units of data and of latents.
-    density : LatentDensity
-        The density of the latents, in centred units.
-    variance : float or None
-        Total variance of the training data where the estimator measures errors; None means that of
-        the data in centred units.
-    attributes : dict
-        Further learned attributes, by their names with the trailing underscore.
-    """
-
-    latents: Array
-    units: CentredUnits
-    encoder: Predictor
-    decoder: Predictor
-    density: LatentDensity
-    variance: float | None = None
-    attributes: dict[str, Any] = field(default_factory=dict)
 
 
 class TwoWayEstimator(
@@ -119,7 +50,7 @@ class TwoWayEstimator(
         Latents of the training data.
     encoder_, decoder_ : objects with ``predict``
         The two maps, between centred units. Use ``transform`` and ``inverse_transform``.
-    density_ : LatentDensity
+    density_ : object with ``log_density`` and ``sample``
         The density of the latents, in centred units. Use ``log_density``.
     n_features_in_, feature_names_in_
         As everywhere in scikit-learn.
@@ -131,7 +62,7 @@ class TwoWayEstimator(
     embedding_: Array
     encoder_: Predictor
     decoder_: Predictor
-    density_: LatentDensity
+    density_: Density
     _data_units: CentredUnits
     _latent_units: CentredUnits
     _variance: float

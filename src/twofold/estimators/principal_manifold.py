@@ -210,7 +210,11 @@ class PrincipalManifold(TwoWayEstimator):
     def _learn(self, problem: Problem) -> Learned:
         domain = resolve_domain(self.domain, problem.n_components)
         check_settings(self, domain)
-        robust = self.loss in ROBUST if isinstance(self.loss, str) else not isinstance(self.loss, Squared)
+        robust = (
+            self.loss in ROBUST
+            if isinstance(self.loss, str)
+            else not isinstance(self.loss, Squared)
+        )
         frame = (
             Frame.whitened(problem.data)
             if self.loss == "mahalanobis"
@@ -241,7 +245,12 @@ class PrincipalManifold(TwoWayEstimator):
         if self.alpha == "cv":
             with problem.progress.phase("cross-validation"):
                 choice = choose_alpha(
-                    fitting, some, first.latents, n_folds=self.cv, rule=self.alpha_rule, rng=problem.rng
+                    fitting,
+                    some,
+                    first.latents,
+                    n_folds=self.cv,
+                    rule=self.alpha_rule,
+                    rng=problem.rng,
                 )
         with problem.progress.phase("turns", max_iter=None) as callback:
             fitted = fitting.run(some, choice.alpha, first.up, first.latents, callback)
@@ -337,7 +346,7 @@ class PrincipalManifold(TwoWayEstimator):
 
     def _learn_constant(self, problem: Problem) -> Learned:
         learned = super()._learn_constant(problem)
-        attributes = {
+        attributes: dict[str, Any] = {
             "alpha_": np.nan if self.alpha == "cv" else float(self.alpha),
             "alphas_": None,
             "cv_errors_": None,
@@ -383,7 +392,7 @@ class PrincipalManifold(TwoWayEstimator):
 
         def errors(train: Array, test: Array, seed: int) -> tuple[float, float]:
             fitted = model.set_params(random_state=seed).fit(train)
-            return tuple(1.0 - fitted.score(part) for part in (train, test))  # type: ignore[return-value]
+            return 1.0 - fitted.score(train), 1.0 - fitted.score(test)
 
         return GeneralizationReport(spectrum, learning_curve(errors, data, n_repeats))
 

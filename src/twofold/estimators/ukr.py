@@ -350,6 +350,7 @@ class UKR(TwoWayEstimator):
 
     def _learn_constant(self, problem: Problem) -> Learned:
         learned = super()._learn_constant(problem)
+        assert isinstance(learned.density, LatentDensity)
         attributes = {
             "candidates_": [],
             "init_": "constant",
