@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from uuid import uuid4
 
 import numpy as np
 
@@ -260,8 +260,8 @@ def save_figure(ax: Axes, path: str | Path, *, dpi: int = 110) -> Path:
     """
     path = Path(path)
     figure: Any = ax.get_figure(root=True)
-    with tempfile.NamedTemporaryFile(dir=path.parent, suffix=path.suffix, delete=False) as file:
-        temporary = Path(file.name)
+    # Not tempfile: its files may be read by their owner alone.
+    temporary = path.with_name(f".{uuid4().hex}{path.suffix}")
     try:
         figure.savefig(temporary, dpi=dpi)
         temporary.replace(path)

@@ -43,8 +43,8 @@ CAPS = (3.0, 30.0, 1e3)
 """Weights of parabolas at most, in units of their median. A row that is met exactly has an endless weight, and would hold
 the map where it is; capped, its parabola is that of a loss rounded at its tip, which is a step to try."""
 
-SWEEPS = 30
-SWEEPS_BETWEEN_FULL = 5
+SWEEPS = 200
+SWEEPS_BETWEEN_FULL = 10
 TURNS_BETWEEN_SEARCHES = 5
 STEPS_OF_A_TURN = 2
 """Gauss-Newton steps of a projection that other turns follow."""
@@ -139,16 +139,19 @@ class Quantization:
     ) -> Quantized:
         latents = self.project(up, latents)
         history = [self.value(up, latents)]
-        turn = 0
+        turn, stalled = 0, self.domain.is_discrete
         for turn in range(1, max_iter + 1):
             before = history[-1]
-            everywhere = self.domain.is_discrete or turn % TURNS_BETWEEN_SEARCHES == 0
+            everywhere = stalled or turn % TURNS_BETWEEN_SEARCHES == 0
             latents = self.project(up, latents, STEPS_OF_A_TURN, everywhere=everywhere)
             history.append(self.value(up, latents))
             up = self.adapt(up, latents, history[-1])
             history.append(self.value(up, latents))
-            if callback(turn, history[-1], latents) or before - history[-1] <= tol * before:
+            stalled = self.domain.is_discrete or before - history[-1] <= tol * before
+            if callback(turn, history[-1], latents):
                 break
+            if everywhere and before - history[-1] <= tol * before:
+                break  # also rows that looked everywhere found nothing better
         return Quantized(up, latents, np.array(history), turn)
 
     def project(
