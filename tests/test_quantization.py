@@ -161,7 +161,7 @@ class TestExpansion:
 class TestFunctional:
     @pytest.mark.parametrize("loss", LOSSES)
     @pytest.mark.parametrize("penalty", ["rkhs", "l2", "l1"])
-    @pytest.mark.parametrize("kernel", ["gaussian", "delta"])
+    @pytest.mark.parametrize("kernel", ["delta"])
     def test_never_rises(self, loss, penalty, kernel):
         X, _ = circle(120)
         up, domain = expansion(kernel, n_targets=2)

@@ -273,7 +273,7 @@ def outliers(folder):
         spoiled = X.copy()
         spoiled[:30] += 20.0 * np.random.default_rng([5, seed]).standard_normal((30, 2))
         for loss in losses:
-            model = PrincipalManifold(loss=loss, alpha=0.01, random_state=seed)
+            model = PrincipalManifold(loss=loss, alpha=0.02, random_state=seed)
             clean = np.array(both_distances(model.fit(X), truth))
             ratios[loss].append(np.array(both_distances(model.fit(spoiled), truth)) / clean)
             if seed == 0:

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from twofold._validation import check_int
 from twofold.protocols import Array
 
 __all__ = ["DOMAINS", "Domain", "Points", "resolve_domain"]
@@ -44,6 +45,15 @@ class Domain:
 
     wrapped: tuple[bool, ...]
     is_discrete = False
+
+    def __post_init__(self) -> None:
+        flags: object = self.wrapped
+        if not (isinstance(flags, tuple | list) and flags) or any(
+            not isinstance(flag, bool | np.bool_) for flag in flags
+        ):
+            raise TypeError(
+                f"wrapped={flags!r} must be a tuple of True and False, one for each dimension."
+            )
 
     @property
     def n_components(self) -> int:
@@ -95,6 +105,10 @@ class Points:
 
     n_points: int
     is_discrete = True
+
+    def __post_init__(self) -> None:
+        check_int("n_points", self.n_points)
+
     wrapped = (False,)
     n_components = 1
 

@@ -46,11 +46,15 @@ __all__ = [
     "PeriodicKernel",
     "SplineKernel",
     "fourier_form",
+    "fourier_slopes",
     "resolve_node_kernel",
 ]
 
 REACH = 9.0
 """Widths beyond which a Gaussian is negligible."""
+
+FEW_TERMS = 3
+"""Of the Fourier form, enough for kernels wider than the circle."""
 
 
 class NodeKernel(Protocol):
@@ -96,10 +100,14 @@ class PeriodicKernel:
 
     def values(self, z: Array, centers: Array, width: float) -> Array:
         """Return the kernel."""
+        if width > self.period:
+            return fourier_form(z[:, None] - centers, width, self.period, FEW_TERMS)
         return self._summed(z, centers, width, GaussianKernel().values)
 
     def slopes(self, z: Array, centers: Array, width: float) -> Array:
         """Return its derivative."""
+        if width > self.period:
+            return fourier_slopes(z[:, None] - centers, width, self.period, FEW_TERMS)
         return self._summed(z, centers, width, GaussianKernel().slopes)
 
     def _summed(
@@ -177,12 +185,25 @@ class DeltaKernel:
 
 def fourier_form(t: Array, width: float, period: float = 2.0, n_terms: int = 200) -> Array:
     """Return Eq. (20) with the coefficients that make it `PeriodicKernel`, as a function of ``t = z - c``."""
-    j = np.arange(1, n_terms + 1)
-    frequencies = 2.0 * np.pi * j / period
-    coefficients = 2.0 * np.exp(-0.5 * np.square(frequencies * width))
+    frequencies, coefficients = _series(width, period, n_terms)
     waves = np.cos(np.multiply.outer(t, frequencies)) @ coefficients
     series: Array = np.sqrt(2.0 * np.pi) * width / period * (1.0 + waves)
     return series
+
+
+def fourier_slopes(t: Array, width: float, period: float = 2.0, n_terms: int = 200) -> Array:
+    """Return the derivative of `fourier_form`."""
+    frequencies, coefficients = _series(width, period, n_terms)
+    waves = np.sin(np.multiply.outer(t, frequencies)) @ (coefficients * frequencies)
+    slopes: Array = -np.sqrt(2.0 * np.pi) * width / period * waves
+    return slopes
+
+
+def _series(width: float, period: float, n_terms: int) -> tuple[Array, Array]:
+    frequencies = np.arange(1.0, n_terms + 1.0) * (2.0 * np.pi / period)
+    with np.errstate(under="ignore"):
+        coefficients: Array = 2.0 * np.exp(-0.5 * np.square(np.minimum(frequencies * width, 1e100)))
+    return frequencies, coefficients
 
 
 NODE_KERNELS: dict[str, NodeKernel] = {

@@ -232,8 +232,12 @@ def plot_generalization(report: GeneralizationReport, *, ax: Axes | None = None)
     -------
     matplotlib Axes
     """
-    predicted, curve = report.predicted(), report.curve
-    assert curve is not None
+    curve = report.curve
+    if curve is None:
+        raise ValueError(
+            "The report has no learning curve: call generalization_report(X) with data."
+        )
+    predicted = report.predicted()
     ax = _axes(ax, 5.0)
     gaps = curve.held_out - curve.train
     ax.loglog(curve.sizes, np.where(gaps > 0.0, gaps, np.nan), ".", color=COLORS[1])

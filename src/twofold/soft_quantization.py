@@ -28,7 +28,8 @@ from typing import NamedTuple
 import numpy as np
 
 from twofold._blocks import map_blocks, row_blocks, single_threaded_blas
-from twofold._linalg import shifted_exp, sqdist
+from twofold._linalg import shifted_exp
+from twofold.domain_projection import losses_at
 from twofold.losses import Loss, Squared
 from twofold.maps.node_expansion import NodeExpansion
 from twofold.protocols import Array
@@ -141,10 +142,7 @@ class SoftQuantization:
 
     def _losses(self, up: NodeExpansion, data: Array, images: Array) -> Array:
         """Return the losses of rows at all places (n, K)."""
-        if isinstance(self.loss, Squared):
-            losses = sqdist(data, images)
-        else:
-            losses = np.stack([self.loss.values(data - image) for image in images], axis=1)
+        losses = losses_at(self.loss, data, images)
         if self.latent_noise:
             losses += self.latent_noise**2 * np.square(up.jacobian(self.places)).sum(axis=(1, 2))
         return losses

@@ -185,7 +185,8 @@ def choose_alpha(
     """
     rows = some_rows(len(data), MOST_CV_ROWS)
     data, latents = data[rows], latents[rows]
-    n_folds = min(n_folds, len(data))
+    if n_folds > len(data):
+        raise ValueError(f"cv={n_folds} has more folds than there are rows, {len(data)}.")
     fold = rng.permutation(np.arange(len(data)) % n_folds)
 
     def errors_of(number: int) -> Array:

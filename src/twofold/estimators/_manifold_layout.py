@@ -17,7 +17,14 @@ from sklearn.neighbors import NearestNeighbors
 from twofold._linalg import principal_axes
 from twofold.domains import Domain, Points
 from twofold.maps.node_expansion import NodeExpansion
-from twofold.node_kernels import NodeKernel, PeriodicKernel, resolve_node_kernel
+from twofold.node_kernels import (
+    DampedKernel,
+    GaussianKernel,
+    LinearKernel,
+    NodeKernel,
+    PeriodicKernel,
+    resolve_node_kernel,
+)
 from twofold.protocols import Array, IntArray
 
 __all__ = ["Layout", "first_map", "layout_of", "per_dimension"]
@@ -29,6 +36,8 @@ SEARCH = {1: (8, 100), 2: (3, 24), 3: (2, 12)}
 MOST_ON_A_GRID = 3
 SCATTERED_NODES = 200
 SCATTERED_PLACES = 2_000
+SMALLEST_WIDTH = 1e-100
+"""Narrower kernels are treated as this one: distances in widths must not overflow."""
 
 
 @dataclass(frozen=True)
@@ -90,26 +99,36 @@ def layout_of(
         For k-means.
     """
     q = domain.n_components
-    one = resolve_node_kernel(kernel)
-    wraps = isinstance(kernel, str)
-    kernels = tuple(PeriodicKernel() if wraps and w else one for w in domain.wrapped)
-    if wraps and kernel == "periodic":
-        gaussian = resolve_node_kernel("gaussian")
-        kernels = tuple(PeriodicKernel() if w else gaussian for w in domain.wrapped)
+    kernels = _kernels_of(kernel, domain, n_columns=data.shape[1])
     if q > MOST_ON_A_GRID:
         return _scattered(domain, kernels, n_nodes, width, data, rng)
     counts = per_dimension(n_nodes, q)
     times, least = SEARCH[q]
     places = domain.grid(tuple(max(times * count, least) for count in counts))
     spacing = domain.spacing(counts)
-    return Layout(domain, domain.grid(counts), kernels, width * spacing, places)
+    widths = np.maximum(width * spacing, SMALLEST_WIDTH)
+    return Layout(domain, domain.grid(counts), kernels, widths, places)
+
+
+def _kernels_of(
+    kernel: str | NodeKernel, domain: Domain | Points, n_columns: int
+) -> tuple[NodeKernel, ...]:
+    """Return one kernel for each dimension: around circles Gaussians are wrapped, elsewhere periodic ones are not."""
+    one = resolve_node_kernel(kernel)
+    smooth = isinstance(one, GaussianKernel | DampedKernel)
+    if n_columns == 1 and smooth and domain == Domain((False,)):
+        return (LinearKernel(),)  # an interval on a line: bends could only disturb the order
+    if isinstance(one, GaussianKernel | PeriodicKernel):
+        around = one if isinstance(one, PeriodicKernel) else PeriodicKernel()
+        return tuple(around if wrapped else GaussianKernel() for wrapped in domain.wrapped)
+    return (one,) * domain.n_components
 
 
 def per_dimension(n_nodes: Any, q: int) -> tuple[int, ...]:
     """Return the nodes along each dimension of a grid."""
     if isinstance(n_nodes, str):
         return (NODES[q],) * q
-    if isinstance(n_nodes, tuple | list):
+    if isinstance(n_nodes, tuple | list | np.ndarray):
         return tuple(int(n) for n in n_nodes)
     return (max(1, round(float(n_nodes) ** (1.0 / q))),) * q
 
@@ -126,7 +145,8 @@ def _scattered(
     axes, variances = principal_axes(data, q)
     deviations = np.sqrt(np.maximum(variances, 1e-300))
     latents = domain.into(data @ axes.T / deviations)
-    n = min(SCATTERED_NODES if isinstance(n_nodes, str) else int(np.prod(n_nodes)), len(data))
+    wanted = SCATTERED_NODES if isinstance(n_nodes, str) else int(np.prod(n_nodes))
+    n = min(wanted, len(np.unique(latents, axis=0)))
     model = KMeans(n, n_init=1, random_state=int(rng.integers(2**31))).fit(latents)
     nodes = np.unique(model.cluster_centers_, axis=0)
     chosen = latents[rng.permutation(len(latents))[:SCATTERED_PLACES]]
@@ -134,7 +154,8 @@ def _scattered(
     if len(nodes) > 1:
         distances, _ = NearestNeighbors(n_neighbors=2).fit(nodes).kneighbors(nodes)
         spacing = float(np.median(distances[:, 1]))
-    return Layout(domain, nodes, kernels, np.full(q, width * spacing), np.vstack([nodes, chosen]))
+    widths = np.full(q, max(width * spacing, SMALLEST_WIDTH))
+    return Layout(domain, nodes, kernels, widths, np.vstack([nodes, chosen]))
 
 
 def first_map(layout: Layout, axes: Array, center: Array, alpha: float) -> NodeExpansion:

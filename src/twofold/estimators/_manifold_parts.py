@@ -18,6 +18,9 @@ from twofold.protocols import Array
 __all__ = ["DomainDensity", "Frame", "ManifoldDecoder", "ManifoldEncoder"]
 
 
+FAR = 1e3
+
+
 @dataclass(frozen=True)
 class Frame:
     """Coordinates in which a manifold is fitted: a unit that is the same for all columns, or whitened axes.
@@ -34,16 +37,20 @@ class Frame:
     back: Any
 
     @classmethod
-    def scaled(cls, data: Array, *, robust: bool) -> Frame:
+    def scaled(cls, data: Array, *, robust: bool, of_columns: bool = True) -> Frame:
         """Take the root of the mean variance of the columns as unit, or of the median where outliers should not count.
 
-        So a weight of the penalty means the same whatever the data's units, and however many columns repeat.
+        So a weight of the penalty means the same whatever the data's units, and however often columns repeat: the penalty, the
+        squared and the city-block loss grow with the number of columns. The length of a residual grows with its root alone; for
+        losses of that kind the unit is that of the whole row.
         """
         squares = row_norms_sq(data - spatial_median(data)) if robust else row_norms_sq(data)
-        size = float((np.median(squares) if robust else squares.mean()) / data.shape[1])
-        if size <= 0.0:  # more than half of the rows are one
-            size = float(row_norms_sq(data).mean() / data.shape[1])
-        unit = float(np.sqrt(size))
+        size = float(squares.mean())
+        # Of rows most of which are one, those count that are elsewhere.
+        elsewhere = squares[squares > 1e-6 * size]
+        if robust and len(elsewhere):
+            size = float(np.median(elsewhere))
+        unit = float(np.sqrt(size / (data.shape[1] if of_columns else 1)))
         return cls(1.0 / unit, unit)
 
     @classmethod
@@ -70,14 +77,24 @@ def _times(A: Array, factor: Any) -> Array:
 
 @dataclass(frozen=True)
 class ManifoldEncoder:
-    """Data to the nearest place of the domain."""
+    """Data to the nearest place of the domain.
+
+    Rows further than 1,000 units from the data's centre are first taken there along a straight line: which place is nearest hardly
+    depends on the distance any more, and differences of distances would vanish in rounding.
+    """
 
     frame: Frame
     projection: DomainProjection
 
     def predict(self, data: Array) -> Array:
         """Return the latents (n, q)."""
-        return self.projection.predict(self.frame.into(data))
+        rows = self.frame.into(data)
+        largest = np.abs(rows).max(axis=1, initial=0.0)
+        far = largest > FAR
+        if far.any():
+            rows = np.array(rows)
+            rows[far] *= (FAR / largest[far])[:, None]
+        return self.projection.predict(rows)
 
 
 @dataclass(frozen=True)
@@ -117,7 +134,6 @@ class DomainDensity:
         shifts = np.array(list(product(*turns)))
         copies = (latents[None] + shifts[:, None]).reshape(-1, latents.shape[1])
         self.density_ = LatentDensity(bandwidth=bandwidth).fit(copies)
-        self._latents = latents
         self._log_copies = float(np.log(len(shifts)))
         return self
 

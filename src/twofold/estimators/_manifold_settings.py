@@ -40,13 +40,30 @@ def check_settings(model: Any, domain: Domain | Points) -> None:
             )
     if isinstance(model.loss, str):
         check_choice("loss", model.loss, (*LOSSES, "mahalanobis"))
-    elif not (hasattr(model.loss, "values") and hasattr(model.loss, "weights")):
-        raise TypeError(f"loss={model.loss!r} is no loss: it has no values and weights.")
+    elif isinstance(model.loss, type) or not (
+        hasattr(model.loss, "values") and hasattr(model.loss, "weights")
+    ):
+        raise TypeError(
+            f"loss={model.loss!r} is no loss: it has no values and weights, or is a class."
+        )
+    if np.ndim(model.init) == 0 and not (
+        isinstance(model.init, str) or callable(model.init) or hasattr(model.init, "fit_transform")
+    ):
+        raise TypeError(
+            f"init={model.init!r} must be a name, latents of shape (n_samples, n_components), a function of (X, n_components, "
+            "rng), or an estimator with fit_transform."
+        )
+    if domain.is_discrete and not isinstance(model.n_nodes, str):
+        raise ValueError(
+            f"n_nodes={model.n_nodes!r}: a domain of points has a node at each; leave it 'auto'."
+        )
     _check_nodes(model.n_nodes, domain)
     _check_kernel(model.kernel, domain)
 
 
 def _check_nodes(n_nodes: Any, domain: Domain | Points) -> None:
+    if isinstance(domain, Points) and domain.n_points > MOST_NODES:
+        raise ValueError(f"domain={domain!r} has more than {MOST_NODES} points.")
     if isinstance(n_nodes, str):
         check_choice("n_nodes", n_nodes, ("auto",))
         return
@@ -68,10 +85,19 @@ def _check_nodes(n_nodes: Any, domain: Domain | Points) -> None:
 
 def _check_kernel(kernel: Any, domain: Domain | Points) -> None:
     if not isinstance(kernel, str):
-        if not (hasattr(kernel, "values") and hasattr(kernel, "slopes")):
-            raise TypeError(f"kernel={kernel!r} is no kernel: it has no values and slopes.")
-        return
+        if isinstance(kernel, type) or not (
+            hasattr(kernel, "values") and hasattr(kernel, "slopes")
+        ):
+            raise TypeError(
+                f"kernel={kernel!r} is no kernel: it has no values and slopes, or is a class."
+            )
+        ours = [name for name, one in NODE_KERNELS.items() if type(one) is type(kernel)]
+        if not ours:
+            return
+        kernel = ours[0]
     check_choice("kernel", kernel, tuple(NODE_KERNELS))
+    if kernel == "delta" and not isinstance(domain, Points):
+        raise ValueError("kernel='delta' needs a domain of points, such as domain=Points(8).")
     if any(domain.wrapped) and kernel not in ("gaussian", "periodic"):
         raise ValueError(
             f"kernel={kernel!r} does not close around the circles of domain={domain!r}. Use 'periodic'."
@@ -79,6 +105,6 @@ def _check_kernel(kernel: Any, domain: Domain | Points) -> None:
     if kernel == "periodic" and not any(domain.wrapped):
         raise ValueError("kernel='periodic' needs a domain with circles, such as domain='circle'.")
     if kernel == "spline" and (domain.n_components > 1 or isinstance(domain, Points)):
-        raise ValueError("kernel='spline' is for curves on an interval: n_components=1.")
-    if kernel == "delta" and not isinstance(domain, Points):
-        raise ValueError("kernel='delta' needs a domain of points, such as domain=Points(8).")
+        raise ValueError(
+            "kernel='spline' is for curves on an interval: n_components=1, domain='box'."
+        )

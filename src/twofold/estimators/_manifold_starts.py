@@ -12,9 +12,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from sklearn.cluster import kmeans_plusplus
 
 from twofold._blocks import some_rows
-from twofold._linalg import principal_axes, row_norms_sq, spatial_median
+from twofold._linalg import principal_axes, row_norms_sq, spatial_median, sqdist
 from twofold.domains import Domain, Points
 from twofold.estimators._manifold_fit import SMALLEST_ALPHA, Fitted, Fitting
 from twofold.estimators._manifold_layout import Layout, first_map
@@ -22,6 +23,7 @@ from twofold.estimators._manifold_parts import Frame
 from twofold.estimators._ukr_starts import attempt, latents_of
 from twofold.estimators.base import Problem
 from twofold.maps.node_expansion import NodeExpansion
+from twofold.node_kernels import DeltaKernel
 from twofold.protocols import Array
 
 __all__ = ["Start", "starts_of"]
@@ -31,6 +33,8 @@ CORE = 0.95
 """The share of latents of an embedding that fits into the domain; the others begin at its edge."""
 
 TILT = 0.2
+STARTS_OF_TORI = 4
+"""Random starts that "auto" adds where circles and other dimensions may be mixed up."""
 
 
 @dataclass(frozen=True)
@@ -84,12 +88,22 @@ def starts_of(
         starts.append(Start("random", plane(alpha, problem.rng)))
     elif isinstance(init, str) and init in ("auto", "pca"):
         up = plane(alpha)
-        grown = fitting.grown(data, alpha, up) if auto and not layout.domain.is_discrete else None
-        starts.append(Start("pca", up) if grown is None else Start("pca", grown.up, grown.latents))
+        if not auto:
+            starts.append(Start("pca", up))
+        elif isinstance(layout.domain, Points):
+            starts.append(_codebook(fitting, data, alpha, problem.rng) or Start("pca", up))
+        elif data.shape[1] <= layout.domain.n_components:
+            starts.append(_identity(fitting, data, alpha))
+        else:
+            grown = fitting.grown(data, alpha, up)
+            starts.append(Start("grown", grown.up, grown.latents))
     names = [] if isinstance(init, str) and init in ("pca", "random") else [init]
     if auto:
         unrolls = len(data) >= FEWEST_ROWS and not any(layout.domain.wrapped)
+        unrolls = unrolls and data.shape[1] > layout.domain.n_components
         names = ["isomap"] if unrolls and not layout.domain.is_discrete else []
+        if any(layout.domain.wrapped) and layout.domain.n_components > 1:
+            n_init += STARTS_OF_TORI
     for one in names:
         latents = attempt(lambda one: _latents(one, layout.domain, problem), one, auto)
         if latents is not None:
@@ -100,6 +114,32 @@ def starts_of(
     return starts
 
 
+def _identity(fitting: Fitting, data: Array, alpha: float) -> Start:
+    """Return latents that are the data themselves, scaled to the domain: there is nothing to unfold."""
+    q = fitting.layout.domain.n_components
+    axes, _ = principal_axes(data - data.mean(axis=0), min(q, *data.shape))
+    latents = np.zeros((len(data), q))
+    latents[:, : len(axes)] = (data - data.mean(axis=0)) @ axes.T
+    latents /= np.maximum(np.abs(latents).max(axis=0), 1e-300)
+    return Start("identity", fitting.at_latents(data, alpha, latents), latents)
+
+
+def _codebook(
+    fitting: Fitting, data: Array, alpha: float, rng: np.random.Generator
+) -> Start | None:
+    """Return codes that are rows far from each other (k-means++), for codes that do not smooth each other."""
+    domain = fitting.layout.domain
+    assert isinstance(domain, Points)
+    if not all(isinstance(kernel, DeltaKernel) for kernel in fitting.layout.kernels):
+        return None
+    if domain.n_points > len(data):
+        raise ValueError(f"domain={domain!r} has more points than the data have rows, {len(data)}.")
+    seed = int(rng.integers(2**31))
+    centers, _ = kmeans_plusplus(data, domain.n_points, random_state=seed)
+    nearest = sqdist(data, centers).argmin(axis=1).astype(np.float64)[:, None]
+    return Start("kmeans++", fitting.at_latents(data, alpha, nearest), nearest)
+
+
 def _latents(init: Any, domain: Domain | Points, problem: Problem) -> Array:
     """Return latents within the domain; those that are not are centred and scaled to fit."""
     named = isinstance(init, str)
@@ -107,7 +147,8 @@ def _latents(init: Any, domain: Domain | Points, problem: Problem) -> Array:
     if np.array_equal(domain.into(latents), latents) and not named:
         return latents
     if isinstance(domain, Points):
-        return domain.into(latents)
+        low, length = latents.min(axis=0), np.maximum(np.ptp(latents, axis=0), 1e-300)
+        return domain.into((latents - low) / length * (domain.n_points - 1.0))
     middle = np.median(latents, axis=0)
     half = np.quantile(np.abs(latents - middle), CORE, axis=0)
     if not named:
@@ -154,5 +195,7 @@ def _robust_axes(data: Array, n_axes: int) -> tuple[Array, Array]:
     lengths = np.sqrt(row_norms_sq(offsets))
     seen = lengths > 0.0
     axes, _ = principal_axes(offsets[seen] / lengths[seen, None], min(n_axes, int(seen.sum())))
-    deviations = 1.4826 * np.median(np.abs(offsets @ axes.T), axis=0)
+    deviations = 1.4826 * np.median(
+        np.abs(offsets[lengths > 1e-3 * lengths.max()] @ axes.T), axis=0
+    )
     return axes * deviations[:, None], center

@@ -24,7 +24,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from twofold._blocks import some_rows
 from twofold._units import CentredUnits
-from twofold._validation import check_data, warn_user
+from twofold._validation import check_data, check_int, warn_user
 from twofold.domains import resolve_domain
 from twofold.estimators._manifold_fit import (
     MIDDLE_ALPHA,
@@ -33,7 +33,7 @@ from twofold.estimators._manifold_fit import (
     Fitting,
     choose_alpha,
 )
-from twofold.estimators._manifold_layout import layout_of
+from twofold.estimators._manifold_layout import MOST_ON_A_GRID, Layout, layout_of
 from twofold.estimators._manifold_parts import (
     DomainDensity,
     Frame,
@@ -57,13 +57,14 @@ HUBER_SCALES = 1.0
 """The scale of Huber's loss, in medians of the residuals' lengths under the unsquared norm."""
 
 ROBUST = ("l1", "norm", "huber")
+OF_LENGTH = ("norm", "huber")
 
 
 class PrincipalManifold(TwoWayEstimator):
     """Regularized principal manifold: the smooth curve or surface that passes closest to all rows.
 
     The up-map is a kernel expansion on a domain of your choice, so curves may be closed and surfaces be cylinders or tori;
-    the down-map is the projection to the nearest point. Fits are linear in the number of rows, and the model's size does
+    the down-map is the projection to the nearest point. Fits are linear in the number of rows, and the size of the maps does
     not depend on it.
 
     Parameters
@@ -73,9 +74,10 @@ class PrincipalManifold(TwoWayEstimator):
     kernel : {"gaussian", "periodic", "damped", "spline", "linear", "delta"} or NodeKernel, default="gaussian"
         What the expansion consists of, and thereby what smoothness means. "gaussian" is the smoothest; on the circles of a
         domain it is wrapped around them, which is "periodic". "damped" is rougher. "spline" penalises the squared speed of a
-        curve: a length constraint. "linear" gives principal components, "delta" on `Points` k-means.
+        curve: a length constraint. "linear" gives principal components, "delta" on `Points` k-means. A
+        single column is mapped linearly. On circles only "gaussian" and "periodic" make sense.
     n_nodes : "auto", int or tuple of int, default="auto"
-        Nodes of the expansion: in total, rounded to a square or cube, or along each dimension. "auto" is 15 for curves,
+        Nodes of the expansion: in total, rounded to a square or cube, or along each dimension. "auto" is 10 for curves,
         8 x 8, 6 x 6 x 6, and beyond three dimensions 200 found by k-means.
     width : float, default=1.0
         Width of the kernel, in distances between neighbouring nodes.
@@ -96,13 +98,15 @@ class PrincipalManifold(TwoWayEstimator):
         Folds of "cv".
     domain : {"box", "circle", "torus", "cylinder"}, Domain or Points, default="box"
         Where latents live: ``[-1, 1]`` in every dimension, of which a circle and a torus wrap all, a cylinder the first.
-        ``Points(k)`` is a codebook of k entries.
+        ``Points(k)`` is a codebook of k entries with latents 0 to k - 1. Both classes are in `twofold.domains`. Latents outside are taken to
+        the nearest edge, or around the circle.
     assignment : {"hard", "soft"}, default="hard"
         Whether a row belongs to its nearest image, or to all places in proportion, as in the generative topographic map,
         with a temperature that is lowered along the fit.
     latent_noise : float, default=0.0
-        Standard deviation of a noise that codes should bear (of latents, in a domain of length 2): adds the squared
-        derivative of the map to the functional.
+        Standard deviation of a noise that is added to codes before they are decoded (in a domain of length 2). The fit minimises the
+        error after that noise: the squared derivative of the map joins the functional. Derived for the squared loss; beside
+        other losses it is a penalty of the same form.
     refit_alpha : float or None, default=None
         With ``penalty="l1"``: the map is fitted again on the nodes that are left, with "rkhs" and this weight.
     init : {"auto", "pca", "random"}, name of an embedding, array or callable, default="auto"
@@ -113,7 +117,8 @@ class PrincipalManifold(TwoWayEstimator):
     n_init : int, default=1
         Starts; those after the first are "random".
     max_iter : int, default=200
-        Turns of projection and adaptation at most.
+        Turns of projection and adaptation at most. A warning tells where they ended a descent that still gained ten times
+        ``tol`` a turn.
     tol : float, default=1e-4
         A turn that lowers the functional by a smaller share is the last.
     random_state : int, RandomState, Generator or None, default=None
@@ -139,7 +144,7 @@ class PrincipalManifold(TwoWayEstimator):
         The loss, with its scale where one was estimated.
     history_ : ndarray
         The functional at the start and after each projection and adaptation of the last fit. It never rises. Of more than
-        10,000 rows it is that of the 10,000 which take part.
+        10,000 rows it is that of the 10,000 which take part; after a refit (``refit_alpha``) it is the refit's.
     temperature_ : float
         The last temperature of soft assignment, else 0.
     n_iter_ : int
@@ -218,7 +223,7 @@ class PrincipalManifold(TwoWayEstimator):
         frame = (
             Frame.whitened(problem.data)
             if self.loss == "mahalanobis"
-            else Frame.scaled(problem.data, robust=robust)
+            else Frame.scaled(problem.data, robust=robust, of_columns=self.loss not in OF_LENGTH)
         )
         data = frame.into(problem.data)
         rows = some_rows(len(data), MOST_ROWS)
@@ -257,13 +262,12 @@ class PrincipalManifold(TwoWayEstimator):
         if fitted.n_iter >= self.max_iter:
             self._warn_if_cut_short(fitted)
         fitting, fitted, alpha = self._refitted(fitting, fitted, some, choice.alpha)
-        latents = fitted.latents
-        if len(rows) < len(data):
+        if len(rows) < len(data) and self.assignment == "hard":
             with problem.progress.phase("all rows"):
                 functional = fitting.functional(data, alpha)
                 last = functional.run(fitted.up, None, max_iter=LAST_TURNS, tol=0.0)
-                fitted, latents = replace(fitted, up=last.up), last.latents
-        return self._assemble(fitting, fitted, frame, data, latents, choice, candidates)
+                fitted = replace(fitted, up=last.up)
+        return self._assemble(fitting, fitted, frame, data, choice, candidates)
 
     def _best(
         self, starts: list[Start], fitting: Fitting, data: Array, alpha: float
@@ -276,11 +280,14 @@ class PrincipalManifold(TwoWayEstimator):
         if only:
             start = starts[0]
             latents = fitting.functional(data, alpha).project(start.up, start.latents)
-            return Fitted(start.up, latents, np.empty(0), 0), [{"name": start.name}]
+            value = fitting.functional(data, alpha).value(start.up, latents)
+            return Fitted(start.up, latents, np.empty(0), 0), [{"name": start.name, "value": value}]
+        functional = fitting.functional(data, alpha)  # soft fits end at temperatures of their own
         ran = [(start.ran(fitting, data, alpha), start.name) for start in starts]
-        ran.sort(key=lambda one: float(one[0].history[-1]))
-        candidates = [{"name": name, "value": float(one.history[-1])} for one, name in ran]
-        return ran[0][0], candidates
+        values = [functional.value(one.up, one.latents) for one, _ in ran]
+        order = np.argsort(values, kind="stable")
+        candidates = [{"name": ran[i][1], "value": values[i]} for i in order]
+        return ran[order[0]][0], candidates
 
     def _refitted(
         self, fitting: Fitting, fitted: Fitted, data: Array, alpha: float
@@ -293,6 +300,11 @@ class PrincipalManifold(TwoWayEstimator):
         up = layout.expansion(alpha)
         up.weights_, up.intercept_ = fitted.up.weights_[active], fitted.up.intercept_
         fitting, fitted = replace(fitting, layout=layout), replace(fitted, up=up)
+        if not len(active):
+            warn_user(
+                f"penalty='l1' with alpha={alpha:g} has left no node: the map is constant. Lower alpha.",
+                UserWarning,
+            )
         if self.refit_alpha is None or not len(active):
             return fitting, fitted, alpha
         fitting = replace(fitting, penalty="rkhs")
@@ -314,12 +326,16 @@ class PrincipalManifold(TwoWayEstimator):
         fitted: Fitted,
         frame: Frame,
         data: Array,
-        latents: Array,
         choice: AlphaChoice,
         candidates: list[dict[str, Any]],
     ) -> Learned:
-        projection = fitting.functional(data[:0], choice.alpha).projection(fitted.up)
-        latents = projection.lower(data, latents)
+        final = replace(
+            fitting, latent_noise=0.0, layout=self._searched(fitting.layout, fitted.latents)
+        )
+        projection = final.functional(data[:0], choice.alpha).projection(fitted.up)
+        latents = projection.predict(
+            data
+        )  # as `transform` does: where turns left a row in a worse place, it moves
         domain = fitting.layout.domain
         attributes = {
             "alpha_": choice.alpha,
@@ -344,7 +360,16 @@ class PrincipalManifold(TwoWayEstimator):
             attributes=attributes,
         )
 
+    @staticmethod
+    def _searched(layout: Layout, latents: Array) -> Layout:
+        """Return the layout whose grid, where it was scattered, is where the latents are now."""
+        if layout.domain.n_components <= MOST_ON_A_GRID:
+            return layout
+        some = latents[some_rows(len(latents), len(layout.grid))]
+        return replace(layout, grid=np.vstack([layout.nodes, some]))
+
     def _learn_constant(self, problem: Problem) -> Learned:
+        check_settings(self, resolve_domain(self.domain, problem.n_components))
         learned = super()._learn_constant(problem)
         attributes: dict[str, Any] = {
             "alpha_": np.nan if self.alpha == "cv" else float(self.alpha),
@@ -381,6 +406,7 @@ class PrincipalManifold(TwoWayEstimator):
         GeneralizationReport
         """
         check_is_fitted(self)
+        check_int("n_repeats", n_repeats)
         projection = getattr(self.encoder_, "projection", None)
         if projection is None:
             raise ValueError("The training data are all equal: there is nothing to generalise.")
@@ -388,7 +414,10 @@ class PrincipalManifold(TwoWayEstimator):
         if X is None:
             return GeneralizationReport(spectrum)
         data, _ = check_data(self, X, reset=False)
-        model = type(self)(**{**self.get_params(deep=False), "alpha": self.alpha_, "n_init": 1})
+        settings = {"alpha": self.alpha_, "n_init": 1}
+        if np.ndim(self.init) > 0:  # latents of other rows
+            settings["init"] = "auto"
+        model = type(self)(**{**self.get_params(deep=False), **settings})
 
         def errors(train: Array, test: Array, seed: int) -> tuple[float, float]:
             fitted = model.set_params(random_state=seed).fit(train)
