@@ -144,7 +144,7 @@ def spatial_median(X: Array, n_iter: int = 30) -> Array:
 
     References
     ----------
-    E. Weiszfeld. Sur le point pour lequel la somme des distances de n points donnes est minimum. Tohoku Math. J. 43, 1937.
+    E. Weiszfeld. On the point for which the sum of the distances to n given points is minimum. Tohoku Math. J. 43, 1937.
     """
     center: Array = X.mean(axis=0)
     for _ in range(n_iter):

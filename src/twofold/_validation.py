@@ -112,8 +112,10 @@ def check_not_negative(name: str, value: Any) -> float:
     if isinstance(value, bool) or not isinstance(value, Real):
         raise TypeError(f"{name}={value!r} must be a number.")
     number = float(value)
-    if not (np.isfinite(number) and number >= 0.0):
-        raise ValueError(f"{name}={value!r} must be finite and not be negative.")
+    if number < 0.0:
+        raise ValueError(f"{name}={value!r} must not be negative.")
+    if not np.isfinite(number):
+        raise ValueError(f"{name}={value!r} must be finite.")
     return number
 
 

@@ -20,6 +20,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+from sklearn.neighbors import NearestNeighbors
 
 from twofold._blocks import map_blocks, row_blocks
 from twofold._linalg import row_norms_sq, row_product, sqdist
@@ -32,11 +33,11 @@ from twofold.protocols import AnyArray, Array
 __all__ = ["DomainProjection", "losses_at"]
 
 MOST_STEPS = 20
-DAMPINGS = (1e-9, 1e-3, 1e-1, 10.0, 1e3)
+DAMPINGS = (1e-9, 1e-1, 10.0, 1e3)
 """Of a step, in units of the mean of its matrix's diagonal; the first that lowers the loss is taken.
 Rows far away need the strongest: their residual bends the loss more than the map's derivative does."""
 
-N_STARTS = 3
+N_STARTS = 2
 PART = 1.0 / 3.0
 SMALLEST_GAIN = 1e-9
 """A row whose loss falls by a smaller share has arrived."""
@@ -67,7 +68,7 @@ class DomainProjection:
     latent_noise: float = 0.0
 
     def predict(self, data: Array) -> Array:
-        """Return the latents (n, q) of rows: the best of the descents from the three nearest parts of the grid."""
+        """Return the latents (n, q) of rows: the better of the descents from the two nearest parts of the grid."""
         best = self.lower(data, None)
         if self.domain.is_discrete or len(self.grid) < 2:
             return best
@@ -78,17 +79,34 @@ class DomainProjection:
 
         def choose(rows: slice) -> None:
             distances = grid_losses(data[rows])
-            for number in range(N_STARTS):
+            starts[0, rows] = distances.argmin(axis=1)
+            for number in range(1, N_STARTS):
+                distances[near[starts[number - 1, rows]]] = np.inf
                 starts[number, rows] = distances.argmin(axis=1)
-                distances[near[starts[number, rows]]] = np.inf
 
         map_blocks(choose, row_blocks(len(data), 4 * 8 * len(self.grid)))
+        images = self.up.predict(self.grid)
+        reach = self._reach(images)
+        length = Norm()
         for places in starts[1:]:
-            other = self.lower(data, self.grid[places], everywhere=False)
-            losses = self.losses(data, other)
-            better = losses < lowest
-            best[better], lowest[better] = other[better], losses[better]
+            # What a descent can gain is bounded by the distance to the next places' images.
+            gap = length.values(data - images[places]) - reach[places]
+            tried = np.flatnonzero(gap < length.values(data - self.up.predict(best)))
+            if not len(tried):
+                continue
+            other = self.lower(data[tried], self.grid[places[tried]], everywhere=False)
+            losses = self.losses(data[tried], other)
+            better = losses < lowest[tried]
+            best[tried[better]], lowest[tried[better]] = other[better], losses[better]
         return best
+
+    def _reach(self, images: Array) -> Array:
+        """Return how far the images of neighbouring places are, at most, for each place of the grid (m,)."""
+        n_near = min(len(self.grid), 3 ** self.grid.shape[1] + 1)
+        _, near = NearestNeighbors(n_neighbors=n_near).fit(self.grid).kneighbors(self.grid)
+        offsets = images[near] - images[:, None]
+        largest: Array = np.sqrt(np.square(offsets).sum(axis=2).max(axis=1))
+        return largest
 
     def _close_pairs(self) -> AnyArray:
         """Return which places of the grid belong to the same part (m, m): within a third of the domain's half."""
@@ -174,6 +192,13 @@ class DomainProjection:
             if not len(active):
                 break
             curvature, descent, held = self._terms(data[active], Z[active])
+            # Where the full step promises nothing, neither will shorter ones: the row has arrived.
+            full, _ = damped_steps(curvature, descent, np.full(len(active), DAMPINGS[0]))
+            promised = np.einsum("nq,nq->n", full, descent)
+            going = promised > SMALLEST_GAIN * losses[active]
+            active, curvature, descent, held = (
+                part[going] for part in (active, curvature, descent, held)
+            )
             waiting = np.ones(len(active), dtype=bool)
             gained = np.zeros(len(active))
             for damping in DAMPINGS:

@@ -16,8 +16,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from twofold._blocks import some_rows
+from twofold._validation import warn_user
 from twofold.estimators._manifold_layout import Layout
-from twofold.losses import Loss
+from twofold.losses import Huber, Loss, Norm
 from twofold.maps.node_expansion import NodeExpansion
 from twofold.protocols import Array
 from twofold.quantization import Quantization
@@ -31,12 +32,16 @@ __all__ = [
     "Fitted",
     "Fitting",
     "choose_alpha",
+    "without_idle_nodes",
 ]
 
 ALPHAS = tuple(float(a) for a in np.logspace(-0.5, -5.0, 10))
 MIDDLE_ALPHA = 1e-3
 SHORT_TURNS, SHORT_TOL = 12, 2e-3
 SMALLEST_ALPHA = 1e-9
+HUBER_SCALES = 1.0
+"""The scale of Huber's loss, in medians of the residuals' lengths under the unsquared norm."""
+
 MOST_CV_ROWS = 2_000
 MOST_SOFT_PLACES = 1_000
 
@@ -111,6 +116,11 @@ class Fitting:
                 return Fitted(up, latents, found.history, found.n_iter)
             n_functions = max(n_functions + 1, int(1.5 * n_functions))
 
+    def with_scale(self, first: Fitted, data: Array) -> Fitting:
+        """Return the settings with Huber's loss, its scale taken from a fit with the unsquared norm."""
+        lengths = Norm().values(data - first.up.predict(first.latents))
+        return replace(self, loss=Huber(max(HUBER_SCALES * float(np.median(lengths)), 1e-9)))
+
     def at_latents(self, data: Array, alpha: float, latents: Array) -> NodeExpansion:
         """Return the map of least squares at given latents, with the smoothness of the kernel."""
         up = self.layout.expansion(max(alpha, SMALLEST_ALPHA))
@@ -136,6 +146,46 @@ class Fitting:
         """Return the mean loss of rows at their nearest images."""
         nearest = up.predict(self.functional(data, 0.0).projection(up).predict(data))
         return float(self.loss.values(data - nearest).mean())
+
+
+def without_idle_nodes(
+    fitting: Fitting, fitted: Fitted, data: Array, alpha: float, refit_alpha: float | None
+) -> tuple[Fitting, Fitted, float]:
+    """Leave out nodes without weight, and fit the others again where that is asked for.
+
+    Parameters
+    ----------
+    fitting, fitted : Fitting and Fitted
+        Settings, and what they led to.
+    data : ndarray of shape (n, D)
+        Rows.
+    alpha : float
+        Weight of the penalty.
+    refit_alpha : float or None
+        Weight of the smoothness of the kernel in a new fit; None means that there is none.
+
+    Returns
+    -------
+    Fitting, Fitted, float
+        The same, with the weight of the last fit.
+    """
+    if fitting.penalty != "l1":
+        return fitting, fitted, alpha
+    active = np.flatnonzero(np.abs(fitted.up.weights_).max(axis=1) > 0.0)
+    layout = fitting.layout.only(active)
+    up = layout.expansion(alpha)
+    up.weights_, up.intercept_ = fitted.up.weights_[active], fitted.up.intercept_
+    fitting, fitted = replace(fitting, layout=layout), replace(fitted, up=up)
+    if not len(active):
+        warn_user(
+            f"penalty='l1' with alpha={alpha:g} has left no node: the map is constant. Lower alpha.",
+            UserWarning,
+        )
+    if refit_alpha is None or not len(active):
+        return fitting, fitted, alpha
+    fitting = replace(fitting, penalty="rkhs")
+    again = fitting.run(data, float(refit_alpha), up, fitted.latents)
+    return fitting, again, float(refit_alpha)
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ import numpy as np
 from sklearn.cluster import KMeans
 from sklearn.neighbors import NearestNeighbors
 
+from twofold._blocks import some_rows
 from twofold._linalg import principal_axes
 from twofold.domains import Domain, Points
 from twofold.maps.node_expansion import NodeExpansion
@@ -67,6 +68,13 @@ class Layout:
     def only(self, active: IntArray) -> Layout:
         """Return the layout with some of the nodes."""
         return replace(self, nodes=self.nodes[active])
+
+    def searching(self, latents: Array) -> Layout:
+        """Return the layout whose grid, where it was scattered, is where the latents are now."""
+        if self.domain.n_components <= MOST_ON_A_GRID:
+            return self
+        some = latents[some_rows(len(latents), len(self.grid))]
+        return replace(self, grid=np.vstack([self.nodes, some]))
 
     def expansion(self, alpha: float) -> NodeExpansion:
         """Return an expansion without weights."""

@@ -24,7 +24,7 @@ from twofold.estimators._ukr_starts import attempt, latents_of
 from twofold.estimators.base import Problem
 from twofold.maps.node_expansion import NodeExpansion
 from twofold.node_kernels import DeltaKernel
-from twofold.protocols import Array
+from twofold.protocols import Array, IntArray
 
 __all__ = ["Start", "starts_of"]
 
@@ -33,6 +33,7 @@ CORE = 0.95
 """The share of latents of an embedding that fits into the domain; the others begin at its edge."""
 
 TILT = 0.2
+ROWS_OF_A_START = 1_000
 STARTS_OF_TORI = 4
 """Random starts that "auto" adds where circles and other dimensions may be mixed up."""
 
@@ -58,6 +59,7 @@ def starts_of(
     data: Array,
     alpha: float,
     problem: Problem,
+    rows: IntArray,
     *,
     robust: bool,
 ) -> list[Start]:
@@ -72,11 +74,13 @@ def starts_of(
     frame : Frame
         The coordinates of the data.
     data : ndarray of shape (n, r)
-        Rows, of more than 10,000 some.
+        Rows that take part.
     alpha : float
         Weight of the penalty.
     problem : Problem
-        The data as they came.
+        All data as they came.
+    rows : ndarray of shape (n,)
+        The numbers of the rows that take part.
     robust : bool
         Whether outliers should not count.
     """
@@ -95,8 +99,8 @@ def starts_of(
         elif data.shape[1] <= layout.domain.n_components:
             starts.append(_identity(fitting, data, alpha))
         else:
-            grown = fitting.grown(data, alpha, up)
-            starts.append(Start("grown", grown.up, grown.latents))
+            some = data[some_rows(len(data), ROWS_OF_A_START)]
+            starts.append(Start("grown", fitting.grown(some, alpha, up).up))
     names = [] if isinstance(init, str) and init in ("pca", "random") else [init]
     if auto:
         unrolls = len(data) >= FEWEST_ROWS and not any(layout.domain.wrapped)
@@ -104,12 +108,13 @@ def starts_of(
         names = ["isomap"] if unrolls and not layout.domain.is_discrete else []
         if any(layout.domain.wrapped) and layout.domain.n_components > 1:
             n_init += STARTS_OF_TORI
+    few = some_rows(len(data), ROWS_OF_A_START) if auto else np.arange(len(data))
     for one in names:
-        latents = attempt(lambda one: _latents(one, layout.domain, problem), one, auto)
+        latents = attempt(lambda one: _latents(one, layout.domain, problem, rows[few]), one, auto)
         if latents is not None:
-            latents = latents[some_rows(len(latents), len(data))]
             name = one if isinstance(one, str) else "given"
-            starts.append(Start(name, fitting.at_latents(data, alpha, latents), latents))
+            up = fitting.at_latents(data[few], alpha, latents)
+            starts.append(Start(name, up, None if auto else latents))
     starts += [Start("random", plane(alpha, problem.rng)) for _ in range(n_init - 1)]
     return starts
 
@@ -140,10 +145,13 @@ def _codebook(
     return Start("kmeans++", fitting.at_latents(data, alpha, nearest), nearest)
 
 
-def _latents(init: Any, domain: Domain | Points, problem: Problem) -> Array:
-    """Return latents within the domain; those that are not are centred and scaled to fit."""
+def _latents(init: Any, domain: Domain | Points, problem: Problem, rows: IntArray) -> Array:
+    """Return latents of some rows within the domain; those that are not are centred and scaled to fit."""
     named = isinstance(init, str)
-    latents = latents_of(init, problem.data if named else problem.original.copy(), problem)
+    if named:
+        latents = latents_of(init, problem.data[rows], problem)
+    else:
+        latents = latents_of(init, problem.original.copy(), problem)[rows]
     if np.array_equal(domain.into(latents), latents) and not named:
         return latents
     if isinstance(domain, Points):

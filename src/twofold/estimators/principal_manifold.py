@@ -32,8 +32,9 @@ from twofold.estimators._manifold_fit import (
     Fitted,
     Fitting,
     choose_alpha,
+    without_idle_nodes,
 )
-from twofold.estimators._manifold_layout import MOST_ON_A_GRID, Layout, layout_of
+from twofold.estimators._manifold_layout import layout_of
 from twofold.estimators._manifold_parts import (
     DomainDensity,
     Frame,
@@ -44,18 +45,17 @@ from twofold.estimators._manifold_settings import check_settings
 from twofold.estimators._manifold_starts import Start, starts_of
 from twofold.estimators.base import Learned, Problem, TwoWayEstimator
 from twofold.generalization import GeneralizationReport, kernel_spectrum, learning_curve
-from twofold.losses import Huber, Loss, Norm, Squared, resolve_loss
+from twofold.losses import Loss, Norm, Squared, resolve_loss
 from twofold.protocols import Array
 
 __all__ = ["PrincipalManifold"]
 
-MOST_ROWS = 10_000
-"""Of more rows so many take part in the turns; all of them in the last ones."""
+MOST_ROWS, ROWS_OF_A_NODE = 3_000, 20
+"""Of more rows so many (or so many for each node) take part in the turns; all of them in the last ones."""
 
-LAST_TURNS = 2
-HUBER_SCALES = 1.0
-"""The scale of Huber's loss, in medians of the residuals' lengths under the unsquared norm."""
+MOST_OF_DENSITY = 10_000
 
+STEPS_FOR_ALL = 4
 ROBUST = ("l1", "norm", "huber")
 OF_LENGTH = ("norm", "huber")
 
@@ -119,7 +119,7 @@ class PrincipalManifold(TwoWayEstimator):
     max_iter : int, default=200
         Turns of projection and adaptation at most. A warning tells where they ended a descent that still gained ten times
         ``tol`` a turn.
-    tol : float, default=1e-4
+    tol : float, default=3e-4
         A turn that lowers the functional by a smaller share is the last.
     random_state : int, RandomState, Generator or None, default=None
         Deals rows to folds, and makes random starts.
@@ -144,7 +144,7 @@ class PrincipalManifold(TwoWayEstimator):
         The loss, with its scale where one was estimated.
     history_ : ndarray
         The functional at the start and after each projection and adaptation of the last fit. It never rises. Of more than
-        10,000 rows it is that of the 10,000 which take part; after a refit (``refit_alpha``) it is the refit's.
+        3,000 rows (or 20 for each node) it is that of those which take part; after a refit (``refit_alpha``) it is the refit's.
     temperature_ : float
         The last temperature of soft assignment, else 0.
     n_iter_ : int
@@ -186,7 +186,7 @@ class PrincipalManifold(TwoWayEstimator):
         init: Any = "auto",
         n_init: int = 1,
         max_iter: int = 200,
-        tol: float = 1e-4,
+        tol: float = 3e-4,
         random_state: Any = None,
         n_jobs: int | None = None,
         verbose: int = 0,
@@ -226,9 +226,9 @@ class PrincipalManifold(TwoWayEstimator):
             else Frame.scaled(problem.data, robust=robust, of_columns=self.loss not in OF_LENGTH)
         )
         data = frame.into(problem.data)
-        rows = some_rows(len(data), MOST_ROWS)
+        layout = layout_of(domain, self.kernel, self.n_nodes, float(self.width), data, problem.rng)
+        rows = some_rows(len(data), max(MOST_ROWS, ROWS_OF_A_NODE * len(layout.nodes)))
         some = data if len(rows) == len(data) else data[rows]
-        layout = layout_of(domain, self.kernel, self.n_nodes, float(self.width), some, problem.rng)
         fitting = Fitting(
             layout,
             Norm() if self.loss == "huber" else _loss_of(self.loss),
@@ -241,11 +241,11 @@ class PrincipalManifold(TwoWayEstimator):
         alpha = MIDDLE_ALPHA if self.alpha == "cv" else float(self.alpha)
         with problem.progress.phase("starts"):
             starts = starts_of(
-                self.init, self.n_init, fitting, frame, some, alpha, problem, robust=robust
+                self.init, self.n_init, fitting, frame, some, alpha, problem, rows, robust=robust
             )
             first, candidates = self._best(starts, fitting, some, alpha)
             if self.loss == "huber":
-                fitting = _with_scale(fitting, first, some)
+                fitting = fitting.with_scale(first, some)
         choice = AlphaChoice(alpha, np.empty(0), np.empty((0, 0)))
         if self.alpha == "cv":
             with problem.progress.phase("cross-validation"):
@@ -261,12 +261,14 @@ class PrincipalManifold(TwoWayEstimator):
             fitted = fitting.run(some, choice.alpha, first.up, first.latents, callback)
         if fitted.n_iter >= self.max_iter:
             self._warn_if_cut_short(fitted)
-        fitting, fitted, alpha = self._refitted(fitting, fitted, some, choice.alpha)
+        fitting, fitted, alpha = without_idle_nodes(
+            fitting, fitted, some, choice.alpha, self.refit_alpha
+        )
         if len(rows) < len(data) and self.assignment == "hard":
             with problem.progress.phase("all rows"):
                 functional = fitting.functional(data, alpha)
-                last = functional.run(fitted.up, None, max_iter=LAST_TURNS, tol=0.0)
-                fitted = replace(fitted, up=last.up)
+                latents = functional.project(fitted.up, None, STEPS_FOR_ALL)
+                fitted = replace(fitted, up=functional.adapt(fitted.up, latents))
         return self._assemble(fitting, fitted, frame, data, choice, candidates)
 
     def _best(
@@ -289,28 +291,6 @@ class PrincipalManifold(TwoWayEstimator):
         candidates = [{"name": ran[i][1], "value": values[i]} for i in order]
         return ran[order[0]][0], candidates
 
-    def _refitted(
-        self, fitting: Fitting, fitted: Fitted, data: Array, alpha: float
-    ) -> tuple[Fitting, Fitted, float]:
-        """Leave out nodes without weight, and fit the others again where that is asked for."""
-        if self.penalty != "l1":
-            return fitting, fitted, alpha
-        active = np.flatnonzero(np.abs(fitted.up.weights_).max(axis=1) > 0.0)
-        layout = fitting.layout.only(active)
-        up = layout.expansion(alpha)
-        up.weights_, up.intercept_ = fitted.up.weights_[active], fitted.up.intercept_
-        fitting, fitted = replace(fitting, layout=layout), replace(fitted, up=up)
-        if not len(active):
-            warn_user(
-                f"penalty='l1' with alpha={alpha:g} has left no node: the map is constant. Lower alpha.",
-                UserWarning,
-            )
-        if self.refit_alpha is None or not len(active):
-            return fitting, fitted, alpha
-        fitting = replace(fitting, penalty="rkhs")
-        again = fitting.run(data, float(self.refit_alpha), up, fitted.latents)
-        return fitting, again, float(self.refit_alpha)
-
     def _warn_if_cut_short(self, fitted: Fitted) -> None:
         falling = 1.0 - fitted.history[-1] / fitted.history[max(-3, -len(fitted.history))]
         if falling > 10.0 * self.tol:
@@ -329,9 +309,7 @@ class PrincipalManifold(TwoWayEstimator):
         choice: AlphaChoice,
         candidates: list[dict[str, Any]],
     ) -> Learned:
-        final = replace(
-            fitting, latent_noise=0.0, layout=self._searched(fitting.layout, fitted.latents)
-        )
+        final = replace(fitting, latent_noise=0.0, layout=fitting.layout.searching(fitted.latents))
         projection = final.functional(data[:0], choice.alpha).projection(fitted.up)
         latents = projection.predict(
             data
@@ -356,17 +334,9 @@ class PrincipalManifold(TwoWayEstimator):
             units=CentredUnits.identity(latents.shape[1]),
             encoder=ManifoldEncoder(frame, projection),
             decoder=ManifoldDecoder(frame, fitted.up, domain),
-            density=DomainDensity(domain).fit(latents),
+            density=DomainDensity(domain).fit(latents[some_rows(len(latents), MOST_OF_DENSITY)]),
             attributes=attributes,
         )
-
-    @staticmethod
-    def _searched(layout: Layout, latents: Array) -> Layout:
-        """Return the layout whose grid, where it was scattered, is where the latents are now."""
-        if layout.domain.n_components <= MOST_ON_A_GRID:
-            return layout
-        some = latents[some_rows(len(latents), len(layout.grid))]
-        return replace(layout, grid=np.vstack([layout.nodes, some]))
 
     def _learn_constant(self, problem: Problem) -> Learned:
         check_settings(self, resolve_domain(self.domain, problem.n_components))
@@ -424,12 +394,6 @@ class PrincipalManifold(TwoWayEstimator):
             return 1.0 - fitted.score(train), 1.0 - fitted.score(test)
 
         return GeneralizationReport(spectrum, learning_curve(errors, data, n_repeats))
-
-
-def _with_scale(fitting: Fitting, first: Fitted, data: Array) -> Fitting:
-    """Return the settings with Huber's loss, its scale taken from a fit with the unsquared norm."""
-    lengths = Norm().values(data - first.up.predict(first.latents))
-    return replace(fitting, loss=Huber(max(HUBER_SCALES * float(np.median(lengths)), 1e-9)))
 
 
 def _loss_of(loss: Any) -> Loss:
