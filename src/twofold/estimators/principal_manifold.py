@@ -295,7 +295,7 @@ class PrincipalManifold(TwoWayEstimator):
         falling = 1.0 - fitted.history[-1] / fitted.history[max(-3, -len(fitted.history))]
         if falling > 10.0 * self.tol:
             warn_user(
-                f"The functional was still falling by {100 * falling:.2g} % a turn when max_iter={self.max_iter} was "
+                f"The functional was still falling by {100 * falling:.2g} % an iteration when max_iter={self.max_iter} was "
                 "reached. Increase max_iter.",
                 ConvergenceWarning,
             )
