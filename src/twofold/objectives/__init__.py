@@ -1,5 +1,6 @@
 """Objectives: differentiable functions of the latents, each holding its data."""
 
+from twofold.objectives.neighbour_embedding import NeighbourEmbedding
 from twofold.objectives.reconstruction import (
     Barrier,
     CheaperReconstruction,
@@ -7,4 +8,10 @@ from twofold.objectives.reconstruction import (
     Reconstruction,
 )
 
-__all__ = ["Barrier", "CheaperReconstruction", "GramReconstruction", "Reconstruction"]
+__all__ = [
+    "Barrier",
+    "CheaperReconstruction",
+    "GramReconstruction",
+    "NeighbourEmbedding",
+    "Reconstruction",
+]

@@ -23,6 +23,7 @@ from typing import Any, Final
 from twofold.optimize.conjugate_gradient import ConjugateGradient
 from twofold.optimize.gauss_newton import Feasible, GaussNewton, RowProblem, RowsResult
 from twofold.optimize.gradient_descent import GradientDescent
+from twofold.optimize.guidance import Guide, SpectralGuidance
 from twofold.optimize.lbfgs import LBFGS
 from twofold.optimize.newton import NewtonPolish
 from twofold.optimize.pull import Pull
@@ -35,11 +36,13 @@ __all__ = [
     "Feasible",
     "GaussNewton",
     "GradientDescent",
+    "Guide",
     "NewtonPolish",
     "Pull",
     "RProp",
     "RowProblem",
     "RowsResult",
+    "SpectralGuidance",
     "resolve_minimizer",
 ]
 

@@ -13,6 +13,10 @@ starts with a move of more than ten spreads. The values never rise.
 Plain and slow: the reference for the other minimizers, and the one whose every step can be
 explained.
 
+With a guide (`twofold.optimize.guidance`) the direction is ``-A grad f(Z)`` as long as the guide has not faded away. The operator changes
+the length of directions from one iteration to the next, so then the root mean square of the move is carried over instead of ``s``. A
+guided direction that leads to no lower point is replaced by the plain one.
+
 Notation
 --------
 ``s`` is the step, ``spread`` the root mean square about the mean row.
@@ -24,10 +28,13 @@ J. Nocedal and S. Wright (2006). Numerical Optimization, section 3.1. Springer.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-from twofold.optimize._progress import FIRST_STEP, Progress
+import numpy as np
+
+from twofold.optimize._progress import FIRST_STEP, Point, Progress
 from twofold.optimize._settings import check_count, check_number
+from twofold.optimize.guidance import Guide
 from twofold.optimize.line_search import armijo_search
 from twofold.protocols import Array, Callback, MinimizeResult, Objective
 
@@ -51,6 +58,8 @@ class GradientDescent:
         steps in between.
     sufficient : float, default=1e-4
         The part of the decrease predicted by the gradient that a step must deliver.
+    guide : Guide, default=None
+        What turns gradients into directions in the first iterations.
 
     Examples
     --------
@@ -67,6 +76,7 @@ class GradientDescent:
     tol: float = 1e-6
     window: int = 10
     sufficient: float = 1e-4
+    guide: Guide | None = field(default=None, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         owner = type(self).__name__
@@ -98,13 +108,18 @@ class GradientDescent:
         point = progress.start
         if not point.grad.any():
             return progress.zero_gradient()
-        step = progress.step_within(FIRST_STEP, point.grad)
-        for _ in range(self.max_iter):
-            # A gradient that has grown suddenly must not throw the first trial far away.
-            step = min(step, progress.step_within(_LONGEST_STEP, point.grad))
-            found = armijo_search(
-                progress.evaluate, point, -point.grad, step, sufficient=self.sufficient
-            )
+        direction = self._direction(point.grad, 0)
+        step = progress.step_within(FIRST_STEP, direction)
+        for n_iter in range(self.max_iter):
+            last, direction = direction, self._direction(point.grad, n_iter)
+            if self.guide is not None:
+                step *= _root_mean_square(last) / _root_mean_square(direction)
+            found = self._search(progress, point, direction, step)
+            if found is None and direction is not point.grad:
+                direction = point.grad
+                found = self._search(
+                    progress, point, direction, progress.step_within(FIRST_STEP, direction)
+                )
             if found is None:
                 return progress.no_lower_point(point)
             step, point = found
@@ -112,3 +127,21 @@ class GradientDescent:
             if result is not None:
                 return result
         return progress.out_of_iterations()
+
+    def _direction(self, gradient: Array, n_iter: int) -> Array:
+        """Return what is descended against: the gradient, or what a guide makes of it where that leads down."""
+        if self.guide is None or self.guide.is_plain(n_iter):
+            return gradient
+        guided = self.guide.guided(gradient, n_iter)
+        return guided if float(np.vdot(guided, gradient)) > 0.0 else gradient
+
+    def _search(
+        self, progress: Progress, point: Point, direction: Array, step: float
+    ) -> tuple[float, Point] | None:
+        # A gradient that has grown suddenly must not throw the first trial far away.
+        step = min(step, progress.step_within(_LONGEST_STEP, direction))
+        return armijo_search(progress.evaluate, point, -direction, step, sufficient=self.sufficient)
+
+
+def _root_mean_square(values: Array) -> float:
+    return float(np.sqrt(np.mean(np.square(values)))) or 1.0

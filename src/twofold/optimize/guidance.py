@@ -1,0 +1,239 @@
+r"""Spectral guidance: early steps that move neighbours together.
+
+A gradient ``G`` (n, q) of an objective of latents is replaced by ``A G``, where ``A`` comes from an affinity matrix ``M`` of the data, so
+that rows which are neighbours in the data move alike (Memisevic & Hinton 2005). Three forms:
+
+* *truncated*: ``A = V_l V_l^T`` with the ``l`` leading eigenvectors, ``l`` growing with every iteration (Eqs. 14-15, section 3.3);
+* *power*: ``A = M^nu / tr(M^nu)`` with ``nu`` falling (Eqs. 16-17), as repeated products and without an eigenvector; the trace
+  only scales, and minimizers here choose their own scale, so it is left out;
+* *deflated*: the same for one latent dimension after the other, each without the directions of those before (Eqs. 18-20).
+
+``M = D^{-1/2} K D^{-1/2}`` (clustering, Eq. 12) or ``(I - e e^T) K (I - e e^T)`` (kernel PCA, Eq. 21), with ``K_ij = e^{-|y_i - y_j|^2 / h}``.
+
+Guidance belongs to the beginning: the minimum that guided steps lead to is not that of the objective. So the schedule ends, and
+the run goes on with the plain gradient.
+
+Choices that the paper leaves open
+----------------------------------
+The first eigenvector of the clustering matrix is nearly constant, and moving all rows alike changes nothing: the truncated form
+leaves it out. In Eq. (19) the row has to be of length one. Of many rows only neighbours are linked; the sparse matrix is not positive
+semi-definite, ``(I + M) / 2`` is.
+
+Notation
+--------
+====================  =============================
+Memisevic & Hinton    here
+====================  =============================
+``G``, in columns     ``gradient``, in rows
+``nu``, ``l``         ``level``
+``h``                 ``bandwidth``
+====================  =============================
+
+References
+----------
+R. Memisevic, G. Hinton. Improving dimensionality reduction with spectral gradient descent. Neural Networks 18, 2005.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from scipy import linalg
+from scipy.sparse import eye_array, issparse
+from scipy.sparse.linalg import eigsh
+
+from twofold._linalg import sqdist
+from twofold.graph import heat_affinity, knn_graph, normalized_affinity
+from twofold.optimize._settings import check_count
+from twofold.protocols import Array
+
+__all__ = ["Guide", "SpectralGuidance"]
+
+FORMS = ("power", "truncated", "deflated")
+AFFINITIES = ("clustering", "kpca")
+MOST_DENSE = 2_000
+N_NEIGHBORS = 15
+MOST_EIGENVECTORS = 300
+
+
+@dataclass(frozen=True)
+class SpectralGuidance:
+    """What guides a descent; `prepare` makes it for some data.
+
+    Parameters
+    ----------
+    affinity : {"clustering", "kpca"} or array of shape (n, n), default="clustering"
+        M, dense or sparse.
+    bandwidth : float or "auto", default="auto"
+        h. "auto" is four times the median squared distance to the fifth neighbour: rows reach a few neighbours, and not across
+        the gap between the turns of a manifold, as long as these are further apart than a few of their own spacings.
+    form : {"power", "truncated", "deflated"}, default="power"
+        See the module's notes.
+    schedule : (int, int) or callable, default=(10, 0)
+        The level of an iteration. A pair falls by one an iteration from the first to the second number (powers; 0 is plain), or
+        rises (truncated; all eigenvectors are plain). A function takes the number of iterations done and returns the level.
+    n_neighbors : int, default=15
+        Links of a row where there are more than 2,000.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from twofold.optimize.guidance import SpectralGuidance
+    >>> line = np.linspace(0, 1, 50)[:, None]
+    >>> guide = SpectralGuidance(bandwidth=0.01).prepare(line)
+    >>> noise = np.random.default_rng(0).standard_normal((50, 1))
+    >>> rough = lambda values: float(np.square(np.diff(values, axis=0)).sum() / np.square(values).sum())
+    >>> rough(guide.guided(noise, 0)) < 0.1 * rough(noise)
+    True
+    """
+
+    affinity: Any = "clustering"
+    bandwidth: float | str = "auto"
+    form: str = "power"
+    schedule: tuple[int, int] | Callable[[int], int] = (10, 0)
+    n_neighbors: int = N_NEIGHBORS
+
+    def __post_init__(self) -> None:
+        if self.form not in FORMS:
+            raise ValueError(f"form={self.form!r} must be one of {sorted(FORMS)}.")
+        if isinstance(self.affinity, str) and self.affinity not in AFFINITIES:
+            raise ValueError(
+                f"affinity={self.affinity!r} must be one of {sorted(AFFINITIES)}, or a matrix."
+            )
+        if isinstance(self.bandwidth, str):
+            if self.bandwidth != "auto":
+                raise ValueError(f"bandwidth={self.bandwidth!r} must be 'auto' or a number.")
+        elif not 0.0 < self.bandwidth < np.inf:
+            raise ValueError(f"bandwidth={self.bandwidth!r} must be positive and finite.")
+        if not callable(self.schedule):
+            first, last = self.schedule
+            check_count(type(self).__name__, "schedule[0]", first, least=0)
+            check_count(type(self).__name__, "schedule[1]", last, least=0)
+        check_count(type(self).__name__, "n_neighbors", self.n_neighbors, least=1)
+
+    def prepare(self, X: Array) -> Guide:
+        """Return the guide for data (n, D)."""
+        matrix, bandwidth = self._matrix(X)
+        if matrix.shape != (len(X), len(X)):
+            raise ValueError(f"affinity has shape {matrix.shape}; the data have {len(X)} rows.")
+        return Guide(matrix, self.form, self._level, bandwidth)
+
+    def _level(self, n_iter: int) -> int:
+        if callable(self.schedule):
+            return max(0, int(self.schedule(n_iter)))
+        first, last = self.schedule
+        step = n_iter if last > first else -n_iter
+        return min(first + step, last) if last > first else max(first + step, last)
+
+    def _matrix(self, X: Array) -> tuple[Any, float]:
+        if not isinstance(self.affinity, str):
+            return (self.affinity if issparse(self.affinity) else np.asarray(self.affinity)), np.nan
+        bandwidth = self.bandwidth
+        n_neighbors = min(self.n_neighbors, len(X) - 1)
+        if isinstance(bandwidth, str):
+            bandwidth = _neighbour_bandwidth(X)
+        if len(X) > MOST_DENSE:
+            affinity = heat_affinity(knn_graph(X, n_neighbors), bandwidth)
+            if self.affinity == "kpca":
+                raise ValueError(
+                    f"affinity='kpca' is for at most {MOST_DENSE} rows; the data have {len(X)}. Use 'clustering'."
+                )
+            lazy = 0.5 * (eye_array(len(X), format="csr") + normalized_affinity(affinity))
+            return lazy, bandwidth
+        kernel = np.exp(-sqdist(X, X) / bandwidth)
+        if self.affinity == "clustering":
+            return normalized_affinity(kernel), bandwidth
+        centred = kernel - kernel.mean(axis=0) - kernel.mean(axis=1)[:, None] + kernel.mean()
+        return centred / np.trace(centred), bandwidth
+
+
+def _neighbour_bandwidth(X: Array) -> float:
+    some = X[:: max(1, len(X) // 1_000)]
+    distances = np.partition(sqdist(some, X), min(5, len(X) - 1), axis=1)[:, min(5, len(X) - 1)]
+    return max(4.0 * float(np.median(distances)), 1e-300)
+
+
+@dataclass
+class Guide:
+    """An operator on gradients that fades away.
+
+    Attributes
+    ----------
+    matrix : array of shape (n, n)
+        M.
+    form : str
+        How it is used.
+    level : callable
+        From the number of iterations done.
+    bandwidth : float
+        h, NaN where the matrix was given.
+    """
+
+    matrix: Any
+    form: str
+    level: Callable[[int], int]
+    bandwidth: float = np.nan
+    _vectors: Array | None = field(default=None, repr=False)
+
+    def is_plain(self, n_iter: int) -> bool:
+        """Return whether the gradient of this iteration is left as it is."""
+        level = self.level(n_iter)
+        return level >= self._most if self.form == "truncated" else level == 0
+
+    @property
+    def _most(self) -> int:
+        """The level of the truncated form at which nothing is left out."""
+        n: int = self.matrix.shape[0]
+        return n - 1 if n <= MOST_DENSE else MOST_EIGENVECTORS
+
+    def guided(self, gradient: Array, n_iter: int) -> Array:
+        """Return ``A G`` for the gradient of an iteration."""
+        if self.is_plain(n_iter):
+            return gradient
+        level = self.level(n_iter)
+        if self.form == "truncated":
+            leading = self.vectors()[:, 1 : 1 + level]
+            projected: Array = leading @ (leading.T @ gradient)
+            return projected
+        if self.form == "deflated":
+            return self._deflated(gradient, level)
+        return self.power(gradient, level)
+
+    def power(self, gradient: Array, level: int) -> Array:
+        """Return ``M^level G`` by repeated products."""
+        for _ in range(level):
+            gradient = self.matrix @ gradient
+        return gradient
+
+    def _deflated(self, gradient: Array, level: int) -> Array:
+        """Take one column after the other, each without what the last ones found, Eqs. (18)-(20)."""
+        found: list[tuple[float, Array]] = []
+        columns = []
+        for start in gradient.T:
+            column = start
+            for _ in range(level):
+                known = sum(value * one * float(one @ column) for value, one in found)
+                column = self.matrix @ column - known
+            columns.append(column)
+            length = float(np.linalg.norm(column))
+            if length > 0.0:
+                direction = column / length
+                eigenvalue = float(direction @ (self.matrix @ direction))
+                found.append((eigenvalue, direction))
+        return np.stack(columns, axis=1)
+
+    def vectors(self) -> Array:
+        """Return eigenvectors of M (n, k), leading first: all of small matrices, 301 of large ones."""
+        if self._vectors is None:
+            n = self.matrix.shape[0]
+            if n <= MOST_DENSE:
+                dense = self.matrix @ np.eye(n)
+                self._vectors = linalg.eigh(dense)[1][:, ::-1]
+            else:
+                start = np.ones(n)
+                values, vectors = eigsh(self.matrix, k=MOST_EIGENVECTORS + 1, which="LA", v0=start)
+                self._vectors = vectors[:, np.argsort(-values)]
+        return self._vectors

@@ -1,0 +1,168 @@
+"""Spectral guidance of descents, and the objective of stochastic neighbour embedding."""
+
+import numpy as np
+import pytest
+from differences import central_gradient
+from scipy.sparse import csr_array
+from scipy.stats import spearmanr
+
+from twofold.datasets import make_noisy_helix, make_partitioned_circle
+from twofold.kernels import Gaussian
+from twofold.objectives import NeighbourEmbedding, Reconstruction
+from twofold.objectives.neighbour_embedding import calibrated_neighbours, transition_probabilities
+from twofold.optimize import GradientDescent, SpectralGuidance
+from twofold.sums import DenseWeights
+
+
+def helix_error(X, seed, guide, max_iter=200):
+    objective = Reconstruction(X - X.mean(axis=0), lambda Z: DenseWeights.of(Z, Gaussian()))
+    Z0 = np.random.default_rng(seed).standard_normal((len(X), 1))
+    return GradientDescent(max_iter=max_iter, tol=0.0, guide=guide).minimize(objective, Z0)
+
+
+class TestOperator:
+    def test_power_is_the_power_of_the_matrix(self):
+        X, _ = make_noisy_helix(60, random_state=0)
+        guide = SpectralGuidance(bandwidth=1.0).prepare(X)
+        kernel = np.exp(-np.square(X[:, None] - X).sum(axis=2))
+        root = np.sqrt(kernel.sum(axis=1))
+        M = kernel / np.outer(root, root)
+        G = np.random.default_rng(0).standard_normal((60, 2))
+        np.testing.assert_allclose(guide.guided(G, 7), np.linalg.matrix_power(M, 3) @ G, rtol=1e-9)
+        assert guide.guided(G, 10) is G
+
+    def test_kernel_pca_matrix_is_centred(self):
+        X, _ = make_noisy_helix(50, random_state=0)
+        guide = SpectralGuidance("kpca", bandwidth=1.0).prepare(X)
+        np.testing.assert_allclose(guide.matrix.sum(axis=0), 0.0, atol=1e-12)
+        assert np.trace(guide.matrix) == pytest.approx(1.0)
+
+    def test_truncated_projects_to_the_leading_vectors_but_the_first(self):
+        X, _ = make_partitioned_circle(60, random_state=0)
+        guide = SpectralGuidance(form="truncated", schedule=(2, 2), bandwidth=0.1).prepare(X)
+        G = np.random.default_rng(0).standard_normal((60, 2))
+        once = guide.guided(G, 0)
+        np.testing.assert_allclose(guide.guided(once, 5), once, atol=1e-12)
+        assert np.linalg.matrix_rank(once) <= 2
+        assert abs(float(guide.vectors()[:, 0] @ once[:, 0])) < 1e-10
+
+    def test_growing_truncation_ends_in_the_plain_gradient(self):
+        X, _ = make_partitioned_circle(40, random_state=0)
+        guide = SpectralGuidance(form="truncated", schedule=(1, 39), bandwidth=0.1).prepare(X)
+        G = np.random.default_rng(0).standard_normal((40, 2))
+        sizes = [np.linalg.norm(guide.guided(G, n_iter)) for n_iter in (0, 10, 30)]
+        assert sizes == sorted(sizes)
+        assert guide.guided(G, 38) is G
+
+    def test_deflated_columns_go_different_ways(self):
+        X, _ = make_noisy_helix(80, random_state=0)
+        G = np.random.default_rng(0).standard_normal((80, 2))
+        plain, deflated = (
+            SpectralGuidance(form=form, schedule=(40, 0), bandwidth=1.0).prepare(X).guided(G, 0)
+            for form in ("power", "deflated")
+        )
+
+        def cosine(columns):
+            unit = columns / np.linalg.norm(columns, axis=0)
+            return abs(float(unit[:, 0] @ unit[:, 1]))
+
+        assert cosine(plain) > 0.9
+        assert cosine(deflated) < 0.3
+
+    def test_many_rows_are_linked_to_neighbours_alone(self):
+        X = np.random.default_rng(0).standard_normal((2_500, 3))
+        guide = SpectralGuidance().prepare(X)
+        assert guide.matrix.nnz < 2_500 * 60
+        G = np.random.default_rng(1).standard_normal((2_500, 1))
+        smooth = guide.guided(G, 0)
+        assert float(np.vdot(smooth, G)) > 0.0  # positive semi-definite
+
+    def test_a_matrix_and_a_schedule_of_ones_own(self):
+        M = csr_array(np.diag(np.arange(1.0, 6.0)))
+        guide = SpectralGuidance(M, schedule=lambda n_iter: 2 if n_iter < 3 else 0).prepare(
+            np.ones((5, 2))
+        )
+        G = np.ones((5, 1))
+        np.testing.assert_allclose(guide.guided(G, 0)[:, 0], np.arange(1.0, 6.0) ** 2)
+        assert guide.guided(G, 3) is G
+        assert np.isnan(guide.bandwidth)
+
+    @pytest.mark.parametrize(
+        ("settings", "message"),
+        [
+            ({"form": "cubic"}, "form="),
+            ({"affinity": "cosine"}, "affinity="),
+            ({"bandwidth": 0.0}, "bandwidth="),
+            ({"bandwidth": "best"}, "bandwidth="),
+            ({"schedule": (-1, 0)}, "schedule"),
+            ({"n_neighbors": 0}, "n_neighbors"),
+        ],
+    )
+    def test_settings_that_make_no_sense(self, settings, message):
+        with pytest.raises(ValueError, match=message):
+            SpectralGuidance(**settings)
+
+    def test_matrices_that_do_not_fit(self):
+        with pytest.raises(ValueError, match="5 rows"):
+            SpectralGuidance(np.eye(4)).prepare(np.ones((5, 2)))
+        with pytest.raises(ValueError, match="kpca"):
+            SpectralGuidance("kpca").prepare(np.random.default_rng(0).standard_normal((2_001, 2)))
+
+
+class TestDescent:
+    def test_a_helix_is_unrolled_from_chance(self):
+        X, truth = make_noisy_helix(150, random_state=0)
+        guide = SpectralGuidance(bandwidth=1.0, schedule=(10, 0)).prepare(X)
+        plain = [helix_error(X, seed, None, 100) for seed in range(3)]
+        guided = [helix_error(X, seed, guide, 100) for seed in range(3)]
+        assert np.median([r.value for r in guided]) < 0.5 * np.median([r.value for r in plain])
+        orders = [abs(spearmanr(r.Z[:, 0], truth[:, 0])[0]) for r in guided]
+        assert np.median(orders) > 0.9
+        for result in guided:
+            assert (np.diff(result.history) <= 0.0).all()
+
+    def test_a_guide_that_leads_nowhere_is_left(self):
+        X, _ = make_noisy_helix(60, random_state=0)
+        wrong = SpectralGuidance(-np.eye(60), schedule=(1, 1)).prepare(X)
+        result = helix_error(X, 0, wrong, 20)
+        assert result.value < result.history[0]
+
+
+class TestNeighbourEmbedding:
+    @pytest.mark.parametrize("kind", ["bandwidth", "perplexity"])
+    def test_gradient(self, kind):
+        rng = np.random.default_rng(0)
+        X, Z = rng.standard_normal((15, 4)), rng.standard_normal((15, 2))
+        P = (
+            transition_probabilities(X, 0.5)
+            if kind == "bandwidth"
+            else calibrated_neighbours(X, 5.0)
+        )
+        objective = NeighbourEmbedding(P)
+        value, gradient = objective.value_and_grad(Z)
+        expected = central_gradient(lambda at: objective.value_and_grad(at)[0], Z)
+        np.testing.assert_allclose(gradient, expected, atol=1e-8)
+        assert value > 0.0
+
+    def test_value_is_that_of_a_loop(self):
+        rng = np.random.default_rng(1)
+        X, Z = rng.standard_normal((8, 3)), rng.standard_normal((8, 2))
+        P = transition_probabilities(X, 0.5)
+        total = 0.0
+        for i in range(8):
+            weights = np.exp(-np.square(Z[i] - Z).sum(axis=1))
+            data_weights = np.exp(-np.square(X[i] - X).sum(axis=1) / 0.5)
+            weights[i] = data_weights[i] = 0.0
+            p, q = data_weights / data_weights.sum(), weights / weights.sum()
+            others = np.arange(8) != i
+            total += float((p[others] * np.log(p[others] / q[others])).sum())
+        assert NeighbourEmbedding(P).value_and_grad(Z)[0] == pytest.approx(total / 8)
+
+    def test_perplexity_is_met_by_every_row(self):
+        X = np.random.default_rng(0).standard_normal((60, 3)) * np.linspace(0.1, 5.0, 60)[:, None]
+        P = calibrated_neighbours(X, 12.0)
+        logs = np.log(P, out=np.zeros_like(P), where=P > 0.0)
+        np.testing.assert_allclose(np.exp(-(P * logs).sum(axis=1)), 12.0, rtol=1e-6)
+        assert not np.diag(P).any()
+        with pytest.raises(ValueError, match="perplexity=60"):
+            calibrated_neighbours(X, 60.0)
