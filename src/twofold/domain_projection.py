@@ -24,11 +24,11 @@ from sklearn.neighbors import NearestNeighbors
 
 from twofold._blocks import map_blocks, row_blocks
 from twofold._linalg import row_norms_sq, row_product, sqdist
-from twofold.domains import Domain, Points
+from twofold.domains import PERIOD, Domain, Points
 from twofold.losses import L1, Huber, Loss, Norm, Squared
 from twofold.maps.node_expansion import NodeExpansion
 from twofold.optimize._small_systems import damped_steps
-from twofold.protocols import AnyArray, Array
+from twofold.protocols import AnyArray, Array, IntArray
 
 __all__ = ["DomainProjection", "losses_at"]
 
@@ -69,22 +69,21 @@ class DomainProjection:
 
     def predict(self, data: Array) -> Array:
         """Return the latents (n, q) of rows: the better of the descents from the two nearest parts of the grid."""
-        best = self.lower(data, None)
         if self.domain.is_discrete or len(self.grid) < 2:
-            return best
-        lowest = self.losses(data, best)
+            return self.lower(data, None)
         grid_losses = self._grid_losses()
-        near = self._close_pairs()
         starts = np.empty((N_STARTS, len(data)), dtype=np.intp)
 
         def choose(rows: slice) -> None:
             distances = grid_losses(data[rows])
             starts[0, rows] = distances.argmin(axis=1)
             for number in range(1, N_STARTS):
-                distances[near[starts[number - 1, rows]]] = np.inf
+                distances[self._close_to(starts[number - 1, rows])] = np.inf
                 starts[number, rows] = distances.argmin(axis=1)
 
         map_blocks(choose, row_blocks(len(data), 4 * 8 * len(self.grid)))
+        best = self.lower(data, self.grid[starts[0]], everywhere=False)
+        lowest = self.losses(data, best)
         images = self.up.predict(self.grid)
         reach = self._reach(images)
         length = Norm()
@@ -108,12 +107,13 @@ class DomainProjection:
         largest: Array = np.sqrt(np.square(offsets).sum(axis=2).max(axis=1))
         return largest
 
-    def _close_pairs(self) -> AnyArray:
-        """Return which places of the grid belong to the same part (m, m): within a third of the domain's half."""
-        offsets = np.abs(self.grid[:, None] - self.grid)
-        around = np.minimum(offsets, 2.0 - offsets)
-        largest: AnyArray = np.where(self.domain.wrapped, around, offsets).max(axis=2)
-        return largest < PART
+    def _close_to(self, places: IntArray) -> AnyArray:
+        """Return which places of the grid belong to the same part as given ones (n, m): within a third of the domain's half."""
+        close = np.ones((len(places), len(self.grid)), dtype=bool)
+        for axis, wrapped in zip(self.grid.T, self.domain.wrapped, strict=True):
+            offsets = np.abs(axis[places][:, None] - axis)
+            close &= (np.minimum(offsets, PERIOD - offsets) if wrapped else offsets) < PART
+        return close
 
     def lower(
         self,

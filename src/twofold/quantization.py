@@ -172,8 +172,8 @@ class Quantization:
         for cap in CAPS:
             weights = self.loss.weights(self.data - best.predict(latents))
             weights = np.minimum(weights, cap * np.median(weights))
-            sums = [gram + slopes for gram in self._grams(up, latents, weights)]
-            right = self._right(up, latents, weights)
+            grams, right = self._sums(up, latents, weights)
+            sums = [gram + slopes for gram in grams]
             candidate = solved(best, sums, right, self.penalty, self.alpha, self.n_functions)
             value = self.value(candidate, latents)
             if value < lowest:
@@ -185,27 +185,20 @@ class Quantization:
     def _blocks(self, up: NodeExpansion) -> list[slice]:
         return row_blocks(len(self.data), 3 * 8 * len(up.nodes))
 
-    def _grams(self, up: NodeExpansion, latents: Array, weights: Array) -> list[Array]:
-        """Return ``mean(w phi phi^T)`` with ``phi_0 = 1``, one for each column of the weights."""
+    def _sums(self, up: NodeExpansion, latents: Array, weights: Array) -> tuple[list[Array], Array]:
+        """Return ``mean(w phi phi^T)`` with ``phi_0 = 1``, one for each column of the weights, and ``mean(w phi x)`` (M + 1, D)."""
 
         def part(rows: slice) -> list[Array]:
             design = _with_ones(up._features(latents[rows]))
-            return [
+            grams = [
                 (design * weights[rows, column, None]).T @ design
                 for column in range(weights.shape[1])
             ]
+            return [*grams, design.T @ (weights[rows] * self.data[rows])]
 
         parts = map_blocks(part, self._blocks(up))
-        return [np.sum(grams, axis=0) / len(self.data) for grams in zip(*parts, strict=True)]
-
-    def _right(self, up: NodeExpansion, latents: Array, weights: Array) -> Array:
-        """Return ``mean(w phi x)`` (M + 1, D)."""
-
-        def part(rows: slice) -> Array:
-            return _with_ones(up._features(latents[rows])).T @ (weights[rows] * self.data[rows])
-
-        right: Array = np.sum(map_blocks(part, self._blocks(up)), axis=0) / len(self.data)
-        return right
+        *grams, right = (np.sum(one, axis=0) / len(self.data) for one in zip(*parts, strict=True))
+        return grams, right
 
     def _slopes(self, up: NodeExpansion, latents: Array) -> Array:
         """Return ``sigma^2 mean(phi' phi'^T)``, with a row and a column of zeros for the constant."""

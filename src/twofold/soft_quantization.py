@@ -167,8 +167,10 @@ class SoftQuantization:
     ) -> tuple[Array, Array, Array]:
         """Return, for each place, the means of ``r`` (K,), of ``r w`` (K, 1 or D) and of ``r w x`` (K, D)."""
         images = up.predict(self.places)
-        nearest = self.loss.weights(self.data - self._at_best_places(up, images))
-        largest = cap * float(np.median(nearest))
+        largest = np.inf
+        if not isinstance(self.loss, Squared):
+            nearest = self.loss.weights(self.data - self._at_best_places(up, images))
+            largest = cap * float(np.median(nearest))
 
         def part(rows: slice) -> tuple[Array, Array, Array]:
             data = self.data[rows]

@@ -53,12 +53,12 @@ class NeighbourEmbedding:
     def value_and_grad(self, Z: Array) -> tuple[float, Array]:
         """Return the error and its gradient (n, q)."""
         n = len(Z)
-        log_weights = -sqdist(Z, Z)
+        distances = sqdist(Z, Z)
+        log_weights = -distances
         np.fill_diagonal(log_weights, -np.inf)
         weights, shift = shifted_exp(log_weights)
         mass = weights.sum(axis=1)
         Q = weights / mass[:, None]
-        distances = sqdist(Z, Z)
         positive = self.P > 0.0
         logs = np.log(self.P, out=np.zeros_like(self.P), where=positive)
         log_mass = shift + np.log(mass)
