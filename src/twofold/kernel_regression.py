@@ -23,7 +23,6 @@ from twofold._blocks import BLOCK_BYTES, row_blocks
 from twofold._linalg import k_smallest, row_norms_sq, sqdist
 from twofold.candidates import whitened
 from twofold.encoders import Projection
-from twofold.kernels import Gaussian
 from twofold.maps import NadarayaWatson
 from twofold.neighbour_search import CellIndex
 from twofold.objectives import (
@@ -44,11 +43,11 @@ from twofold.protocols import (
 from twofold.sums import (
     CellWeights,
     DenseWeights,
-    GridWeights,
     PairWeights,
     SelfWeights,
     kernel_radius,
     share_in_reach,
+    weigh_many,
 )
 
 __all__ = [
@@ -78,11 +77,6 @@ CELL_TOLERANCE = 5e-5
 """Kernel values left out where rows are many: a Gaussian is cut at 4.45 widths."""
 
 FARTHEST_CUT = 10.0
-
-# For each column, measured on two cores: value and gradient of 20,000 x 50 by cells at four widths, and on grids.
-SECONDS_PER_PAIR = 1.7e-10
-SECONDS_PER_SPREAD = 1.2e-8
-SECONDS_PER_NODE = 1.8e-7
 
 STRAY_MASS = 0.1
 OUT_OF_REACH = 1e-12
@@ -153,15 +147,10 @@ class KernelRegression:
         return DenseWeights.of(Z, self.kernel, groups=self.groups, n_jobs=self.n_jobs)
 
     def _weigh_many(self, Z: Array) -> SelfWeights:
-        """Return weights by cells, or on a grid where kernels overlap so widely that it is cheaper."""
-        cells = CellWeights.of(Z, self.kernel, radius=self.radius, n_jobs=self.n_jobs)
-        n, q = Z.shape
         # Without a pseudo-count a lone point's prediction would be the grid's error over itself.
-        if not isinstance(self.kernel, Gaussian) or q > 3 or not self.pseudo_count:
-            return cells
-        grid = GridWeights(Z)
-        grid_cost = n * 4**q * SECONDS_PER_SPREAD + grid.n_nodes * SECONDS_PER_NODE
-        return grid if grid_cost < cells.cells.n_pairs * SECONDS_PER_PAIR else cells
+        if not self.pseudo_count:
+            return CellWeights.of(Z, self.kernel, radius=self.radius, n_jobs=self.n_jobs)
+        return weigh_many(Z, self.kernel, self.radius, n_jobs=self.n_jobs)
 
     def objective(
         self, *, barrier: Barrier | None = None, leave_one_out: bool = True

@@ -1,6 +1,11 @@
 """Objectives: differentiable functions of the latents, each holding its data."""
 
-from twofold.objectives.neighbour_embedding import NeighbourEmbedding
+from twofold.objectives.neighbour_embedding import NeighbourEmbedding, SparseNeighbourEmbedding
+from twofold.objectives.neighbour_probabilities import (
+    calibrated_neighbours,
+    neighbour_matrix,
+    transition_probabilities,
+)
 from twofold.objectives.reconstruction import (
     Barrier,
     CheaperReconstruction,
@@ -14,4 +19,8 @@ __all__ = [
     "GramReconstruction",
     "NeighbourEmbedding",
     "Reconstruction",
+    "SparseNeighbourEmbedding",
+    "calibrated_neighbours",
+    "neighbour_matrix",
+    "transition_probabilities",
 ]

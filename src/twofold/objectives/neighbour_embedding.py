@@ -5,9 +5,17 @@ r"""Stochastic neighbour embedding as a function of the latents.
    Q_{ij} = \frac{e^{-|z_i - z_j|^2}}{\sum_{k \ne i} e^{-|z_i - z_k|^2}}, \qquad
    \frac{\partial E}{\partial z_l} = \frac 2n \sum_i (P_{il} + P_{li} - Q_{il} - Q_{li}) (z_l - z_i)
 
-(Memisevic & Hinton 2005, Eqs. 1-4; Hinton & Roweis 2003). No row is its own neighbour. ``P`` has either one bandwidth for all
-rows, ``P_ij`` proportional to ``e^{-|x_i - x_j|^2 / h}`` (Eq. 1), or one for each row such that its entropy is the logarithm of a
-perplexity.
+(Memisevic & Hinton 2005, Eqs. 2-4; Hinton & Roweis 2003), for probabilities ``P`` of the data
+(`twofold.objectives.neighbour_probabilities`). No row is its own neighbour.
+
+**Linear time.** With the masses ``m_i = sum_k e^{-|z_i - z_k|^2}`` the error is
+
+.. math:: n E = \sum_{ij} P_{ij} \log P_{ij} + \sum_{ij} P_{ij} |z_i - z_j|^2 + \sum_i \log m_i.
+
+The first term is constant. The second is a quadratic form of the sparse ``S = P + P^T``: with its row sums ``s`` it is ``sum_i s_i |z_i|^2 - z_i . (S Z)_i`` and
+costs one product. The third needs sums over all rows of a Gaussian, which `twofold.sums` gives in linear time (its Gaussian is
+``e^{-y^2 / 2}``, hence ``y = sqrt(2) z``); its gradient is that of ``sum_ij k_ij b_i`` at ``b_i = 1 / m_i``. A row that no other reaches
+would have a mass of zero, known to the sums' accuracy alone, so a little mass is added to each.
 
 References
 ----------
@@ -17,16 +25,20 @@ G. Hinton, S. Roweis. Stochastic neighbor embedding. NIPS 15, 2003.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
+from scipy.sparse import csr_array
 
-from twofold._linalg import shifted_exp, sqdist
+from twofold._linalg import row_norms_sq, shifted_exp, sqdist
 from twofold.protocols import Array
+from twofold.sums import SelfWeights
 
-__all__ = ["NeighbourEmbedding", "calibrated_neighbours", "transition_probabilities"]
+__all__ = ["NeighbourEmbedding", "SparseNeighbourEmbedding"]
 
-BISECTIONS = 60
+LEAST_MASS = 1e-3
 
 
 @dataclass(frozen=True)
@@ -41,7 +53,7 @@ class NeighbourEmbedding:
     Examples
     --------
     >>> import numpy as np
-    >>> from twofold.objectives.neighbour_embedding import NeighbourEmbedding, transition_probabilities
+    >>> from twofold.objectives import NeighbourEmbedding, transition_probabilities
     >>> X = np.random.default_rng(0).standard_normal((20, 2))
     >>> error, gradient = NeighbourEmbedding(transition_probabilities(X, 1.0)).value_and_grad(X)
     >>> bool(abs(error) < 1e-12)
@@ -50,65 +62,69 @@ class NeighbourEmbedding:
 
     P: Array
 
+    @cached_property
+    def _minus_entropy(self) -> float:
+        return _sum_p_log_p(self.P)
+
     def value_and_grad(self, Z: Array) -> tuple[float, Array]:
         """Return the error and its gradient (n, q)."""
         n = len(Z)
         distances = sqdist(Z, Z)
-        log_weights = -distances
+        attraction = float(np.vdot(self.P, distances))
+        log_weights = np.negative(distances, out=distances)
         np.fill_diagonal(log_weights, -np.inf)
         weights, shift = shifted_exp(log_weights)
         mass = weights.sum(axis=1)
-        Q = weights / mass[:, None]
-        positive = self.P > 0.0
-        logs = np.log(self.P, out=np.zeros_like(self.P), where=positive)
-        log_mass = shift + np.log(mass)
-        value = (
-            float((self.P * (logs + distances)).sum() + (self.P.sum(axis=1) * log_mass).sum()) / n
-        )
-        pull = self.P - Q
-        pull = pull + pull.T
-        gradient: Array = (2.0 / n) * (pull.sum(axis=1)[:, None] * Z - pull @ Z)
+        value = (self._minus_entropy + attraction + float((shift + np.log(mass)).sum())) / n
+        # P - Q, whose rows sum to zero
+        weights *= (-1.0 / mass)[:, None]
+        weights += self.P
+        Z1 = np.column_stack([Z, np.ones(n)])
+        sums = weights @ Z1 + weights.T @ Z1
+        gradient: Array = (2.0 / n) * (sums[:, -1:] * Z - sums[:, :-1])
         return value, gradient
 
 
-def transition_probabilities(X: Array, bandwidth: float) -> Array:
-    """Return ``P`` (n, n) of Eq. (1), with one bandwidth ``h`` for all rows."""
-    log_weights = -sqdist(X, X) / bandwidth
-    np.fill_diagonal(log_weights, -np.inf)
-    weights, _ = shifted_exp(log_weights)
-    probabilities: Array = weights / weights.sum(axis=1, keepdims=True)
-    return probabilities
-
-
-def calibrated_neighbours(X: Array, perplexity: float) -> Array:
-    """Return ``P`` (n, n) in which every row has the same perplexity, the exponential of its entropy.
+@dataclass(frozen=True)
+class SparseNeighbourEmbedding:
+    """The same for rows that see few others, in linear time.
 
     Parameters
     ----------
-    X : ndarray of shape (n, D)
-        Data.
-    perplexity : float
-        Effective number of neighbours, above 1 and below ``n - 1``.
+    P : csr_array of shape (n, n)
+        Transition probabilities: rows sum to one, the diagonal is zero.
+    weigh : callable
+        Gives the weights of the Gaussian ``e^{-y^2 / 2}`` among points.
     """
-    n = len(X)
-    if not 1.0 < perplexity < n - 1:
-        raise ValueError(
-            f"perplexity={perplexity!r} must lie between 1 and n_samples - 1 = {n - 1}."
-        )
-    distances = sqdist(X, X)
-    np.fill_diagonal(distances, np.inf)
-    distances -= distances.min(axis=1, keepdims=True)
-    finite = np.where(np.isfinite(distances), distances, 0.0)
-    scale = max(float(finite.mean()), 1e-300)
-    low, high = np.full(n, 1e-12), np.full(n, 1e12)
-    P = np.empty((n, n))
-    for _ in range(BISECTIONS):
-        width = np.sqrt(low * high)
-        weights = np.exp(-distances / (scale * width[:, None]))
-        P = weights / weights.sum(axis=1, keepdims=True)
-        logs = np.log(P, out=np.zeros_like(P), where=P > 0.0)
-        entropy = -(P * logs).sum(axis=1)
-        too_wide = entropy > np.log(perplexity)
-        high = np.where(too_wide, width, high)
-        low = np.where(too_wide, low, width)
-    return P
+
+    P: csr_array
+    weigh: Callable[[Array], SelfWeights]
+
+    @cached_property
+    def _minus_entropy(self) -> float:
+        return _sum_p_log_p(self.P.data)
+
+    @cached_property
+    def _symmetric(self) -> tuple[csr_array, Array]:
+        both = csr_array(self.P + self.P.T)
+        return both, np.asarray(both.sum(axis=1)).ravel()
+
+    def value_and_grad(self, Z: Array) -> tuple[float, Array]:
+        """Return the error and its gradient (n, q)."""
+        n = len(Z)
+        both, degrees = self._symmetric
+        centred = Z - Z.mean(axis=0)
+        pulled = both @ centred
+        attraction = degrees @ row_norms_sq(centred) - np.vdot(centred, pulled)
+        pull = 2.0 * (degrees[:, None] * centred - pulled)
+        weights = self.weigh(np.sqrt(2.0) * centred)
+        nothing = np.empty((n, 0))
+        mass = weights.mass_and_apply(nothing)[0] + LEAST_MASS
+        value = (self._minus_entropy + float(attraction) + float(np.log(mass).sum())) / n
+        push = weights.gradient(nothing, nothing, 1.0 / mass)
+        return value, (pull + np.sqrt(2.0) * push) / n
+
+
+def _sum_p_log_p(P: Array) -> float:
+    positive = P[P > 0.0]
+    return float(np.vdot(positive, np.log(positive)))

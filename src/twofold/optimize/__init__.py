@@ -7,6 +7,7 @@ class                  name        when
 `RProp`                "rprop"     the papers' choice; sturdy, one evaluation a step
 `ConjugateGradient`    "cg"        values that never rise, in little memory
 `GradientDescent`      "gd"        the plain reference
+`Staged`                           any of these under spectral guidance
 `GaussNewton`                      many small least-squares problems at once, one per row
 =====================  ==========  ================================================================
 
@@ -28,6 +29,7 @@ from twofold.optimize.lbfgs import LBFGS
 from twofold.optimize.newton import NewtonPolish
 from twofold.optimize.pull import Pull
 from twofold.optimize.rprop import RProp
+from twofold.optimize.staged import Staged, guided_minimizer
 from twofold.protocols import Minimizer
 
 __all__ = [
@@ -43,6 +45,8 @@ __all__ = [
     "RowProblem",
     "RowsResult",
     "SpectralGuidance",
+    "Staged",
+    "guided_minimizer",
     "resolve_minimizer",
 ]
 

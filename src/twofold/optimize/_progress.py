@@ -29,7 +29,7 @@ import numpy as np
 
 from twofold.protocols import Array, Callback, MinimizeResult, Objective
 
-__all__ = ["EPS", "FIRST_STEP", "Point", "Progress"]
+__all__ = ["EPS", "FIRST_STEP", "Point", "Progress", "spread"]
 
 EPS = float(np.finfo(np.float64).eps)
 
@@ -89,7 +89,7 @@ class Progress:
         self._window = window
         self._unit = 1.0
         self.n_evaluations = 0
-        self.spread = _spread(Z)
+        self.spread = spread(Z)
         raw = self._raw(Z)
         if not _is_finite(raw):
             n_bad = raw.grad.size - int(np.isfinite(raw.grad).sum())
@@ -234,7 +234,7 @@ def _power_of_two(start: Point) -> float:
     return math.ldexp(1.0, exponent - 1)
 
 
-def _spread(Z: Array) -> float:
+def spread(Z: Array) -> float:
     """Return the root mean square about the mean row, or about 0 where the rows coincide."""
     rows = np.atleast_1d(Z)
     size = _root_mean_square(rows)

@@ -36,8 +36,9 @@ R. Memisevic, G. Hinton. Improving dimensionality reduction with spectral gradie
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from itertools import groupby
 from typing import Any
 
 import numpy as np
@@ -47,16 +48,20 @@ from scipy.sparse.linalg import eigsh
 
 from twofold._linalg import sqdist
 from twofold.graph import heat_affinity, knn_graph, normalized_affinity
+from twofold.optimize._bandwidth import bandwidth_within_gaps
 from twofold.optimize._settings import check_count
-from twofold.protocols import Array
+from twofold.protocols import Array, IntArray
 
-__all__ = ["Guide", "SpectralGuidance"]
+__all__ = ["Change", "Guide", "SpectralGuidance"]
 
 FORMS = ("power", "truncated", "deflated")
 AFFINITIES = ("clustering", "kpca")
 MOST_DENSE = 2_000
 N_NEIGHBORS = 15
 MOST_EIGENVECTORS = 300
+HOLD_IN_STAGES = 5
+MOST_LEVELS = 1_000
+"""Levels that are looked at; the last of them is kept for the rest of a run."""
 
 
 @dataclass(frozen=True)
@@ -68,13 +73,16 @@ class SpectralGuidance:
     affinity : {"clustering", "kpca"} or array of shape (n, n), default="clustering"
         M, dense or sparse.
     bandwidth : float or "auto", default="auto"
-        h. "auto" is four times the median squared distance to the fifth neighbour: rows reach a few neighbours, and not across
-        the gap between the turns of a manifold, as long as these are further apart than a few of their own spacings.
+        h, in squared units of the data. "auto" is as wide as can be without reaching across the gaps between the turns of a manifold,
+        see `twofold.optimize._bandwidth`.
     form : {"power", "truncated", "deflated"}, default="power"
         See the module's notes.
     schedule : (int, int) or callable, default=(10, 0)
-        The level of an iteration. A pair falls by one an iteration from the first to the second number (powers; 0 is plain), or
-        rises (truncated; all eigenvectors are plain). A function takes the number of iterations done and returns the level.
+        The levels, one after the other. A pair falls by one from the first to the second number (powers; 0 is plain), or rises (truncated;
+        all eigenvectors are plain). A function takes the number of levels done and returns the next.
+    hold : int or "auto", default="auto"
+        Iterations for which a level is kept. "auto" is one for gradient descent, as in the paper, and five for other minimizers, which
+        have to learn the curvature at every level anew.
     n_neighbors : int, default=15
         Links of a row where there are more than 2,000.
 
@@ -94,6 +102,7 @@ class SpectralGuidance:
     bandwidth: float | str = "auto"
     form: str = "power"
     schedule: tuple[int, int] | Callable[[int], int] = (10, 0)
+    hold: int | str = "auto"
     n_neighbors: int = N_NEIGHBORS
 
     def __post_init__(self) -> None:
@@ -112,6 +121,8 @@ class SpectralGuidance:
             first, last = self.schedule
             check_count(type(self).__name__, "schedule[0]", first, least=0)
             check_count(type(self).__name__, "schedule[1]", last, least=0)
+        if self.hold != "auto":
+            check_count(type(self).__name__, "hold", self.hold, least=1)
         check_count(type(self).__name__, "n_neighbors", self.n_neighbors, least=1)
 
     def prepare(self, X: Array) -> Guide:
@@ -119,14 +130,14 @@ class SpectralGuidance:
         matrix, bandwidth = self._matrix(X)
         if matrix.shape != (len(X), len(X)):
             raise ValueError(f"affinity has shape {matrix.shape}; the data have {len(X)} rows.")
-        return Guide(matrix, self.form, self._level, bandwidth)
+        hold = None if isinstance(self.hold, str) else self.hold
+        return Guide(matrix, self.form, self._level, bandwidth, hold)
 
-    def _level(self, n_iter: int) -> int:
+    def _level(self, number: int) -> int:
         if callable(self.schedule):
-            return max(0, int(self.schedule(n_iter)))
+            return max(0, int(self.schedule(number)))
         first, last = self.schedule
-        step = n_iter if last > first else -n_iter
-        return min(first + step, last) if last > first else max(first + step, last)
+        return min(first + number, last) if last > first else max(first - number, last)
 
     def _matrix(self, X: Array) -> tuple[Any, float]:
         if not isinstance(self.affinity, str):
@@ -134,7 +145,7 @@ class SpectralGuidance:
         bandwidth = self.bandwidth
         n_neighbors = min(self.n_neighbors, len(X) - 1)
         if isinstance(bandwidth, str):
-            bandwidth = _neighbour_bandwidth(X)
+            bandwidth = bandwidth_within_gaps(X)
         if len(X) > MOST_DENSE:
             affinity = heat_affinity(knn_graph(X, n_neighbors), bandwidth)
             if self.affinity == "kpca":
@@ -147,13 +158,27 @@ class SpectralGuidance:
         if self.affinity == "clustering":
             return normalized_affinity(kernel), bandwidth
         centred = kernel - kernel.mean(axis=0) - kernel.mean(axis=1)[:, None] + kernel.mean()
-        return centred / np.trace(centred), bandwidth
+        largest = linalg.eigvalsh(centred, subset_by_index=[len(X) - 1, len(X) - 1])[0]
+        return centred / max(float(largest), 1e-300), bandwidth
 
 
-def _neighbour_bandwidth(X: Array) -> float:
-    some = X[:: max(1, len(X) // 1_000)]
-    distances = np.partition(sqdist(some, X), min(5, len(X) - 1), axis=1)[:, min(5, len(X) - 1)]
-    return max(4.0 * float(np.median(distances)), 1e-300)
+@dataclass(frozen=True)
+class Change:
+    """A change of variables ``Z = Z_s + S U``.
+
+    Attributes
+    ----------
+    apply : callable
+        From ``U`` (n_variables, q) to ``S U`` (n, q).
+    adjoint : callable
+        From ``G`` (n, q) to ``S^T G`` (n_variables, q).
+    n_variables : int
+        Rows of ``U``.
+    """
+
+    apply: Callable[[Array], Array]
+    adjoint: Callable[[Array], Array]
+    n_variables: int
 
 
 @dataclass
@@ -167,21 +192,75 @@ class Guide:
     form : str
         How it is used.
     level : callable
-        From the number of iterations done.
+        From the number of levels done.
     bandwidth : float
         h, NaN where the matrix was given.
+    hold : int or None
+        Iterations for which a level is kept; None is one, in stages five.
     """
 
     matrix: Any
     form: str
     level: Callable[[int], int]
     bandwidth: float = np.nan
+    hold: int | None = None
     _vectors: Array | None = field(default=None, repr=False)
 
     def is_plain(self, n_iter: int) -> bool:
         """Return whether the gradient of this iteration is left as it is."""
-        level = self.level(n_iter)
+        return self._is_plain(self._level_at(n_iter))
+
+    def _level_at(self, n_iter: int) -> int:
+        return self.level(n_iter // (self.hold or 1))
+
+    def _is_plain(self, level: int) -> bool:
         return level >= self._most if self.form == "truncated" else level == 0
+
+    def take(self, rows: IntArray) -> Guide:
+        """Return the guide of some rows, in their order."""
+        matrix = self.matrix.tocsr()[rows][:, rows] if issparse(self.matrix) else None
+        if matrix is None:
+            matrix = self.matrix[np.ix_(rows, rows)]
+        return replace(self, matrix=matrix, _vectors=None)
+
+    def check_linear(self, minimizer: str) -> None:
+        """Raise where the form is no linear operator, which a change of variables has to be."""
+        if self.form == "deflated":
+            raise ValueError(
+                f"form='deflated' depends on the gradient and is no change of variables for {minimizer}; use "
+                "form='power' or 'truncated', or the optimizer 'gd'."
+            )
+
+    def stages(self) -> Iterator[tuple[Change | None, float]]:
+        """Yield changes of variables with the iterations each is kept for; the last is kept for ever.
+
+        ``S = M^ceil(nu / 2)``, so that ``S S^T`` is ``M^nu`` (``M^(nu + 1)`` where nu is odd), or ``V_l``. None stands for the identity,
+        at which the guidance has ended.
+        """
+        hold = self.hold or HOLD_IN_STAGES
+        levels = [self.level(number) for number in range(MOST_LEVELS)]
+        roots = [level if self.form == "truncated" else (level + 1) // 2 for level in levels]
+        stages = [(root, len(list(equal))) for root, equal in groupby(roots)]
+        for number, (root, n_levels) in enumerate(stages):
+            change = None if self._is_plain(root) else self._change(root)
+            is_last = change is None or number == len(stages) - 1
+            yield change, np.inf if is_last else float(hold * n_levels)
+            if is_last:
+                return
+
+    def _change(self, root: int) -> Change:
+        if self.form == "truncated":
+            leading = self.vectors()[:, 1 : 1 + root]
+            return Change(
+                lambda variables: np.asarray(leading @ variables),
+                lambda gradient: np.asarray(leading.T @ gradient),
+                leading.shape[1],
+            )
+
+        def power(values: Array) -> Array:
+            return self.power(values, root)
+
+        return Change(power, power, self.matrix.shape[0])
 
     @property
     def _most(self) -> int:
@@ -191,9 +270,9 @@ class Guide:
 
     def guided(self, gradient: Array, n_iter: int) -> Array:
         """Return ``A G`` for the gradient of an iteration."""
-        if self.is_plain(n_iter):
+        level = self._level_at(n_iter)
+        if self._is_plain(level):
             return gradient
-        level = self.level(n_iter)
         if self.form == "truncated":
             leading = self.vectors()[:, 1 : 1 + level]
             projected: Array = leading @ (leading.T @ gradient)

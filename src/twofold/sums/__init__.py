@@ -11,6 +11,7 @@ from twofold.sums.cells import Cells, CellWeights, sorted_into_columns
 from twofold.sums.dense import DenseSums
 from twofold.sums.grid import GridWeights, error_bound
 from twofold.sums.local import LocalMeans
+from twofold.sums.many import weigh_many
 from twofold.sums.neighbours import LocalWeights, Neighbours, NeighbourSums, target_blocks
 from twofold.sums.pairs import PairWeights
 from twofold.sums.reach import kernel_radius, share_in_reach
@@ -36,4 +37,5 @@ __all__ = [
     "share_in_reach",
     "sorted_into_columns",
     "target_blocks",
+    "weigh_many",
 ]

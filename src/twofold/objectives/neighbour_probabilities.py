@@ -1,0 +1,146 @@
+r"""Who is whose neighbour in the data, as transition probabilities.
+
+.. math:: P_{ij} = \frac{e^{-|x_i - x_j|^2 / h_i}}{\sum_{k \ne i} e^{-|x_i - x_k|^2 / h_i}}
+
+(Memisevic & Hinton 2005, Eq. 1; no row is its own neighbour), with one bandwidth ``h`` for all rows, or one for each row such that the entropy of
+its probabilities is the logarithm of a *perplexity*, an effective number of neighbours (Hinton & Roweis 2003). With the mass
+``m`` and the mean squared distance under the probabilities that entropy is ``log m + <d> / h``, so that bisection for ``h`` takes no logarithm of
+a probability.
+
+Few rows see all others. Of many, each sees its nearest: three times the perplexity, beyond which probabilities vanish.
+
+References
+----------
+R. Memisevic, G. Hinton. Improving dimensionality reduction with spectral gradient descent. Neural Networks 18, 2005.
+G. Hinton, S. Roweis. Stochastic neighbor embedding. NIPS 15, 2003.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from twofold._blocks import map_blocks, row_blocks
+from twofold._linalg import row_norms_sq, sqdist
+from twofold.protocols import Array, IntArray
+
+__all__ = [
+    "calibrated_neighbours",
+    "calibrated_rows",
+    "fixed_rows",
+    "neighbour_matrix",
+    "transition_probabilities",
+]
+
+BISECTIONS = 50
+WIDEST = 2.0**20
+"""Bandwidths are looked for within this factor of a row's mean squared distance."""
+
+ENTROPY_TOLERANCE = 1e-9
+
+
+def transition_probabilities(X: Array, bandwidth: float) -> Array:
+    """Return ``P`` (n, n) with one bandwidth ``h`` for all rows, Eq. (1)."""
+    return _with_diagonal(fixed_rows(_distances_to_others(X), bandwidth))
+
+
+def calibrated_neighbours(X: Array, perplexity: float) -> Array:
+    """Return ``P`` (n, n) in which every row has the same perplexity, the exponential of its entropy.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, D)
+        Data.
+    perplexity : float
+        Effective number of neighbours, above 1 and below ``n - 1``.
+    """
+    n = len(X)
+    if not 1.0 < perplexity < n - 1:
+        raise ValueError(
+            f"perplexity={perplexity!r} must lie between 1 and n_samples - 1 = {n - 1}."
+        )
+    return _with_diagonal(calibrated_rows(_distances_to_others(X), perplexity))
+
+
+def neighbour_matrix(
+    X: Array,
+    neighbours: IntArray,
+    *,
+    perplexity: float | None = None,
+    bandwidth: float | None = None,
+) -> csr_array:
+    """Return the sparse ``P`` (n, n) of rows that see some others alone.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, D)
+        Data.
+    neighbours : ndarray of int, shape (n, k)
+        Whom each row sees.
+    perplexity, bandwidth : float
+        One of the two.
+    """
+    n, k = neighbours.shape
+    P = np.empty((n, k))
+
+    def work(rows: slice) -> None:
+        differences = X[neighbours[rows]] - X[rows, None]
+        distances = row_norms_sq(differences.reshape(-1, X.shape[1])).reshape(-1, k)
+        distances = distances.astype(np.float64)
+        if bandwidth is not None:
+            P[rows] = fixed_rows(distances, bandwidth)
+        elif perplexity is not None:
+            P[rows] = calibrated_rows(distances, perplexity)
+
+    map_blocks(work, row_blocks(n, 8 * k * (X.shape[1] + 4)))
+    pointers = np.arange(0, n * k + 1, k)
+    return csr_array((P.ravel(), neighbours.ravel(), pointers), shape=(n, n))
+
+
+def fixed_rows(distances: Array, bandwidth: float) -> Array:
+    """Return probabilities (n, k) from squared distances (n, k) and one bandwidth."""
+    nearest = distances.min(axis=1, keepdims=True)
+    weights: Array = np.exp(-(distances - nearest) / bandwidth)
+    weights /= weights.sum(axis=1, keepdims=True)
+    return weights
+
+
+def calibrated_rows(distances: Array, perplexity: float) -> Array:
+    """Return probabilities (n, k) from squared distances (n, k), each row at its own bandwidth.
+
+    Where more others than the perplexity are at the same smallest distance, they share the row equally.
+    """
+    distances = distances - distances.min(axis=1, keepdims=True)
+    mean = distances.mean(axis=1)
+    scale = np.where(mean > 0.0, mean, 1.0)
+    distances = distances / scale[:, None]
+    low, high = np.full(len(scale), 1.0 / WIDEST), np.full(len(scale), WIDEST)
+    weights = np.ones_like(distances)
+    mass = weights.sum(axis=1)
+    for _ in range(BISECTIONS):
+        width = np.sqrt(low * high)
+        np.exp(-distances / width[:, None], out=weights)
+        mass = weights.sum(axis=1)
+        entropy = np.log(mass) + np.einsum("nk,nk->n", weights, distances) / (mass * width)
+        if np.abs(entropy - np.log(perplexity)).max(initial=0.0) < ENTROPY_TOLERANCE:
+            break
+        too_wide = entropy > np.log(perplexity)
+        high = np.where(too_wide, width, high)
+        low = np.where(too_wide, low, width)
+    weights /= mass[:, None]
+    return weights
+
+
+def _distances_to_others(X: Array) -> Array:
+    """Return squared distances (n, n - 1): of each row to all others, in their order."""
+    n = len(X)
+    distances = sqdist(X, X)
+    return distances[~np.eye(n, dtype=bool)].reshape(n, n - 1)
+
+
+def _with_diagonal(rows: Array) -> Array:
+    """Return the matrix (n, n) of probabilities of others (n, n - 1), zero on the diagonal."""
+    n = len(rows)
+    P = np.zeros((n, n))
+    P[~np.eye(n, dtype=bool)] = rows.ravel()
+    return P

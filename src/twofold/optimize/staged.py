@@ -1,0 +1,178 @@
+r"""Spectral guidance for any minimizer: a change of variables, stage by stage.
+
+Along ``Z = Z_s + S U`` the gradient with respect to ``U`` is ``S^T G``, so that a step of steepest descent in ``U`` moves ``Z`` along
+``-S S^T G``. With ``S = M^{nu/2}`` that is the guided direction ``-M^nu G`` of Memisevic & Hinton (2005), Eqs. (16)-(17); with ``S = V_l`` it
+is the truncated one of Eq. (15). What is a rule for gradients there is a choice of variables here, in which *any* minimizer may run:
+``S S^T`` is the inverse of the metric it works in, a symmetric positive (semi-)definite preconditioner.
+
+**Curvature stays valid.** Quasi-Newton pairs ``(s, y)``, conjugate directions and the step sizes of RPROP belong to one set of
+variables. So the operator is constant within a stage, the stage starts anew from ``U = 0`` at the latents ``Z_s`` that the last one found, and
+nothing is carried across. The last stage has ``S = I``: it is the plain minimizer on the plain objective, and where it converges, that
+objective has its minimum. Each stage lasts ``hold`` iterations of the guidance, or until it converges in its own variables; the
+value reported is that of the plain objective throughout.
+
+**Scale.** ``U`` is measured in units of the spread of ``Z_s``, since its own start, zero, has none to measure a first step by.
+
+References
+----------
+R. Memisevic, G. Hinton. Improving dimensionality reduction with spectral gradient descent. Neural Networks 18, 2005; quasi-Newton
+methods are its section 7.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from twofold.optimize._progress import spread
+from twofold.optimize.gradient_descent import GradientDescent
+from twofold.optimize.guidance import Change, Guide
+from twofold.protocols import Array, Callback, Minimizer, MinimizeResult, Objective
+
+__all__ = ["Staged", "guided_minimizer"]
+
+
+def guided_minimizer(minimizer: Minimizer, guide: Guide | None) -> Minimizer:
+    """Return a minimizer that is guided: gradient descent as in the paper, any other by stages.
+
+    Parameters
+    ----------
+    minimizer : Minimizer
+        What minimizes.
+    guide : Guide or None
+        What guides it; None leaves it as it is.
+    """
+    if guide is None:
+        return minimizer
+    if isinstance(minimizer, GradientDescent):
+        return replace(minimizer, guide=guide)
+    return Staged(minimizer, guide)
+
+
+@dataclass(frozen=True)
+class Staged:
+    """A minimizer in variables that follow the guide's affinities, less and less.
+
+    Parameters
+    ----------
+    minimizer : Minimizer
+        What minimizes; its ``max_iter``, where it has one, counts the iterations of all stages.
+    guide : Guide
+        The operators and how long each is kept. Its form must not be "deflated", which is no linear operator.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from twofold.optimize import LBFGS, SpectralGuidance
+    >>> line = np.linspace(0.0, 1.0, 20)[:, None]
+    >>> class Bowl:
+    ...     def value_and_grad(self, Z):
+    ...         return float(np.sum((Z - line) ** 2)), 2.0 * (Z - line)
+    >>> guide = SpectralGuidance(bandwidth=0.05).prepare(line)
+    >>> result = Staged(LBFGS(), guide).minimize(Bowl(), np.zeros((20, 1)))
+    >>> result.converged, round(result.value, 12)
+    (True, 0.0)
+    """
+
+    minimizer: Minimizer
+    guide: Guide = field(repr=False)
+
+    def __post_init__(self) -> None:
+        self.guide.check_linear(type(self.minimizer).__name__)
+
+    def minimize(
+        self, objective: Objective, Z0: Array, *, callback: Callback | None = None
+    ) -> MinimizeResult:
+        """Minimize from ``Z0``, which is left unchanged.
+
+        Parameters
+        ----------
+        objective : Objective
+            What is minimized.
+        Z0 : ndarray of shape (n, q)
+            The start.
+        callback : callable, optional
+            ``callback(n_iter, value, Z)`` after each iteration, of all stages in a row; True ends the run.
+
+        Returns
+        -------
+        MinimizeResult
+            Values in ``history`` are those of the plain objective.
+        """
+        stages: list[MinimizeResult] = []
+        most = getattr(self.minimizer, "max_iter", np.inf)
+        Z, done = np.array(Z0, dtype=np.float64), 0
+        for change, n_iterations in self.guide.stages():
+            view = _View(objective, Z, change)
+            stop = _StageEnd(callback, view, done, min(n_iterations, most - done))
+            result = self.minimizer.minimize(view, view.start, callback=stop)
+            Z, done = view.latents(result.Z), done + result.n_iter
+            stages.append(replace(result, Z=Z))
+            if stop.asked or done >= most:
+                break
+        return _joined(stages, ran_out=done >= most and not stop.asked)
+
+
+class _View:
+    """The objective in the variables of a stage."""
+
+    def __init__(self, objective: Objective, Z: Array, change: Change | None) -> None:
+        self._objective = objective
+        self._origin = Z
+        self._change = change
+        self._unit = spread(Z)
+        self.start = Z if change is None else np.zeros((change.n_variables, *Z.shape[1:]))
+
+    def latents(self, variables: Array) -> Array:
+        """Return ``Z_s + S U``."""
+        if self._change is None:
+            return variables
+        return self._origin + self._unit * self._change.apply(variables)
+
+    def value_and_grad(self, variables: Array) -> tuple[float, Array]:
+        """Return the value, and ``S^T G``."""
+        value, gradient = self._objective.value_and_grad(self.latents(variables))
+        if self._change is None:
+            return value, gradient
+        return value, self._unit * self._change.adjoint(gradient)
+
+
+class _StageEnd:
+    """Ends a stage when its iterations are done, or all when the caller asks for it."""
+
+    def __init__(
+        self, callback: Callback | None, view: _View, done: int, n_iterations: float
+    ) -> None:
+        self._callback = callback
+        self._view = view
+        self._done = done
+        self._n_iterations = n_iterations
+        self.asked = False
+
+    def __call__(self, n_iter: int, value: float, variables: Array) -> bool:
+        if self._callback is not None:
+            Z = self._view.latents(variables)
+            self.asked = bool(self._callback(self._done + n_iter, value, Z))
+        return self.asked or n_iter >= self._n_iterations
+
+
+def _joined(stages: list[MinimizeResult], *, ran_out: bool) -> MinimizeResult:
+    """Return one record of all stages, with the last one's outcome."""
+    last = stages[-1]
+    best = min(stages, key=lambda stage: stage.value)
+    history = [stages[0].history, *(stage.history[1:] for stage in stages[1:])]
+    n_iter = sum(stage.n_iter for stage in stages)
+    status, converged = last.status, last.converged
+    if ran_out and "callback" in status:
+        status, converged = f"The iterations ran out (max_iter={n_iter}).", False
+    return replace(
+        last,
+        Z=best.Z,
+        value=best.value,
+        n_iter=n_iter,
+        n_evaluations=sum(stage.n_evaluations for stage in stages),
+        converged=converged,
+        status=status,
+        history=np.concatenate(history),
+    )
