@@ -58,6 +58,7 @@ from twofold.protocols import Array, IntArray
 __all__ = [
     "connect_components",
     "geodesic_distances",
+    "graph_of_neighbors",
     "heat_affinity",
     "knn_graph",
     "normalized_affinity",
@@ -102,8 +103,30 @@ def knn_graph(
             "change n_neighbors or give more samples."
         )
     search = NearestNeighbors(n_neighbors=n_neighbors, metric=metric, n_jobs=n_jobs)
-    neighbors: IntArray = search.fit(points).kneighbors(return_distance=False)
+    return _linked(points, search.fit(points).kneighbors(return_distance=False), metric)
 
+
+def graph_of_neighbors(X: ArrayLike, neighbors: IntArray) -> csr_array:
+    """Return the symmetric graph that links each sample to neighbours that are known already.
+
+    Parameters
+    ----------
+    X : array-like of shape (n_samples, n_features)
+        Samples.
+    neighbors : ndarray of int, shape (n_samples, k)
+        The numbers of each sample's neighbours, itself not among them.
+
+    Returns
+    -------
+    csr_array of shape (n_samples, n_samples)
+        Edge lengths, as from `knn_graph`.
+    """
+    return _linked(_check_points(X, "euclidean"), neighbors.astype(np.intp), "euclidean")
+
+
+def _linked(points: Array, neighbors: IntArray, metric: str) -> csr_array:
+    """Return the graph with an edge wherever one end names the other."""
+    n_samples = len(points)
     # Each undirected edge once, as (lower, higher): arithmetic on sparse matrices, such as
     # graph.maximum(graph.T), would drop the zero lengths between duplicates.
     owners = np.arange(n_samples)[:, np.newaxis]

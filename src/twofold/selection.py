@@ -23,6 +23,8 @@ __all__ = ["ChosenPair", "choose_pair", "fit_pair"]
 
 MIN_ROWS = 20
 MAX_HELD_OUT = 500
+MAX_KEPT = 10_000
+"""Rows that candidates are fitted to. The chosen pair is fitted to all, and looks for its widths again where these were fewer."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +36,7 @@ class ChosenPair:
     up, down : str
         Names of the chosen maps.
     up_map : Map
-        Unfitted, with the widths and ridges that were found.
+        Unfitted, with the widths and ridges that were found on all rows, if they were.
     down_map : Map or Projection
         Likewise; a projection is without its decoder.
     table : list of dict
@@ -69,7 +71,7 @@ def choose_pair(
     latents : ndarray of shape (n, q)
         Their latents.
     rng : Generator
-        Chooses the held-out rows: a tenth, at most 500. With fewer than 20 rows there is nothing to
+        Chooses the held-out rows: a tenth, at most 500; of the others at most 10,000 are fitted to. With fewer than 20 rows there is nothing to
         judge by, and the first of each is taken.
     """
     first_up, first_down = next(iter(ups)), next(iter(downs))
@@ -77,7 +79,9 @@ def choose_pair(
         return ChosenPair(first_up, first_down, ups[first_up], downs[first_down], [])
     order = rng.permutation(len(data))
     n_held_out = min(len(data) // 10, MAX_HELD_OUT)
-    held_out, kept = np.sort(order[:n_held_out]), np.sort(order[n_held_out:])
+    held_out = np.sort(order[:n_held_out])
+    kept = np.sort(order[n_held_out : n_held_out + MAX_KEPT])
+    settle = _settled if len(kept) + n_held_out == len(data) else clone
     density = LatentDensity().fit(latents[kept])
     fits = [(up, latents, data) for up in ups.values()]
     regressions = {name: down for name, down in downs.items() if not isinstance(down, Projection)}
@@ -102,8 +106,8 @@ def choose_pair(
     table = map_blocks(judge, [(up, down) for up in ups for down in downs])
     table.sort(key=lambda row: row["error"])
     up, down = table[0]["up"], table[0]["down"]
-    chosen_down = _settled(encoders[down]) if down in encoders else downs[down]
-    return ChosenPair(up, down, _settled(decoders[up]), chosen_down, table)
+    chosen_down = settle(encoders[down]) if down in encoders else downs[down]
+    return ChosenPair(up, down, settle(decoders[up]), chosen_down, table)
 
 
 def fit_pair(

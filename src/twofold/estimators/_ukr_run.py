@@ -14,7 +14,7 @@ from twofold._linalg import row_norms_sq
 from twofold.candidates import Candidate
 from twofold.estimators.base import Problem
 from twofold.kernel_regression import KernelRegression, is_many
-from twofold.optimize import resolve_minimizer
+from twofold.optimize import Guide, guided_minimizer, resolve_minimizer
 from twofold.protocols import Array, MinimizeResult
 from twofold.sums import sorted_into_columns
 
@@ -41,6 +41,7 @@ def minimise(
     start: Candidate,
     problem: Problem,
     n_iter: int,
+    guide: Guide | None = None,
     judge: Any = None,
 ) -> MinimizeResult:
     """Run steps 4 and 5 from a candidate."""
@@ -48,11 +49,14 @@ def minimise(
         # Points in the order of their places: what is close together lies close in memory.
         order, _ = sorted_into_columns(start.latents)
         scheme = replace(scheme, data=scheme.data[order])
-        result = _minimise(settings, scheme, start.latents[order], start.name, problem, n_iter)
+        guide = None if guide is None else guide.take(order)
+        result = _minimise(
+            settings, scheme, start.latents[order], start.name, problem, n_iter, guide
+        )
         Z = np.empty_like(result.Z)
         Z[order] = result.Z
         return replace(result, Z=Z)
-    return _minimise(settings, scheme, start.latents, start.name, problem, n_iter, judge)
+    return _minimise(settings, scheme, start.latents, start.name, problem, n_iter, guide, judge)
 
 
 def _minimise(
@@ -62,9 +66,11 @@ def _minimise(
     name: str,
     problem: Problem,
     n_iter: int,
+    guide: Guide | None = None,
     judge: Any = None,
 ) -> MinimizeResult:
     minimizer = resolve_minimizer(settings.optimizer, max_iter=n_iter, tol=settings.tol)
+    minimizer = guided_minimizer(minimizer, guide)
     plain = settings.objective == "reconstruction"
     homotopy = bool(settings.homotopy)
     if settings.homotopy == "auto":  # many rows it leaves in fragments, after a long time
@@ -88,7 +94,11 @@ def _minimise(
 
 
 def validated_iterations(
-    settings: Any, scheme: KernelRegression, start: Candidate, problem: Problem
+    settings: Any,
+    scheme: KernelRegression,
+    start: Candidate,
+    problem: Problem,
+    guide: Guide | None = None,
 ) -> tuple[int, list[float]]:
     """Return the iterations after which held-out rows are rebuilt best, and their errors."""
     n = len(scheme.data)
@@ -118,9 +128,11 @@ def validated_iterations(
         return len(errors) - 1 - int(np.argmin(errors)) >= PATIENCE
 
     start = replace(start, latents=start.latents[kept])
-    result = minimise(settings, part, start, problem, most_iterations(settings, scheme), judge)
+    part_guide = None if guide is None else guide.take(kept)
+    most = most_iterations(settings, scheme)
+    result = minimise(settings, part, start, problem, most, part_guide, judge)
     if not errors:  # it ended before the first look
         errors.append(part.projection_error(result.Z, scheme.data[held_out] - center) / variance)
-        return most_iterations(settings, scheme), errors
+        return most, errors
     best = VALIDATE_EVERY * (int(np.argmin(errors)) + 1)
-    return min(best, most_iterations(settings, scheme)), errors
+    return min(best, most), errors

@@ -9,6 +9,7 @@ import numpy as np
 from twofold._blocks import n_threads
 from twofold._validation import check_choice, check_int, check_real
 from twofold.density import LatentDensity
+from twofold.estimators._guided import check_guidance
 from twofold.kernel_regression import MANY_ROWS, is_many
 from twofold.optimize import resolve_minimizer
 from twofold.protocols import RadialKernel
@@ -22,6 +23,7 @@ def check_settings(model: Any) -> None:
         check_int("max_iter", model.max_iter)
     n_threads(model.n_jobs)
     resolve_minimizer(model.optimizer, max_iter=1, tol=model.tol)
+    check_guidance(model.guidance)
     if model.metric_params and not isinstance(model.metric_params, dict):
         raise TypeError(f"metric_params={model.metric_params!r} must be a dict or None.")
     if model.metric_params and model.metric in ("euclidean", "l1", "precomputed"):

@@ -16,22 +16,13 @@ from typing import Any
 
 import numpy as np
 
-from twofold._units import CentredUnits
 from twofold._validation import check_choice, check_int
-from twofold.density import LatentDensity
-from twofold.encoders import Projection
+from twofold.estimators._pair_maps import check_maps, first_maps, with_maps
 from twofold.estimators.base import Learned, Problem, TwoWayEstimator, constant_model
 from twofold.initializers import INITIALIZERS, resolve_init
-from twofold.maps import KernelExpansion, NadarayaWatson, RBFNetwork
 from twofold.protocols import Array, Map
-from twofold.selection import choose_pair, fit_pair
 
 __all__ = ["TwoWay"]
-
-UP = ("nw", "krr", "rbf")
-DOWN = ("projection", "nw", "krr", "rbf")
-MAX_KRR_CENTERS = 500
-MAX_RBF_CENTERS = 300
 
 
 class TwoWay(TwoWayEstimator):
@@ -112,8 +103,6 @@ class TwoWay(TwoWayEstimator):
         self.verbose = verbose
 
     def _requested_components(self, data: Array) -> int:
-        if self.n_centers != "auto":
-            check_int("n_centers", self.n_centers)
         asked = None if self.n_components is None else check_int("n_components", self.n_components)
         if isinstance(self.embedding, str):
             check_choice("embedding", self.embedding, INITIALIZERS)
@@ -135,38 +124,17 @@ class TwoWay(TwoWayEstimator):
         return self._check_n_components(2 if asked is None else asked, data)
 
     def _learn(self, problem: Problem) -> Learned:
-        ups = self._maps("up", self.up, UP)
-        downs = self._maps("down", self.down, DOWN)
+        check_maps(self)
         with problem.progress.phase("embedding"):
             latents = self._embed(problem)
-        units = CentredUnits.of(latents, name="the embedding")
-        Z = units.into(latents)
-        with problem.progress.phase("choosing the maps"):
-            pair = choose_pair(
-                {name: self._build(name, map_, Z, problem.rng) for name, map_ in ups.items()},
-                {
-                    name: self._build(name, map_, problem.data, problem.rng)
-                    for name, map_ in downs.items()
-                },
-                problem.data,
-                Z,
-                problem.rng,
-            )
-        with problem.progress.phase("fitting the maps"):
-            density = LatentDensity().fit(Z)
-            decoder, encoder = fit_pair(pair.up_map, pair.down_map, problem.data, Z, density)
-        attributes = {"up_": pair.up, "down_": pair.down, "candidates_": pair.table}
-        return Learned(latents, units, encoder, decoder, density, attributes=attributes)
+        return with_maps(self, problem, latents)
 
     def _learn_constant(self, problem: Problem) -> Learned:
-        up, down = (
-            next(iter(self._maps("up", self.up, UP))),
-            next(iter(self._maps("down", self.down, DOWN))),
-        )
+        attributes = first_maps(self)
         learned = super()._learn_constant(problem)
         if not isinstance(self.embedding, str):
             learned = constant_model(self._embed(problem), problem.data)
-        return replace(learned, attributes={"up_": up, "down_": down, "candidates_": []})
+        return replace(learned, attributes=attributes)
 
     def _embed(self, problem: Problem) -> Array:
         """Return the embedding's latents (n, q)."""
@@ -182,37 +150,6 @@ class TwoWay(TwoWayEstimator):
                 "columns. Leave n_components=None, or change the embedding."
             )
         return latents
-
-    @staticmethod
-    def _maps(name: str, value: Any, names: tuple[str, ...]) -> dict[str, Any]:
-        """Return the maps that a parameter stands for: names to be built, or a map as it is."""
-        if isinstance(value, Map | Projection) and not isinstance(value, type):
-            return {type(value).__name__: value}
-        if not isinstance(value, str):
-            raise TypeError(
-                f"{name}={value!r} must be one of {sorted(('auto', *names))}, or a map: an estimator "
-                "with fit, predict, jacobian and normal_terms."
-            )
-        check_choice(name, value, ("auto", *names))
-        return {choice: choice for choice in (names if value == "auto" else (value,))}
-
-    def _build(self, name: str, value: Any, inputs: Array, rng: np.random.Generator) -> Any:
-        """Return the unfitted map of a name."""
-        if not isinstance(value, str):
-            return value
-        if name == "projection":
-            return Projection()
-        if name == "nw":
-            return NadarayaWatson()
-        n, auto = len(inputs), self.n_centers == "auto"
-        if name == "rbf":
-            n_centers = max(1, min(n // 5, MAX_RBF_CENTERS)) if auto else int(self.n_centers)
-            return RBFNetwork(n_centers, random_state=int(rng.integers(2**31)))
-        n_centers = MAX_KRR_CENTERS if auto else int(self.n_centers)
-        if n_centers >= n:
-            return KernelExpansion()
-        rows = np.sort(rng.choice(n, size=n_centers, replace=False))
-        return KernelExpansion(centers=inputs[rows])
 
 
 def _unit_variance(centred: Array) -> Array:

@@ -52,6 +52,7 @@ from twofold.candidates import Candidate, scaled_candidate
 from twofold.density import LatentDensity
 from twofold.encoders import Projection
 from twofold.estimators._feature_maps import FeatureEncoder, PreimageDecoder
+from twofold.estimators._guided import prepared, squared_unit
 from twofold.estimators._ukr_many import LeadingSubspace, SubspaceEncoder, many_candidates
 from twofold.estimators._ukr_run import minimise, most_iterations, validated_iterations
 from twofold.estimators._ukr_settings import check_settings, groups_of, log_threshold
@@ -66,6 +67,7 @@ from twofold.kernel_regression import (
 )
 from twofold.kernels import DensityKernel, Gaussian, resolve_kernel
 from twofold.maps import NadarayaWatson
+from twofold.optimize import SpectralGuidance
 from twofold.protocols import Array, Minimizer, MinimizeResult, RadialKernel
 
 __all__ = ["UKR"]
@@ -103,6 +105,9 @@ class UKR(TwoWayEstimator):
         a neighbourhood: "lle:12".
     optimizer : {"lbfgs", "rprop", "gd", "cg"} or Minimizer, default="lbfgs"
         What minimises the error.
+    guidance : SpectralGuidance, default=None
+        Lets the affinities of the data guide the first steps of the minimisation, so that neighbours move together: for starts that know
+        nothing of the data, such as ``init="random"``. See `twofold.optimize.SpectralGuidance`.
     max_iter : int or "auto", default="auto"
         Iterations at most; "auto" means 100, or 60 beyond 5,000 rows. More lower the leave-one-out error further, down to following the noise.
     tol : float, default=1e-4
@@ -174,6 +179,7 @@ class UKR(TwoWayEstimator):
         metric_params: dict[str, Any] | None = None,
         init: Any = "auto",
         optimizer: str | Minimizer = "lbfgs",
+        guidance: SpectralGuidance | None = None,
         max_iter: int | str = "auto",
         tol: float = 1e-4,
         objective: str = "leave_one_out",
@@ -192,6 +198,7 @@ class UKR(TwoWayEstimator):
         self.metric_params = metric_params
         self.init = init
         self.optimizer = optimizer
+        self.guidance = guidance
         self.max_iter = max_iter
         self.tol = tol
         self.objective = objective
@@ -256,11 +263,12 @@ class UKR(TwoWayEstimator):
             with problem.progress.phase("candidates"):
                 starts = first_latents(self.init, data, problem)
             candidates = self._scaled(scheme, starts, problem)
+        guide = prepared(self.guidance, data, self._squared_unit(problem))
         validation: list[float] = []
         n_iter = most = most_iterations(self, scheme)
         if self.validation_fraction is not None:
-            n_iter, validation = validated_iterations(self, scheme, candidates[0], problem)
-        result = minimise(self, scheme, candidates[0], problem, n_iter)
+            n_iter, validation = validated_iterations(self, scheme, candidates[0], problem, guide)
+        result = minimise(self, scheme, candidates[0], problem, n_iter, guide)
         self._warn_if_cut_short(result, most)
         with problem.progress.phase("maps"):
             Z, _ = scheme.rescue(result.Z)
@@ -332,9 +340,7 @@ class UKR(TwoWayEstimator):
 
     def _squared_unit(self, problem: Problem) -> float:
         """Return what one squared unit of the scheme's data is in the caller's units."""
-        exponent = problem.units.exponent
-        power = 1 if self._is("l1") else 2
-        return float(np.clip(np.ldexp(1.0, np.clip(power * exponent, -1074, 1023)), 0.0, None))
+        return squared_unit(problem, power=1 if self._is("l1") else 2)
 
     @staticmethod
     def _warn_if_cut_short(result: MinimizeResult, most: int) -> None:

@@ -28,6 +28,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -106,8 +107,8 @@ class SparseNeighbourEmbedding:
 
     @cached_property
     def _symmetric(self) -> tuple[csr_array, Array]:
-        both = csr_array(self.P + self.P.T)
-        return both, np.asarray(both.sum(axis=1)).ravel()
+        both: Any = csr_array(self.P + self.P.T)
+        return both, np.asarray(both.sum(axis=1), dtype=np.float64).ravel()
 
     def value_and_grad(self, Z: Array) -> tuple[float, Array]:
         """Return the error and its gradient (n, q)."""

@@ -52,10 +52,10 @@ def calibrated_neighbours(X: Array, perplexity: float) -> Array:
     X : ndarray of shape (n, D)
         Data.
     perplexity : float
-        Effective number of neighbours, above 1 and below ``n - 1``.
+        Effective number of neighbours, above 1 and below ``n - 1``. Of two rows each is the other's only neighbour.
     """
     n = len(X)
-    if not 1.0 < perplexity < n - 1:
+    if n > 2 and not 1.0 < perplexity < n - 1:
         raise ValueError(
             f"perplexity={perplexity!r} must lie between 1 and n_samples - 1 = {n - 1}."
         )

@@ -47,7 +47,8 @@ from scipy.sparse import eye_array, issparse
 from scipy.sparse.linalg import eigsh
 
 from twofold._linalg import sqdist
-from twofold.graph import heat_affinity, knn_graph, normalized_affinity
+from twofold.graph import graph_of_neighbors, heat_affinity, normalized_affinity
+from twofold.neighbour_search import nearest_neighbors
 from twofold.optimize._bandwidth import bandwidth_within_gaps
 from twofold.optimize._settings import check_count
 from twofold.protocols import Array, IntArray
@@ -125,9 +126,17 @@ class SpectralGuidance:
             check_count(type(self).__name__, "hold", self.hold, least=1)
         check_count(type(self).__name__, "n_neighbors", self.n_neighbors, least=1)
 
-    def prepare(self, X: Array) -> Guide:
-        """Return the guide for data (n, D)."""
-        matrix, bandwidth = self._matrix(X)
+    def prepare(self, X: Array, neighbors: IntArray | None = None) -> Guide:
+        """Return the guide for data.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n, D)
+            The data.
+        neighbors : ndarray of int, shape (n, k), default=None
+            Numbers of each row's nearest others, nearest first, where they are known already.
+        """
+        matrix, bandwidth = self._matrix(X, neighbors)
         if matrix.shape != (len(X), len(X)):
             raise ValueError(f"affinity has shape {matrix.shape}; the data have {len(X)} rows.")
         hold = None if isinstance(self.hold, str) else self.hold
@@ -139,19 +148,21 @@ class SpectralGuidance:
         first, last = self.schedule
         return min(first + number, last) if last > first else max(first - number, last)
 
-    def _matrix(self, X: Array) -> tuple[Any, float]:
+    def _matrix(self, X: Array, neighbors: IntArray | None) -> tuple[Any, float]:
         if not isinstance(self.affinity, str):
             return (self.affinity if issparse(self.affinity) else np.asarray(self.affinity)), np.nan
         bandwidth = self.bandwidth
-        n_neighbors = min(self.n_neighbors, len(X) - 1)
         if isinstance(bandwidth, str):
             bandwidth = bandwidth_within_gaps(X)
         if len(X) > MOST_DENSE:
-            affinity = heat_affinity(knn_graph(X, n_neighbors), bandwidth)
             if self.affinity == "kpca":
                 raise ValueError(
                     f"affinity='kpca' is for at most {MOST_DENSE} rows; the data have {len(X)}. Use 'clustering'."
                 )
+            if neighbors is None or neighbors.shape[1] < self.n_neighbors:
+                neighbors = nearest_neighbors(X, self.n_neighbors, np.random.default_rng(0))
+            graph = graph_of_neighbors(X, neighbors[:, : self.n_neighbors])
+            affinity = heat_affinity(graph, bandwidth)
             lazy = 0.5 * (eye_array(len(X), format="csr") + normalized_affinity(affinity))
             return lazy, bandwidth
         kernel = np.exp(-sqdist(X, X) / bandwidth)
@@ -218,9 +229,9 @@ class Guide:
 
     def take(self, rows: IntArray) -> Guide:
         """Return the guide of some rows, in their order."""
-        matrix = self.matrix.tocsr()[rows][:, rows] if issparse(self.matrix) else None
-        if matrix is None:
-            matrix = self.matrix[np.ix_(rows, rows)]
+        matrix: Any = self.matrix
+        sparse = hasattr(matrix, "tocsr")
+        matrix = matrix.tocsr()[rows][:, rows] if sparse else matrix[np.ix_(rows, rows)]
         return replace(self, matrix=matrix, _vectors=None)
 
     def check_linear(self, minimizer: str) -> None:
