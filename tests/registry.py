@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from twofold import DRUR, UKR, PrincipalManifold, TwoWay
+from twofold import DRUR, SNE, UKR, PrincipalManifold, TwoWay
 from twofold.kernels import Compact, Gaussian, StudentT
 from twofold.losses import L1, Huber, Norm, Squared
 from twofold.maps import MLP, KernelExpansion, NadarayaWatson, RBFNetwork
@@ -58,6 +58,7 @@ ESTIMATORS = {
     "manifold-norm": PrincipalManifold(
         2, loss="norm", alpha=1e-2, init="pca", tol=1e-3, random_state=0
     ),
+    "sne": SNE(perplexity=5.0, max_iter=30, tol=1e-3, up="nw", down="projection", random_state=0),
     "two_way-function": TwoWay(LeadingColumns(), up="nw", down="projection", random_state=0),
 }
 """Small-problem instances of every estimator. Each runs the promises, scikit-learn's checks and the

@@ -14,7 +14,15 @@ from twofold.objectives import (
     calibrated_neighbours,
     transition_probabilities,
 )
-from twofold.optimize import GradientDescent, SpectralGuidance
+from twofold.optimize import (
+    LBFGS,
+    ConjugateGradient,
+    GradientDescent,
+    RProp,
+    SpectralGuidance,
+    Staged,
+)
+from twofold.optimize._bandwidth import bandwidth_within_gaps
 from twofold.sums import DenseWeights
 
 
@@ -170,3 +178,119 @@ class TestNeighbourEmbedding:
         assert not np.diag(P).any()
         with pytest.raises(ValueError, match="perplexity=60"):
             calibrated_neighbours(X, 60.0)
+
+
+class Pulled:
+    """A quadratic whose curvatures differ widely, with its lowest point known."""
+
+    def __init__(self, goal):
+        self.goal = goal
+        self.curvature = np.linspace(1.0, 50.0, len(goal))[:, None]
+
+    def value_and_grad(self, Z):
+        return float((self.curvature * (Z - self.goal) ** 2).sum()), 2.0 * self.curvature * (
+            Z - self.goal
+        )
+
+
+class TestStages:
+    line = np.linspace(0.0, 1.0, 40)[:, None]
+
+    def guide(self, **settings):
+        return SpectralGuidance(**{"bandwidth": 0.02, **settings}).prepare(self.line)
+
+    @pytest.mark.parametrize(
+        "minimizer", [LBFGS(tol=1e-12), ConjugateGradient(tol=1e-12), RProp(tol=1e-12)]
+    )
+    @pytest.mark.parametrize("form", ["power", "truncated"])
+    def test_ends_at_the_minimum_of_the_plain_objective(self, minimizer, form):
+        schedule = (10, 0) if form == "power" else (1, 39)
+        goal = np.sin(5.0 * np.hstack([self.line, self.line**2]))
+        guide = self.guide(form=form, schedule=schedule, hold=3)
+        seen = []
+        result = Staged(minimizer, guide).minimize(
+            Pulled(goal), np.zeros_like(goal), callback=lambda n, value, Z: seen.append((n, value))
+        )
+        assert result.value < 1e-4
+        np.testing.assert_allclose(result.Z, goal, atol=1e-2)
+        assert [n for n, _ in seen] == list(range(1, result.n_iter + 1))
+        np.testing.assert_allclose([value for _, value in seen], result.history[1:])
+        assert len(result.history) == result.n_iter + 1
+
+    def test_first_steps_are_smooth(self):
+        goal = np.random.default_rng(0).standard_normal((40, 1))
+
+        def roughness(minimizer):
+            Z = minimizer.minimize(Pulled(goal), np.zeros_like(goal)).Z
+            return np.square(np.diff(Z, axis=0)).sum() / np.square(Z).sum()
+
+        few = LBFGS(max_iter=3, tol=0.0)
+        assert roughness(Staged(few, self.guide(schedule=(20, 10)))) < 0.2 * roughness(few)
+
+    def test_iterations_of_all_stages_count(self):
+        goal = np.random.default_rng(0).standard_normal((40, 1))
+        result = Staged(LBFGS(max_iter=17, tol=0.0), self.guide()).minimize(
+            Pulled(goal), np.zeros_like(goal)
+        )
+        assert result.n_iter == 17
+        assert not result.converged
+        assert "max_iter=17" in result.status
+
+    def test_a_callback_ends_everything(self):
+        goal = np.random.default_rng(0).standard_normal((40, 1))
+        result = Staged(LBFGS(), self.guide(hold=2)).minimize(
+            Pulled(goal), np.zeros_like(goal), callback=lambda n, value, Z: n == 7
+        )
+        assert result.n_iter == 7
+        assert result.converged
+
+    def test_stages_are_those_of_the_schedule(self):
+        stages = list(self.guide(schedule=(5, 0), hold=4).stages())
+        assert [n for _, n in stages] == [4, 8, 8, np.inf]
+        assert stages[-1][0] is None
+        G = np.random.default_rng(0).standard_normal((40, 2))
+        change = stages[0][0]
+        guide = self.guide(schedule=(6, 6))
+        np.testing.assert_allclose(change.apply(change.adjoint(G)), guide.guided(G, 0), rtol=1e-10)
+        forever = list(self.guide(schedule=(4, 2)).stages())
+        assert forever[-1][0] is not None
+        assert forever[-1][1] == np.inf
+
+    def test_scale_free(self):
+        goal = np.random.default_rng(0).standard_normal((40, 1))
+        start = np.random.default_rng(1).standard_normal((40, 1))
+        minimizer = Staged(LBFGS(max_iter=30, tol=0.0), self.guide())
+        one = minimizer.minimize(Pulled(goal), start)
+        other = minimizer.minimize(Pulled(1024.0 * goal), 1024.0 * start)
+        np.testing.assert_array_equal(1024.0 * one.Z, other.Z)
+
+    def test_some_rows(self):
+        rows = np.array([7, 3, 11])
+        for affinity in (np.arange(1600.0).reshape(40, 40), csr_array(np.eye(40))):
+            guide = SpectralGuidance(affinity).prepare(self.line)
+            part = guide.take(rows).matrix
+            part = part.toarray() if hasattr(part, "toarray") else part
+            whole = affinity.toarray() if hasattr(affinity, "toarray") else affinity
+            np.testing.assert_array_equal(part, whole[np.ix_(rows, rows)])
+
+
+class TestBandwidth:
+    def test_narrower_where_turns_are_closer(self):
+        found = [
+            bandwidth_within_gaps(make_noisy_helix(300, pitch=pitch, random_state=0)[0])
+            for pitch in (0.7, 1.0, 1.5)
+        ]
+        assert found == sorted(found)
+        # Kernels of this width hardly reach the next turn.
+        for bandwidth, pitch in zip(found, (0.7, 1.0, 1.5), strict=True):
+            assert np.exp(-(pitch**2) / bandwidth) < 0.1
+
+    def test_moves_with_the_units(self):
+        X = make_noisy_helix(200, random_state=0)[0]
+        assert bandwidth_within_gaps(8.0 * X) == pytest.approx(64.0 * bandwidth_within_gaps(X))
+
+    @pytest.mark.parametrize(
+        "X", [np.zeros((30, 2)), np.repeat(np.eye(2), 20, axis=0), np.array([[0.0], [3.0]])]
+    )
+    def test_equal_rows_and_few_rows(self, X):
+        assert 0.0 < bandwidth_within_gaps(X) < np.inf
