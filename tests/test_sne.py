@@ -189,10 +189,11 @@ class TestFit:
         with pytest.raises(error, match=message):
             SNE(**{"perplexity": 12, **settings}).fit(sheet)
 
+    @pytest.mark.filterwarnings("ignore:The divergence was still falling")
     def test_deflation_is_for_descent(self, sheet):
         fitted = SNE(
             perplexity=12,
-            optimizer=GradientDescent(max_iter=20),
+            optimizer=GradientDescent(max_iter=40, tol=1e-3),
             guidance=SpectralGuidance(form="deflated"),
             init="random",
             up="nw",

@@ -44,8 +44,9 @@ def in_processes(function, arguments):
 
 
 def descend(objective, Z0, guide=None, n_iter=200):
-    """The paper's line search, for as many iterations; no tolerance ends it."""
-    return GradientDescent(max_iter=n_iter, tol=0.0, guide=guide).minimize(objective, Z0)
+    """One line search for all, which doubles a step once at most; no tolerance ends it."""
+    minimizer = GradientDescent(max_iter=n_iter, tol=0.0, max_doublings=1, guide=guide)
+    return minimizer.minimize(objective, Z0)
 
 
 def curve(result, length):

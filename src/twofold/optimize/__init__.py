@@ -78,8 +78,8 @@ def resolve_minimizer(
 
     Examples
     --------
-    >>> resolve_minimizer("gd", max_iter=20)
-    GradientDescent(max_iter=20, tol=1e-06, window=10, sufficient=0.0001)
+    >>> resolve_minimizer("rprop", max_iter=20).max_iter
+    20
     """
     names = ", ".join(map(repr, _BY_NAME))
     candidate: object = optimizer
