@@ -8,6 +8,7 @@ from twofold import DRUR, SNE, UKR, PrincipalManifold, TwoWay
 from twofold.kernels import Compact, Gaussian, StudentT
 from twofold.losses import L1, Huber, Norm, Squared
 from twofold.maps import MLP, KernelExpansion, NadarayaWatson, RBFNetwork
+from twofold.optimize import SpectralGuidance
 from twofold.penalties import L1Penalty, L2Penalty, RKHSPenalty
 
 KERNELS = {
@@ -58,7 +59,15 @@ ESTIMATORS = {
     "manifold-norm": PrincipalManifold(
         2, loss="norm", alpha=1e-2, init="pca", tol=1e-3, random_state=0
     ),
-    "sne": SNE(perplexity=5.0, max_iter=30, tol=1e-3, up="nw", down="projection", random_state=0),
+    "sne": SNE(
+        perplexity=5.0,
+        guidance=SpectralGuidance(schedule=(4, 0), hold=3),
+        max_iter=60,
+        tol=1e-3,
+        up="nw",
+        down="projection",
+        random_state=0,
+    ),
     "two_way-function": TwoWay(LeadingColumns(), up="nw", down="projection", random_state=0),
 }
 """Small-problem instances of every estimator. Each runs the promises, scikit-learn's checks and the

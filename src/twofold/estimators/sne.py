@@ -80,7 +80,7 @@ class SNE(TwoWayEstimator):
         Latent dimensions.
     perplexity : float, default=30.0
         Effective number of neighbours of a row; the bandwidth of each follows from it. Where it exceeds a third of the other
-        rows it is lowered to that.
+        rows, that third is used, see ``perplexity_``.
     bandwidth : float, default=None
         One bandwidth ``h`` for all rows instead, in squared units of the data: ``P_ij`` is proportional to ``exp(-|x_i - x_j|^2 / h)``.
     guidance : "auto", None or SpectralGuidance, default="auto"
@@ -228,15 +228,9 @@ class SNE(TwoWayEstimator):
 
     def _perplexity(self, n: int) -> float:
         """Return the perplexity in use, NaN where the bandwidth is given."""
-        asked, most = float(self.perplexity), max((n - 1) / 3.0, LEAST_PERPLEXITY)
         if self.bandwidth is not None:
             return np.nan
-        if asked > most:
-            warn_user(
-                f"perplexity={self.perplexity!r} is more than a third of the {n - 1} other rows; {most:.3g} is used.",
-                UserWarning,
-            )
-        return min(asked, most)
+        return min(float(self.perplexity), max((n - 1) / 3.0, LEAST_PERPLEXITY))
 
     def _neighbors(self, problem: Problem, perplexity: float) -> IntArray | None:
         """Return whom each row sees, shape (n, k); None where that is everyone."""
