@@ -7,8 +7,9 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics.pairwise import rbf_kernel
 
 from twofold import UKR
-from twofold.datasets import make_noisy_spiral, make_s_curve
+from twofold.datasets import make_noisy_helix, make_noisy_spiral, make_s_curve
 from twofold.metrics import procrustes_r2
+from twofold.optimize import SpectralGuidance
 
 
 @pytest.fixture(scope="module")
@@ -291,3 +292,47 @@ def test_latents_that_say_nothing_still_lead_somewhere():
     model = UKR(init="random", random_state=0).fit(X)
     assert model.embedding_.std() > 0.1
     assert model.score(X) > 0.1
+
+
+@pytest.mark.filterwarnings("ignore:The error was still falling")
+class TestGuidance:
+    def test_random_starts_end_lower(self):
+        X, _ = make_noisy_helix(300, random_state=0)
+        errors = {
+            name: [
+                UKR(1, init="random", guidance=guidance, max_iter=120, random_state=seed)
+                .fit(X)
+                .cv_error_
+                for seed in range(4)
+            ]
+            for name, guidance in (("plain", None), ("guided", SpectralGuidance()))
+        }
+        assert np.median(errors["guided"]) < 0.75 * np.median(errors["plain"])
+
+    def test_with_held_out_rows_and_other_minimizers(self):
+        X, _ = make_noisy_helix(120, random_state=0)
+        for optimizer in ("gd", "rprop", "cg"):
+            model = UKR(
+                1,
+                init="isomap",
+                guidance=SpectralGuidance(schedule=(4, 0), hold=2),
+                optimizer=optimizer,
+                max_iter=30,
+                validation_fraction=0.2,
+                random_state=0,
+            ).fit(X)
+            assert model.score(X) > 0.9
+            assert model.n_iter_ <= 30
+            assert len(model.validation_history_) > 0
+
+    def test_many_rows(self):
+        X, _ = make_noisy_helix(5_500, random_state=0)
+        model = UKR(
+            1, init="pca", guidance=SpectralGuidance(hold=1), max_iter=15, random_state=0
+        ).fit(X)
+        assert model.history_.min() < model.history_[0]
+
+    def test_only_guidance_guides(self):
+        X, _ = make_noisy_helix(40, random_state=0)
+        with pytest.raises(TypeError, match="guidance='auto'"):
+            UKR(1, guidance="auto").fit(X)
