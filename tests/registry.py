@@ -7,7 +7,7 @@ import numpy as np
 from twofold import DRUR, UKR, PrincipalManifold, TwoWay
 from twofold.kernels import Compact, Gaussian, StudentT
 from twofold.losses import L1, Huber, Norm, Squared
-from twofold.maps import MLP, KernelExpansion, NadarayaWatson, RBFNetwork
+from twofold.maps import GRNN, MLP, KernelExpansion, KernelRidgeMap, NadarayaWatson, RBFNetwork
 from twofold.penalties import L1Penalty, L2Penalty, RKHSPenalty
 
 KERNELS = {
@@ -29,6 +29,12 @@ MAPS = {
     "rbf": RBFNetwork(7, random_state=0),
     "krr": KernelExpansion(bandwidth=0.8, alpha=1e-3),
     "krr-student": KernelExpansion(kernel="student", bandwidth=0.8, alpha=1e-3),
+    "ridge": KernelRidgeMap(gamma=0.8, alpha=1e-3),
+    "ridge-polynomial": KernelRidgeMap(kernel="polynomial", gamma=0.5, alpha=1e-3),
+    "ridge-sigmoid": KernelRidgeMap(kernel="sigmoid", gamma=0.1, alpha=1e-2),
+    "ridge-linear": KernelRidgeMap(kernel="linear", alpha=1e-3),
+    "ridge-cosine": KernelRidgeMap(kernel="cosine", alpha=1e-3),
+    "grnn": GRNN(bandwidth=0.7),
     "mlp": MLP(5, max_iter=50, random_state=0),
 }
 

@@ -137,6 +137,16 @@ class NadarayaWatson(BaseEstimator):
         """
         return self._scaled_weights(inputs)[0]
 
+    def leave_one_out(self, inputs: Array, targets: Array) -> Array:  # noqa: ARG002 - as in every map
+        """Return the weighted mean that the other training points give at each of them, shape (n, D).
+
+        Parameters
+        ----------
+        inputs, targets : ndarray of shape (n, q) and (n, D)
+            What the map was fitted to.
+        """
+        return self._means(inputs, self.bandwidth_, exclude=np.arange(len(self.inputs_)))
+
     def jacobian(self, inputs: Array) -> Array:
         """Return the Jacobians, shape (n, D, q)."""
         columns = [np.empty((len(inputs), self.targets_.shape[1])) for _ in inputs.T]
