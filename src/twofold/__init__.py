@@ -8,8 +8,24 @@ A fitted model takes data down to the latent space (``transform``) and latents b
 from importlib.metadata import version as _version
 
 from twofold.density import KernelDensityClassifier
-from twofold.estimators import DRUR, UKR, PrincipalManifold, TwoWay
+from twofold.estimators import (
+    DRUR,
+    UKR,
+    AgglomerativeIsomap,
+    PrincipalManifold,
+    SupervisedIsomap,
+    TwoWay,
+)
 
-__all__ = ["DRUR", "UKR", "KernelDensityClassifier", "PrincipalManifold", "TwoWay", "__version__"]
+__all__ = [
+    "DRUR",
+    "UKR",
+    "AgglomerativeIsomap",
+    "KernelDensityClassifier",
+    "PrincipalManifold",
+    "SupervisedIsomap",
+    "TwoWay",
+    "__version__",
+]
 
 __version__ = _version("twofold")

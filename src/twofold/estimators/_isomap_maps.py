@@ -1,0 +1,55 @@
+"""The maps of a geodesic embedding: kernel ridge regression on all rows or on some centres.
+
+Factorising the kernel of n rows costs ``n^3``, so beyond 2,000 rows some of them are centres, and the kernel's scale is chosen on
+a sample before all rows are fitted once, with the ridge chosen anew.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from twofold._blocks import some_rows
+from twofold.maps import KernelRidgeMap
+from twofold.protocols import Array
+
+__all__ = ["fitted_ridge"]
+
+MOST_CENTERS = 2_000
+"""Up to so many rows each is a centre."""
+
+FEWER_CENTERS = 500
+"""Centres beyond."""
+
+CHOICE_ROWS = 1_000
+"""Rows by which the kernel's scale is chosen."""
+
+
+def fitted_ridge(
+    inputs: Array, targets: Array, n_centers: Any, rng: np.random.Generator
+) -> KernelRidgeMap:
+    """Fit a kernel ridge regression whose scale and ridge are chosen by leave-one-out.
+
+    Parameters
+    ----------
+    inputs, targets : ndarray of shape (n, q) and (n, D)
+        What to learn.
+    n_centers : int or "auto"
+        How many rows are centres.
+    rng : Generator
+        Draws them.
+    """
+    n = len(inputs)
+    if n_centers == "auto":
+        n_centers = n if n <= MOST_CENTERS else FEWER_CENTERS
+    if n_centers >= n and n <= CHOICE_ROWS:
+        return KernelRidgeMap().fit(inputs, targets)
+    centers = None
+    sample = some_rows(n, CHOICE_ROWS)
+    if n_centers < n:
+        chosen = np.sort(rng.choice(n, size=n_centers, replace=False))
+        centers = inputs[chosen]
+        sample = chosen[some_rows(n_centers, CHOICE_ROWS)]
+    scale = KernelRidgeMap().fit(inputs[sample], targets[sample]).gamma_
+    return KernelRidgeMap(gamma=scale, centers=centers).fit(inputs, targets)
