@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from twofold import DRUR, UKR, PrincipalManifold, TwoWay
+from twofold import DRUR, UKR, AgglomerativeIsomap, PrincipalManifold, SupervisedIsomap, TwoWay
 from twofold.kernels import Compact, Gaussian, StudentT
 from twofold.losses import L1, Huber, Norm, Squared
 from twofold.maps import GRNN, MLP, KernelExpansion, KernelRidgeMap, NadarayaWatson, RBFNetwork
@@ -49,6 +49,16 @@ class LeadingColumns:
         return "LeadingColumns()"
 
 
+class Labelled(SupervisedIsomap):
+    """A supervised estimator that makes labels where the tests give none: by the first column, or by row numbers."""
+
+    def _labels(self, data, y):
+        if y is None:
+            y = data[:, 0] > np.median(data[:, 0])
+            y = y if y.any() else np.arange(len(data)) < len(data) / 2
+        return super()._labels(data, y)
+
+
 ESTIMATORS = {
     "two_way-isomap": TwoWay("isomap", random_state=0),
     "two_way-pca-rbf": TwoWay("pca", up="rbf", down="rbf", random_state=0),
@@ -64,6 +74,9 @@ ESTIMATORS = {
     "manifold-norm": PrincipalManifold(
         2, loss="norm", alpha=1e-2, init="pca", tol=1e-3, random_state=0
     ),
+    "isomap": AgglomerativeIsomap(random_state=0),
+    "isomap-grnn": AgglomerativeIsomap(out_of_sample="grnn", n_landmarks=60, random_state=0),
+    "supervised": Labelled(cross_fit=False, random_state=0),
     "two_way-function": TwoWay(LeadingColumns(), up="nw", down="projection", random_state=0),
 }
 """Small-problem instances of every estimator. Each runs the promises, scikit-learn's checks and the

@@ -60,7 +60,7 @@ __all__ = ["AgglomerativeIsomap"]
 
 DEFAULT_NEIGHBORS = 10
 MOST_DIMENSIONS = 10
-"""Coordinates that ``n_components="auto"`` looks at."""
+"""Coordinates whose residual variances ``n_components="auto"`` looks at."""
 
 MOST_IN_DOUBLE = 4_000
 """Rows up to which geodesic distances are stored in double precision."""
@@ -75,7 +75,7 @@ class AgglomerativeIsomap(TwoWayEstimator):
     Parameters
     ----------
     n_components : int or "auto", default=2
-        Latent dimensions. "auto" takes the elbow of the residual variances, of at most 10.
+        Latent dimensions. "auto" takes the elbow of the residual variances of ten coordinates.
     n_neighbors : int or "auto", default="auto"
         Neighbours of each row in the graph. "auto" means 10, or all others where there are fewer.
     dissimilarity : {"euclidean", "precomputed"}, default="euclidean"
@@ -120,8 +120,8 @@ class AgglomerativeIsomap(TwoWayEstimator):
     Examples
     --------
     >>> from twofold import AgglomerativeIsomap
-    >>> from twofold.datasets import make_swiss_roll
-    >>> X, _ = make_swiss_roll(400, random_state=0)
+    >>> from twofold.datasets import make_s_curve
+    >>> X, _ = make_s_curve(400, random_state=0)
     >>> model = AgglomerativeIsomap(n_components="auto").fit(X)
     >>> model.embedding_.shape
     (400, 2)
@@ -198,6 +198,8 @@ class AgglomerativeIsomap(TwoWayEstimator):
         n = len(problem.data)
         self._check_settings(n)
         progress, n_components = problem.progress, problem.n_components
+        if self.n_components == "auto":  # the elbow shows when the curve goes on behind it
+            n_components = min(MOST_DIMENSIONS, n - 1)
         with progress.phase("neighbourhood graph"):
             dissimilarities = self._dissimilarities(problem)
             graph = knn_graph(dissimilarities, self._n_neighbors(n), n_jobs=self.n_jobs)
@@ -215,7 +217,7 @@ class AgglomerativeIsomap(TwoWayEstimator):
             variances = residual_variances(squares, landmarks, latents)
             del squares
             if self.n_components == "auto":
-                latents = latents[:, : elbow(variances)]
+                latents = latents[:, : min(elbow(variances), problem.n_components)]
         with progress.phase("maps"):
             units = CentredUnits.of(latents, name="the embedding")
             Z = units.into(latents)

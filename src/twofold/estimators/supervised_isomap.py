@@ -44,7 +44,7 @@ class SupervisedIsomap(AgglomerativeIsomap):
     Parameters
     ----------
     n_components : int or "auto", default=2
-        Latent dimensions. "auto" takes the elbow of the residual variances, of at most 10.
+        Latent dimensions. "auto" takes the elbow of the residual variances of ten coordinates.
     alpha : float, default=0.5
         In [0, 1]: how far dissimilarities between classes reach down to those within. 1 closes the gap for touching rows.
     beta : float or "auto", default="auto"

@@ -282,12 +282,16 @@ class NadarayaWatson(BaseEstimator):
             means = self._means(inputs, width, exclude=rows)
             return float(np.square(targets - means).sum())
 
-        errors = {width: error(width) for width in width_grid(self.inputs_)}
+        errors = {width: error(width) for width in self._widths()}
         best = min(errors, key=errors.__getitem__)
         for ratio in (2.0**0.5, 2.0**0.25, 2.0**0.125):
             errors |= {width: error(width) for width in (best / ratio, best * ratio)}
             best = min(errors, key=errors.__getitem__)
         return best
+
+    def _widths(self) -> list[float]:
+        """Return the widths to try first."""
+        return width_grid(self.inputs_)
 
     def _blocks(self, n_rows: int) -> list[slice]:
         if self._neighbours is not None:
