@@ -52,6 +52,7 @@ from scipy.sparse.csgraph import connected_components, dijkstra
 from twofold._blocks import row_blocks
 from twofold.dissimilarities import Dissimilarities, Metric, resolve_dissimilarities
 from twofold.protocols import Array, IntArray
+from twofold.sums._compiled import compiled
 
 __all__ = [
     "connect_components",
@@ -170,8 +171,16 @@ def geodesic_distances(graph: csr_array, *, indices: ArrayLike | None = None) ->
     """
     # Orsenigo & Vercellis (2012), section 2.1, step 3. The graph is symmetric, so the cheaper
     # search of a directed graph finds the same paths.
-    sources = None if indices is None else np.atleast_1d(np.asarray(indices))
-    distances: Array = dijkstra(graph, directed=True, indices=sources)
+    n = graph.shape[0]
+    sources = np.arange(n)
+    if indices is not None:
+        sources = sources[np.atleast_1d(np.asarray(indices, dtype=np.intp))]
+    loops = compiled(graph.nnz, "twofold._path_loops")
+    if loops is None:
+        distances: Array = dijkstra(graph, directed=True, indices=sources)
+        return distances
+    distances = np.empty((len(sources), n))
+    loops.shortest_paths(graph.indptr, graph.indices, graph.data, sources, distances)
     return distances
 
 

@@ -11,10 +11,12 @@ from typing import Any
 import numpy as np
 
 from twofold._blocks import some_rows
+from twofold.density import LatentDensity, likelihood_cv_bandwidth
+from twofold.kernels import Gaussian
 from twofold.maps import KernelRidgeMap
 from twofold.protocols import Array
 
-__all__ = ["fitted_ridge"]
+__all__ = ["fitted_density", "fitted_ridge"]
 
 MOST_CENTERS = 2_000
 """Up to so many rows each is a centre."""
@@ -23,7 +25,13 @@ FEWER_CENTERS = 500
 """Centres beyond."""
 
 CHOICE_ROWS = 1_000
-"""Rows by which the kernel's scale is chosen."""
+"""Rows by which the kernel's scale is chosen where all are centres."""
+
+CHOICE_CENTERS = 300
+"""The same where some are."""
+
+DENSITY_ROWS = 1_000
+"""Latents by which the width of their density is chosen."""
 
 
 def fitted_ridge(
@@ -50,6 +58,12 @@ def fitted_ridge(
     if n_centers < n:
         chosen = np.sort(rng.choice(n, size=n_centers, replace=False))
         centers = inputs[chosen]
-        sample = chosen[some_rows(n_centers, CHOICE_ROWS)]
+        sample = chosen[some_rows(n_centers, CHOICE_CENTERS)]
     scale = KernelRidgeMap().fit(inputs[sample], targets[sample]).gamma_
     return KernelRidgeMap(gamma=scale, centers=centers).fit(inputs, targets)
+
+
+def fitted_density(Z: Array) -> LatentDensity:
+    """Fit the density of latents (n, q), with the width of the highest leave-one-out likelihood of a sample."""
+    width = likelihood_cv_bandwidth(Z, Gaussian(), most=DENSITY_ROWS)
+    return LatentDensity(bandwidth=width).fit(Z)

@@ -40,9 +40,8 @@ from twofold._linalg import rank_up_to, row_norms_sq
 from twofold._memory import check_memory_for
 from twofold._units import CentredUnits
 from twofold._validation import cast_back, check_choice, check_data, check_int, warn_user
-from twofold.density import LatentDensity
 from twofold.dissimilarities import Dissimilarities, Euclidean, Precomputed
-from twofold.estimators._isomap_maps import fitted_ridge
+from twofold.estimators._isomap_maps import fitted_density, fitted_ridge
 from twofold.estimators.base import Learned, Problem, TwoWayEstimator
 from twofold.graph import connect_components, knn_graph
 from twofold.landmarks import choose_landmarks
@@ -223,7 +222,7 @@ class AgglomerativeIsomap(TwoWayEstimator):
             Z = units.into(latents)
             encoder = self._fitted_encoder(problem.data, Z, problem.rng)
             decoder = fitted_ridge(Z, problem.data, self.n_centers, problem.rng)
-            density = LatentDensity().fit(Z)
+            density = fitted_density(Z)
         attributes = {
             "residual_variance_": variances,
             "n_pieces_": n_pieces,
