@@ -18,7 +18,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from twofold import AgglomerativeIsomap, SupervisedIsomap
 from twofold.datasets import make_s_curve, make_swiss_roll
 from twofold.graph import knn_graph
-from twofold.maps import KernelRidgeMap
+from twofold.maps import KernelRidgeMap, RBFNetwork
 from twofold.metrics import procrustes_r2
 from twofold.scaling import (
     classical_scaling,
@@ -181,6 +181,8 @@ class TestAgglomerative:
             np.testing.assert_allclose(part.predict(units[[row]])[0], Z[row], rtol=1e-5, atol=1e-7)
         assert np.abs(Z - model.transform(X)).max() > 1e-4
         assert model.fit_transform(X.astype(np.float32)).dtype == np.float32
+        with pytest.raises(TypeError, match="has no leave_one_out"):
+            model.set_params(out_of_sample=RBFNetwork(5)).fit_transform(X)
 
     def test_centres_beyond_some_rows(self, curve, monkeypatch):
         monkeypatch.setattr("twofold.estimators._isomap_maps.MOST_CENTERS", 100)
@@ -195,9 +197,14 @@ class TestAgglomerative:
 
     def test_too_many_rows_for_memory(self, curve, monkeypatch):
         monkeypatch.setattr("twofold._memory.available_memory", lambda: 1e5)
-        with pytest.raises(MemoryError, match=r"n_samples=250 needs about .* GB.*n_landmarks=1000"):
+        with pytest.raises(MemoryError, match=r"n_samples=250 needs about .* GB.*of all pairs"):
             AgglomerativeIsomap().fit(curve)
-        AgglomerativeIsomap(n_landmarks=50, random_state=0).fit(curve)
+        with pytest.raises(MemoryError, match=r"n_landmarks=240.*fewer landmarks"):
+            AgglomerativeIsomap(n_landmarks=240).fit(curve)
+        AgglomerativeIsomap(n_landmarks=40, random_state=0).fit(curve)
+        monkeypatch.setattr("twofold._memory.available_memory", lambda: 1e6)
+        with pytest.raises(MemoryError, match="Use landmarks: n_landmarks=1000"):
+            AgglomerativeIsomap().fit(np.vstack([curve] * 5))
 
     @pytest.mark.parametrize(
         ("settings", "message"),

@@ -244,8 +244,9 @@ def _leading_eigenpairs(squares: AnyArray, k: int) -> tuple[Array, Array]:
     padded_values, padded_vectors = np.zeros(k), np.zeros((n, k))
     padded_values[:found] = np.maximum(values[order], 0.0)
     padded_vectors[:, :found] = _fix_signs(vectors[:, order])
-    # Directions at rounding level are noise, not structure.
-    padded_values[padded_values <= padded_values[0] * n * np.finfo(squares.dtype).eps] = 0.0
+    # Directions at rounding level are noise, not structure: that of sums over n, or that of what was stored.
+    rounding = max(n * np.finfo(np.float64).eps, 10.0 * np.finfo(squares.dtype).eps)
+    padded_values[padded_values <= rounding * padded_values[0]] = 0.0
     return padded_values, padded_vectors
 
 

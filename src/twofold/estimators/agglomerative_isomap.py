@@ -172,9 +172,11 @@ class AgglomerativeIsomap(TwoWayEstimator):
         ndarray of shape (n_samples, n_components)
             With ``cross_fit=True`` each row's prediction by the others, else ``transform(X)``.
         """
+        if self.cross_fit and not isinstance(self.out_of_sample, str):
+            self._check_leaves_out()
         self.fit(X, y)
         encoder: Any = self.encoder_
-        if not (self.cross_fit and hasattr(encoder, "leave_one_out")) or not self._data_vary():
+        if not self.cross_fit or self._variance == 0.0:
             return self.transform(X)
         data, dtype = check_data(self, X, reset=False)
         with self._threads():
@@ -183,8 +185,12 @@ class AgglomerativeIsomap(TwoWayEstimator):
             )
         return cast_back(self._latent_units.back(latents), dtype)
 
-    def _data_vary(self) -> bool:
-        return bool(self._variance > 0.0)
+    def _check_leaves_out(self) -> None:
+        if not hasattr(self.out_of_sample, "leave_one_out"):
+            raise TypeError(
+                f"out_of_sample={self.out_of_sample!r} has no leave_one_out, which cross_fit=True needs. Use KernelRidgeMap, GRNN or "
+                "NadarayaWatson, or cross_fit=False."
+            )
 
     def _requested_components(self, data: Array) -> int:
         if not isinstance(self.n_components, str):
@@ -249,13 +255,14 @@ class AgglomerativeIsomap(TwoWayEstimator):
             check_int("n_centers", self.n_centers)
         if self.n_landmarks is not None:
             check_int("n_landmarks", self.n_landmarks, low=2)
-        if self.n_landmarks is None or self.n_landmarks >= n:
-            check_memory_for(
-                f"{type(self).__name__} of n_samples={n}",
-                n * n * (8.0 if n <= MOST_IN_DOUBLE else 4.0),
-                "the geodesic distances of all pairs",
-                "Use landmarks: n_landmarks=1000.",
-            )
+        n_sources = min(n, self.n_landmarks or n)
+        of = "of all pairs" if n_sources == n else f"from n_landmarks={n_sources}"
+        check_memory_for(
+            f"{type(self).__name__} of n_samples={n}",
+            n_sources * n * (8.0 if n <= MOST_IN_DOUBLE else 4.0),
+            f"the geodesic distances {of}",
+            "Use landmarks: n_landmarks=1000." if n_sources > 1_000 else "Use fewer landmarks.",
+        )
 
     def _n_neighbors(self, n: int) -> int:
         if isinstance(self.n_neighbors, str):
