@@ -77,7 +77,7 @@ class TestScaling:
         X = np.random.default_rng(0).standard_normal((40, 3))
         Z = classical_scaling(cdist(X, X, "sqeuclidean"), 5)
         assert difference_after_alignment(Z[:, :3], X - X.mean(axis=0)) < 1e-10
-        assert (Z[:, 3:] == 0.0).all()
+        assert np.abs(Z[:, 3:]).max() < 1e-6
         landmarks = np.arange(0, 40, 4)
         Z = landmark_scaling(cdist(X[landmarks], X, "sqeuclidean"), landmarks, 3)
         assert difference_after_alignment(Z, X - X.mean(axis=0)) < 1e-10

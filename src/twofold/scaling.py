@@ -105,7 +105,7 @@ def classical_scaling(squares: AnyArray, n_components: int) -> Array:
     squares : ndarray of shape (n, n)
         Symmetric squared distances, in single or double precision.
     n_components : int
-        How many coordinates. Where the distances have fewer dimensions, the others are zero.
+        How many coordinates. Where the distances have fewer dimensions, the others are zero up to rounding.
     """
     values, vectors = _leading_eigenpairs(squares, n_components)
     return vectors * np.sqrt(values)
@@ -125,8 +125,13 @@ def landmark_scaling(squares: AnyArray, landmarks: IntArray, n_components: int) 
     """
     own = squares[:, landmarks].astype(np.float64)
     values, vectors = _leading_eigenpairs(0.5 * (own + own.T), n_components)
+    # Directions at the level of rounding, of sums or of what was stored, are noise, which division would blow up.
+    rounding = max(len(own) * np.finfo(np.float64).eps, 10.0 * np.finfo(squares.dtype).eps)
     to_coordinates = np.divide(
-        vectors, np.sqrt(values), out=np.zeros_like(vectors), where=values > 0.0
+        vectors,
+        np.sqrt(values),
+        out=np.zeros_like(vectors),
+        where=values > rounding * values[0],
     )
     shift = own.mean(axis=0) @ to_coordinates
     Z = np.empty((squares.shape[1], n_components))
@@ -244,9 +249,6 @@ def _leading_eigenpairs(squares: AnyArray, k: int) -> tuple[Array, Array]:
     padded_values, padded_vectors = np.zeros(k), np.zeros((n, k))
     padded_values[:found] = np.maximum(values[order], 0.0)
     padded_vectors[:, :found] = _fix_signs(vectors[:, order])
-    # Directions at rounding level are noise, not structure: that of sums over n, or that of what was stored.
-    rounding = max(n * np.finfo(np.float64).eps, 10.0 * np.finfo(squares.dtype).eps)
-    padded_values[padded_values <= rounding * padded_values[0]] = 0.0
     return padded_values, padded_vectors
 
 
