@@ -13,7 +13,6 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from twofold import AgglomerativeIsomap, SupervisedIsomap
 from twofold.datasets import make_s_curve, make_swiss_roll
@@ -50,18 +49,6 @@ def total_deviation(X):
 def difference_after_alignment(Z, reference):
     rotation, _ = orthogonal_procrustes(Z, reference)
     return np.abs(Z @ rotation - reference).max() / np.abs(reference).max()
-
-
-@parametrize_with_checks(
-    [SupervisedIsomap()],
-    expected_failed_checks=lambda _: dict.fromkeys(
-        ("check_transformer_general", "check_transformer_data_not_an_array"),
-        "fit_transform is cross-fitted, as TargetEncoder's is",
-    ),
-)
-@pytest.mark.filterwarnings("ignore:.*(joined at their closest|vary in only).*:UserWarning")
-def test_scikit_learn_checks_of_the_defaults(estimator, check):
-    check(estimator)
 
 
 class TestScaling:
@@ -256,7 +243,19 @@ class TestSupervised:
         assert cross_val_score(SVC(), cross_fitted, y, cv=5).mean() < 0.65
 
     @joined
-    def test_in_a_pipeline(self, wine):
+    def test_training_latents_are_cross_fitted_by_default(self, wine):
+        """As TargetEncoder's are; scikit-learn's checks run without."""
+        X, y = wine
+        model = SupervisedIsomap(3)
+        assert model.__sklearn_tags__().target_tags.required
+        Z = model.fit_transform(X, y)
+        new = model.transform(X)
+        assert np.abs(Z - new).max() > 0.1
+        exact = clone(model).set_params(cross_fit=False).fit_transform(X, y)
+        np.testing.assert_array_equal(exact, new)
+
+    @joined
+    def test_in_a_pipeline(self):
         X, y = load_wine(return_X_y=True)
         model = make_pipeline(StandardScaler(), SupervisedIsomap(), SVC())
         search = GridSearchCV(model, {"supervisedisomap__n_components": [1, 3]}, cv=3)

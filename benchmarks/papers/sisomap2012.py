@@ -347,7 +347,7 @@ def draw(values, path):
             ax.bar(places + 0.2 * number - 0.3, heights, 0.2, label=method)
         ax.set_xticks(places, values, rotation=45, ha="right")
         ax.set(title=kind, ylim=(50, 101))
-    ax.legend(loc="lower right", ncols=2)
+    figure.legend(*ax.get_legend_handles_labels(), loc="outside upper center", ncols=4)
     figure.axes[0].set_ylabel("accuracy, percent")
     save_figure(figure, path)
 
