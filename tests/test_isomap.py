@@ -303,6 +303,8 @@ class TestSupervised:
         with pytest.warns(UserWarning, match="vary in only 0 directions"):
             Z = model.fit_transform(np.ones((10, 2)), np.arange(10) % 2)
         assert (Z == 0.0).all()
+        assert (model.n_pieces_, model.saturation_) == (1, 0.0)
+        assert model.classes_.tolist() == [0, 1]
 
     @pytest.mark.parametrize(
         ("y", "message"),

@@ -30,6 +30,7 @@ References
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -236,6 +237,11 @@ class AgglomerativeIsomap(TwoWayEstimator):
             **self._more_attributes(dissimilarities),
         }
         return Learned(latents, units, encoder, decoder, density, attributes=attributes)
+
+    def _learn_constant(self, problem: Problem) -> Learned:
+        nothing = np.zeros(problem.n_components)
+        attributes = {"residual_variance_": nothing, "n_pieces_": 1, "landmarks_": None}
+        return replace(super()._learn_constant(problem), attributes=attributes)
 
     def _more_attributes(self, dissimilarities: Dissimilarities) -> dict[str, Any]:  # noqa: ARG002
         """Return what else a subclass has learned."""

@@ -17,6 +17,7 @@ References
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -26,7 +27,7 @@ from sklearn.utils.validation import check_consistent_length, column_or_1d
 from twofold._validation import check_not_negative, check_real, warn_user
 from twofold.dissimilarities import Dissimilarities, Supervised
 from twofold.estimators.agglomerative_isomap import AgglomerativeIsomap
-from twofold.estimators.base import Problem
+from twofold.estimators.base import Learned, Problem
 from twofold.protocols import AnyArray, Array, Map
 
 __all__ = ["SupervisedIsomap"]
@@ -174,6 +175,11 @@ class SupervisedIsomap(AgglomerativeIsomap):
         # A component for each class is what labels are for.
         if n_pieces > len(np.unique(problem.y)):
             super()._warn_of_pieces(n_pieces, problem)
+
+    def _learn_constant(self, problem: Problem) -> Learned:
+        learned = super()._learn_constant(problem)
+        found = {"classes_": np.unique(problem.y), "beta_": 1.0, "saturation_": 0.0}
+        return replace(learned, attributes=learned.attributes | found)
 
     def _more_attributes(self, dissimilarities: Dissimilarities) -> dict[str, Any]:
         changed: Any = dissimilarities
