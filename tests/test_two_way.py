@@ -13,7 +13,7 @@ from sklearn.preprocessing import StandardScaler
 from twofold import TwoWay
 from twofold.datasets import make_s_curve
 from twofold.encoders import Projection
-from twofold.maps import MLP, KernelExpansion
+from twofold.maps import GRNN, MLP, KernelExpansion, KernelRidgeMap
 from twofold.metrics import nearest_neighbor_accuracy, relative_reconstruction_error
 from twofold.selection import choose_pair
 
@@ -42,6 +42,16 @@ def test_every_pair(up, down, data):
     assert model.candidates_ == []
     expected = up if isinstance(up, str) else type(up).__name__
     assert model.up_ == expected
+
+
+def test_maps_of_ones_own(data):
+    model = TwoWay(
+        "isomap", up=KernelRidgeMap(kernel="polynomial", degree=6), down=GRNN(), random_state=0
+    ).fit(data)
+    assert (model.up_, model.down_) == ("KernelRidgeMap", "GRNN")
+    assert model.score(data) > 0.9
+    model = TwoWay("isomap", up=KernelRidgeMap(), down="auto", random_state=0).fit(data)
+    assert model.score(data) > 0.9
 
 
 def test_auto_takes_the_best_on_held_out_rows(data):

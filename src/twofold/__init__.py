@@ -8,14 +8,24 @@ A fitted model takes data down to the latent space (``transform``) and latents b
 from importlib.metadata import version as _version
 
 from twofold.density import KernelDensityClassifier
-from twofold.estimators import DRUR, SNE, UKR, PrincipalManifold, TwoWay
+from twofold.estimators import (
+    DRUR,
+    SNE,
+    UKR,
+    AgglomerativeIsomap,
+    PrincipalManifold,
+    SupervisedIsomap,
+    TwoWay,
+)
 
 __all__ = [
     "DRUR",
     "SNE",
     "UKR",
+    "AgglomerativeIsomap",
     "KernelDensityClassifier",
     "PrincipalManifold",
+    "SupervisedIsomap",
     "TwoWay",
     "__version__",
 ]
