@@ -8,6 +8,10 @@ about half an hour on two cores.
 """
 
 import os
+
+for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):  # before NumPy is there
+    os.environ.setdefault(variable, "1")
+
 import time
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
@@ -401,6 +405,4 @@ EXPERIMENTS = {
 }
 
 if __name__ == "__main__":
-    for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
-        os.environ.setdefault(name, "1")
     run(EXPERIMENTS, "sgd2005", __doc__)
