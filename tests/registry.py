@@ -78,7 +78,7 @@ ESTIMATORS = {
     "sne": SNE(
         perplexity=5.0,
         guidance=SpectralGuidance(schedule=(4, 0), hold=3),
-        max_iter=60,
+        max_iter=100,
         tol=1e-3,
         up="nw",
         down="projection",

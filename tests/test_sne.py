@@ -188,7 +188,7 @@ class TestFit:
 
     def test_a_run_that_ends_guided_says_so(self, sheet):
         slow = SpectralGuidance(form="truncated", schedule=(1, 149))
-        with pytest.warns(UserWarning, match="max_iter=25 was reached while steps were still"):
+        with pytest.warns(UserWarning, match=r"\(max_iter=25\) while steps were still guided"):
             SNE(perplexity=12, guidance=slow, max_iter=25, tol=1e-9, random_state=0).fit(sheet)
 
     def test_a_minimizer_of_ones_own(self, sheet):

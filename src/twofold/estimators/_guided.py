@@ -46,7 +46,7 @@ def warn_if_still_guided(result: MinimizeResult, most: int) -> None:
     """Warn where the iterations were too few for the guidance: the plain objective was never minimised."""
     if result.status.endswith(NOT_ENDED) and result.n_iter >= most:
         warn_user(
-            f"max_iter={most} was reached while steps were still guided: the plain objective was not minimised. "
+            f"The iterations ran out (max_iter={most}) while steps were still guided: the plain objective was not minimised. "
             "Increase max_iter, or shorten the guidance's schedule or hold.",
             ConvergenceWarning,
         )
