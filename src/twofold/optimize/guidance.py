@@ -59,7 +59,7 @@ FORMS = ("power", "truncated", "deflated")
 AFFINITIES = ("clustering", "kpca")
 FIRST_POWER = 10
 MOST_DENSE = 2_000
-N_NEIGHBORS = 15
+N_NEIGHBORS = 10
 MOST_EIGENVECTORS = 300
 HOLD_IN_STAGES = 5
 MOST_LEVELS = 4_000
@@ -86,7 +86,7 @@ class SpectralGuidance:
     hold : int or "auto", default="auto"
         Iterations for which a level is kept. "auto" is one for gradient descent, as in the paper, and five for other minimizers, which
         have to learn the curvature at every level anew.
-    n_neighbors : int, default=15
+    n_neighbors : int, default=10
         Links of a row where there are more than 2,000.
 
     Examples
