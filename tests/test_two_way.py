@@ -227,6 +227,6 @@ def test_of_many_rows_some_choose_and_all_are_fitted(monkeypatch):
     part = TwoWay("pca", **settings).fit(X)
     assert {row["up"] for row in part.candidates_} == {row["up"] for row in whole.candidates_}
     # The width is that of all rows, not of the fifty that chose.
-    chosen = [row["up"] for row in part.candidates_][0]
+    chosen = part.candidates_[0]["up"]
     alone = TwoWay("pca", up=chosen, down="nw", random_state=0).fit(X)
     np.testing.assert_allclose(part.transform(X), alone.transform(X), rtol=1e-6)
