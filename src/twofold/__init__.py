@@ -9,15 +9,19 @@ from importlib.metadata import version as _version
 
 from twofold.density import KernelDensityClassifier
 from twofold.estimators import DRUR, SNE, UKR, PrincipalManifold, TwoWay
+from twofold.model_files import ModelFileError, load, save
 
 __all__ = [
     "DRUR",
     "SNE",
     "UKR",
     "KernelDensityClassifier",
+    "ModelFileError",
     "PrincipalManifold",
     "TwoWay",
     "__version__",
+    "load",
+    "save",
 ]
 
 __version__ = _version("twofold")
