@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from twofold import DRUR, SNE, UKR, PrincipalManifold, TwoWay
+from twofold import DRUR, SNE, UKR, AgglomerativeIsomap, PrincipalManifold, SupervisedIsomap, TwoWay
 from twofold.kernels import Compact, Gaussian, StudentT
 from twofold.losses import L1, Huber, Norm, Squared
-from twofold.maps import MLP, KernelExpansion, NadarayaWatson, RBFNetwork
+from twofold.maps import GRNN, MLP, KernelExpansion, KernelRidgeMap, NadarayaWatson, RBFNetwork
 from twofold.optimize import SpectralGuidance
 from twofold.penalties import L1Penalty, L2Penalty, RKHSPenalty
 
@@ -30,6 +30,12 @@ MAPS = {
     "rbf": RBFNetwork(7, random_state=0),
     "krr": KernelExpansion(bandwidth=0.8, alpha=1e-3),
     "krr-student": KernelExpansion(kernel="student", bandwidth=0.8, alpha=1e-3),
+    "ridge": KernelRidgeMap(gamma=0.8, alpha=1e-3),
+    "ridge-polynomial": KernelRidgeMap(kernel="polynomial", gamma=0.5, alpha=1e-3),
+    "ridge-sigmoid": KernelRidgeMap(kernel="sigmoid", gamma=0.1, alpha=1e-2),
+    "ridge-linear": KernelRidgeMap(kernel="linear", alpha=1e-3),
+    "ridge-cosine": KernelRidgeMap(kernel="cosine", alpha=1e-3),
+    "grnn": GRNN(bandwidth=0.7),
     "mlp": MLP(5, max_iter=50, random_state=0),
 }
 
@@ -42,6 +48,16 @@ class LeadingColumns:
 
     def __repr__(self):
         return "LeadingColumns()"
+
+
+class Labelled(SupervisedIsomap):
+    """A supervised estimator that makes labels where the tests give none: by the first column, or by row numbers."""
+
+    def _labels(self, data, y):
+        if y is None:
+            y = data[:, 0] > np.median(data[:, 0])
+            y = y if y.any() else np.arange(len(data)) < len(data) / 2
+        return super()._labels(data, y)
 
 
 ESTIMATORS = {
@@ -62,12 +78,14 @@ ESTIMATORS = {
     "sne": SNE(
         perplexity=5.0,
         guidance=SpectralGuidance(schedule=(4, 0), hold=3),
-        max_iter=60,
+        max_iter=100,
         tol=1e-3,
         up="nw",
         down="projection",
         random_state=0,
     ),
+    "isomap": AgglomerativeIsomap(random_state=0),
+    "supervised": Labelled(out_of_sample="grnn", n_landmarks=70, cross_fit=False, random_state=0),
     "two_way-function": TwoWay(LeadingColumns(), up="nw", down="projection", random_state=0),
 }
 """Small-problem instances of every estimator. Each runs the promises, scikit-learn's checks and the
@@ -103,6 +121,8 @@ CANNOT = {
     ): "the leave-one-out error may swap neighbours closer than the kernel's width",
     ("ukr-l1", "rotated"): "city-block distances depend on the axes",
     ("ukr-l1", "euclidean"): "errors are measured in the feature space of city-block distances",
+    ("supervised", "latents of permuted rows"): "landmarks are drawn by their numbers",
+    ("supervised", "rotated"): "the test's labels go by the first column",
     ("two_way-isomap", "rows permuted"): "held-out rows are drawn by their numbers",
     ("two_way-pca-rbf", "rows permuted"): "k-means starts from row numbers",
     (

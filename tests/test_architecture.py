@@ -13,6 +13,8 @@ LAYERS = {
     "protocols": 0,
     "_blocks": 0,
     "_linalg": 0,
+    "_memory": 0,
+    "_path_loops": 0,
     "_units": 0,
     "_validation": 0,
     "kernels": 1,
@@ -20,7 +22,9 @@ LAYERS = {
     "neighbour_search": 1,
     "losses": 1,
     "penalties": 1,
+    "dissimilarities": 1,
     "graph": 1,
+    "scaling": 1,
     "metrics": 1,
     "datasets": 1,
     "widths": 1,
@@ -111,7 +115,11 @@ def test_imports_go_down_only(path):
 def test_optional_dependencies_are_imported_at_the_edges_and_inside(path):
     for module, at_top in imports(path):
         if module.split(".")[0] in OPTIONAL:
-            if module == "numba" and path.name in ("_loops.py", "_local_loops.py"):
+            if module == "numba" and path.name in (
+                "_loops.py",
+                "_local_loops.py",
+                "_path_loops.py",
+            ):
                 continue  # itself imported on first need only
             assert LAYERS[block_of(path)] == 5 or not at_top
             assert not at_top or block_of(path) == "cli"

@@ -18,7 +18,11 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from twofold import TwoWay
 from twofold.datasets import make_s_curve
 
-pytestmark = pytest.mark.filterwarnings("ignore:The error was still falling:UserWarning")
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:The error was still falling:UserWarning"),
+    # A class of a supervised estimator may lie in several pieces.
+    pytest.mark.filterwarnings("ignore:.*joined at their closest points.*:UserWarning"),
+]
 estimators = pytest.mark.parametrize("estimator", ESTIMATORS.values(), ids=ESTIMATORS)
 
 # The generator leaves these to scikit-learn's own test suite.

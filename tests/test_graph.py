@@ -243,6 +243,17 @@ class TestGeodesicDistances:
         )
         assert geodesic_distances(graph, indices=3).shape == (1, 40)
 
+    @pytest.mark.parametrize("n_neighbors", [1, 4])
+    def test_compiled_paths_are_the_same(self, n_neighbors, monkeypatch):
+        X = np.vstack([points(), points()[:10]])  # with duplicates, and in pieces
+        graph = knn_graph(X, n_neighbors)
+        expected = dijkstra(graph)
+        monkeypatch.setattr("twofold.sums._compiled.WORTH_COMPILING", 0)
+        np.testing.assert_array_equal(geodesic_distances(graph), expected)
+        np.testing.assert_array_equal(geodesic_distances(graph, indices=[7, 3]), expected[[7, 3]])
+        with pytest.raises(IndexError):
+            geodesic_distances(graph, indices=[50])
+
     def test_stored_zeros_are_edges(self):
         # What this module rests on: csgraph takes a stored zero of a sparse array for an edge.
         ends = np.array([[0, 1, 1, 2], [1, 0, 2, 1]], dtype=np.int32)

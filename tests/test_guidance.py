@@ -1,5 +1,7 @@
 """Spectral guidance of descents, and the objective of stochastic neighbour embedding."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from differences import central_gradient
@@ -95,7 +97,8 @@ class TestOperator:
             np.ones((5, 2))
         )
         G = np.ones((5, 1))
-        np.testing.assert_allclose(guide.guided(G, 0)[:, 0], np.arange(1.0, 6.0) ** 2)
+        # scaled to a largest eigenvalue of one
+        np.testing.assert_allclose(guide.guided(G, 0)[:, 0], (np.arange(1.0, 6.0) / 5.0) ** 2)
         assert guide.guided(G, 3) is G
         assert np.isnan(guide.bandwidth)
 
@@ -105,8 +108,11 @@ class TestOperator:
             ({"form": "cubic"}, "form="),
             ({"affinity": "cosine"}, "affinity="),
             ({"bandwidth": 0.0}, "bandwidth="),
-            ({"bandwidth": "best"}, "bandwidth="),
             ({"schedule": (-1, 0)}, "schedule"),
+            ({"schedule": (0, 10)}, "must fall"),
+            ({"schedule": (9, 2), "form": "truncated"}, "must rise"),
+            ({"schedule": (10**9, 0)}, "at most"),
+            ({"schedule": (10, 0), "form": "truncated"}, "schedule"),
             ({"n_neighbors": 0}, "n_neighbors"),
         ],
     )
@@ -114,11 +120,73 @@ class TestOperator:
         with pytest.raises(ValueError, match=message):
             SpectralGuidance(**settings)
 
+    @pytest.mark.parametrize(
+        ("settings", "message"),
+        [
+            ({"bandwidth": "best"}, "bandwidth='best'"),
+            ({"schedule": 5}, "schedule=5"),
+            ({"schedule": (10, 5, 0)}, "schedule="),
+            ({"schedule": (10.5, 0)}, "schedule"),
+        ],
+    )
+    def test_settings_of_the_wrong_type(self, settings, message):
+        with pytest.raises(TypeError, match=message):
+            SpectralGuidance(**settings)
+
     def test_matrices_that_do_not_fit(self):
+        X = np.arange(10.0).reshape(5, 2)
         with pytest.raises(ValueError, match="5 rows"):
-            SpectralGuidance(np.eye(4)).prepare(np.ones((5, 2)))
-        with pytest.raises(ValueError, match="kpca"):
-            SpectralGuidance("kpca").prepare(np.random.default_rng(0).standard_normal((2_001, 2)))
+            SpectralGuidance(np.eye(4)).prepare(X)
+        with pytest.raises(ValueError, match="not finite"):
+            SpectralGuidance(np.full((5, 5), np.nan)).prepare(X)
+        with pytest.raises(ValueError, match="symmetric"):
+            SpectralGuidance(np.triu(np.ones((5, 5)))).prepare(X)
+        with pytest.raises(ValueError, match="zero everywhere"):
+            SpectralGuidance(csr_array(np.zeros((5, 5)))).prepare(X)
+        with pytest.raises(TypeError, match="matrix of numbers"):
+            SpectralGuidance(np.array([["a"] * 5] * 5)).prepare(X)
+        many = np.random.default_rng(0).standard_normal((2_100, 2))
+        with pytest.raises(ValueError, match="n_neighbors=3000"):
+            SpectralGuidance(n_neighbors=3_000).prepare(many)
+        with pytest.raises(ValueError, match=r"X has shape \(1, 2\)"):
+            SpectralGuidance().prepare(X[:1])
+        with pytest.raises(TypeError, match="schedule='a'"):
+            SpectralGuidance(schedule=lambda _: "a").prepare(X).guided(X, 0)
+
+    def test_sizes_of_a_matrix_do_not_matter(self):
+        X = make_noisy_helix(50, random_state=0)[0]
+        K = np.exp(-np.square(X[:, None] - X).sum(axis=2))
+        G = np.random.default_rng(0).standard_normal((50, 1))
+        small, large = (SpectralGuidance(size * K).prepare(X).guided(G, 0) for size in (1e-5, 1e5))
+        np.testing.assert_allclose(small, large, rtol=1e-2)
+
+    def test_kernel_pca_of_many_rows_is_centred(self):
+        X = np.random.default_rng(0).standard_normal((2_100, 3))
+        guide = SpectralGuidance("kpca").prepare(X)
+        G = np.random.default_rng(1).standard_normal((2_100, 2))
+        guided = guide.guided(G + 5.0, 0)
+        np.testing.assert_allclose(guided.sum(axis=0), 0.0, atol=1e-9)
+        np.testing.assert_allclose(guided, guide.guided(G, 0), atol=1e-9)
+        rows = np.arange(40, 10, -1)
+        part = guide.take(rows)
+        assert part.guided(G[:30], 0).shape == (30, 2)
+
+    def test_kernel_pca_keeps_its_first_vector(self):
+        X = make_partitioned_circle(60, random_state=0)[0]
+        guide = SpectralGuidance("kpca", form="truncated", schedule=(1, 1), bandwidth=0.5).prepare(
+            X
+        )
+        G = np.random.default_rng(0).standard_normal((60, 1))
+        first = guide.vectors()[:, :1]
+        np.testing.assert_allclose(guide.guided(G, 0), first @ (first.T @ G), atol=1e-12)
+
+    def test_eigenvalues_are_those_of_what_is_left(self):
+        M = np.diag([4.0, 3.0, 2.0, 1.0]) / 4.0
+        guide = SpectralGuidance(M, form="deflated", schedule=(200, 200)).prepare(np.eye(4))
+        G = np.ones((4, 3)) + 0.1 * np.arange(12.0).reshape(4, 3)
+        columns = guide.guided(G, 0)
+        unit = np.abs(columns / np.linalg.norm(columns, axis=0))
+        np.testing.assert_allclose(unit, np.eye(4)[:, :3], atol=1e-3)
 
 
 class TestDescent:
@@ -138,6 +206,26 @@ class TestDescent:
         wrong = SpectralGuidance(-np.eye(60), schedule=(1, 1)).prepare(X)
         result = helix_error(X, 0, wrong, 20)
         assert result.value < result.history[0]
+
+    @pytest.mark.parametrize("hold", [5, 20])
+    def test_the_end_is_plain(self, hold):
+        X, _ = make_noisy_helix(60, random_state=0)
+        guide = SpectralGuidance(form="truncated", schedule=(1, 8), hold=hold, bandwidth=1.0)
+        endless = guide.prepare(X)
+        faded = SpectralGuidance(
+            form="truncated",
+            schedule=lambda number: 1 + number if number < 8 else 60,
+            hold=hold,
+            bandwidth=1.0,
+        ).prepare(X)
+        objective = Reconstruction(X - X.mean(axis=0), lambda Z: DenseWeights.of(Z, Gaussian()))
+        Z0 = np.random.default_rng(0).standard_normal((60, 1))
+        # A tolerance that any guided step meets ends the one at once, and the other not before its guidance has ended.
+        loose = GradientDescent(tol=10.0, window=1)
+        assert replace(loose, guide=endless).minimize(objective, Z0).n_iter == 1
+        assert replace(loose, guide=faded).minimize(objective, Z0).n_iter > 8 * hold
+        short = replace(loose, guide=faded, max_iter=4).minimize(objective, Z0)
+        assert short.status.endswith("The guidance had not ended.")
 
 
 class TestNeighbourEmbedding:
@@ -266,11 +354,12 @@ class TestStages:
 
     def test_some_rows(self):
         rows = np.array([7, 3, 11])
-        for affinity in (np.arange(1600.0).reshape(40, 40), csr_array(np.eye(40))):
+        some = np.random.default_rng(0).standard_normal((40, 40))
+        for affinity in (some + some.T, csr_array(some + some.T)):
             guide = SpectralGuidance(affinity).prepare(self.line)
-            part = guide.take(rows).matrix
-            part = part.toarray() if hasattr(part, "toarray") else part
-            whole = affinity.toarray() if hasattr(affinity, "toarray") else affinity
+            part, whole = (
+                one @ np.eye(one.shape[0]) for one in (guide.take(rows).matrix, guide.matrix)
+            )
             np.testing.assert_array_equal(part, whole[np.ix_(rows, rows)])
 
 
@@ -294,3 +383,8 @@ class TestBandwidth:
     )
     def test_equal_rows_and_few_rows(self, X):
         assert 0.0 < bandwidth_within_gaps(X) < np.inf
+
+    def test_copies_do_not_make_it_narrow(self):
+        X = np.random.default_rng(0).standard_normal((20, 64))
+        nearest = np.sort(np.square(X[:, None] - X).sum(axis=2), axis=1)[:, 1].min()
+        assert bandwidth_within_gaps(np.repeat(X, 20, axis=0)) > nearest

@@ -7,7 +7,7 @@ from registry import MAPS
 from sklearn.base import clone
 from sklearn.kernel_ridge import KernelRidge
 
-from twofold.maps import MLP, KernelExpansion, NadarayaWatson, RBFNetwork
+from twofold.maps import GRNN, MLP, KernelExpansion, KernelRidgeMap, NadarayaWatson, RBFNetwork
 from twofold.maps._ridge import RidgePath
 from twofold.protocols import Map
 from twofold.widths import width_grid
@@ -152,6 +152,103 @@ class TestKernelExpansion:
                 assert auto.loo_error_ <= other.loo_error_ * 1.01
 
 
+class TestKernelRidgeMap:
+    @pytest.mark.parametrize(
+        ("kernel", "params"),
+        [
+            ("rbf", {"gamma": 0.4}),
+            ("laplacian", {"gamma": 0.4}),
+            ("polynomial", {"gamma": 0.4, "degree": 4, "coef0": 2.0}),
+            ("linear", {}),
+        ],
+    )
+    def test_equals_kernel_ridge(self, kernel, params, pairs):
+        inputs, targets = pairs
+        ours = KernelRidgeMap(kernel=kernel, alpha=0.05, **params).fit(inputs, targets)
+        theirs = KernelRidge(kernel=kernel, alpha=0.05, **params).fit(inputs, targets)
+        query = inputs + 0.1
+        np.testing.assert_allclose(ours.predict(query), theirs.predict(query), rtol=1e-8, atol=1e-8)
+
+    def test_a_function_as_kernel(self, pairs):
+        def kernel(x, y, power=1):
+            return (1.0 + x @ y) ** power
+
+        ours = KernelRidgeMap(kernel=kernel, kernel_params={"power": 2}, alpha=0.1).fit(*pairs)
+        theirs = KernelRidge(kernel="polynomial", gamma=1, degree=2, alpha=0.1).fit(*pairs)
+        np.testing.assert_allclose(ours.predict(pairs[0]), theirs.predict(pairs[0]), rtol=1e-8)
+
+    def test_equals_the_expansion_in_radial_kernels(self, pairs):
+        ours, theirs = KernelRidgeMap().fit(*pairs), KernelExpansion().fit(*pairs)
+        assert ours.gamma_ == pytest.approx(0.5 / theirs.bandwidth_**2)
+        assert ours.alpha_ == theirs.alpha_
+        np.testing.assert_allclose(ours.predict(pairs[0]), theirs.predict(pairs[0]), rtol=1e-6)
+
+    @pytest.mark.parametrize("kernel", ["rbf", "polynomial"])
+    @pytest.mark.parametrize("centers", [None, 15])
+    def test_leave_one_out_by_formula_equals_leaving_out(self, kernel, centers, pairs):
+        inputs, targets = pairs
+        given = None if centers is None else inputs[:centers]
+        whole = KernelRidgeMap(kernel=kernel, gamma=0.5, alpha=0.05, centers=given)
+        whole.fit(inputs, targets)
+        left_out = []
+        for row in range(len(inputs)):
+            rest = np.arange(len(inputs)) != row
+            left_out.append(clone(whole).fit(inputs[rest], targets[rest]).predict(inputs[[row]])[0])
+        np.testing.assert_allclose(whole.leave_one_out(inputs, targets), left_out, rtol=1e-6)
+        assert whole.error_ == pytest.approx(np.square(targets - left_out).sum(axis=1).mean())
+        with pytest.raises(ValueError, match="inputs has 3 rows"):
+            whole.leave_one_out(inputs[:3], targets[:3])
+
+    def test_folds_by_formula_equal_leaving_out(self, pairs):
+        inputs, targets = pairs
+        whole = KernelRidgeMap(gamma=0.5, alpha=0.05, cv=5).fit(inputs, targets)
+        lost = 0.0
+        for fold in whole._folds(len(inputs)):
+            rest = np.setdiff1d(np.arange(len(inputs)), fold)
+            part = KernelRidgeMap(gamma=0.5, alpha=0.05).fit(inputs[rest], targets[rest])
+            lost += np.square(targets[fold] - part.predict(inputs[fold])).sum()
+        assert whole.error_ == pytest.approx(lost / len(inputs), rel=1e-8)
+
+    @pytest.mark.parametrize("kernel", ["rbf", "laplacian", "polynomial", "cosine", "sigmoid"])
+    def test_scale_and_ridge_are_chosen(self, kernel, pairs):
+        inputs, targets = pairs
+        for cv in (None, 4):
+            auto = KernelRidgeMap(kernel=kernel, cv=cv).fit(inputs, targets)
+            assert np.isfinite(auto.error_)
+            assert np.isnan(auto.gamma_) == (kernel == "cosine")
+            fixed = KernelRidgeMap(kernel=kernel, alpha=10.0, cv=cv).fit(inputs, targets)
+            assert auto.error_ <= 1.01 * fixed.error_
+
+    @pytest.mark.parametrize("kernel", ["rbf", "polynomial"])
+    def test_far_inputs_stay_finite(self, kernel, pairs):
+        fitted = KernelRidgeMap(kernel=kernel, degree=9).fit(*pairs)
+        assert np.isfinite(fitted.predict(pairs[0] * 2.0**300)).all()
+
+    def test_settings_are_checked(self, pairs):
+        for bad in ({"gamma": -1.0}, {"alpha": -1.0}, {"cv": 1}):
+            with pytest.raises(ValueError, match=next(iter(bad))):
+                KernelRidgeMap(**bad).fit(*pairs)
+        with pytest.raises(ValueError, match="wavy"):
+            KernelRidgeMap(kernel="wavy").fit(*pairs)
+
+
+class TestGRNN:
+    def test_is_the_weighted_mean(self, pairs):
+        inputs, targets = pairs
+        network = GRNN(bandwidth=0.4).fit(inputs, targets)
+        weights = np.exp(-0.5 * np.square(inputs[:, None] - inputs).sum(axis=2) / 0.4**2)
+        expected = weights @ targets / weights.sum(axis=1, keepdims=True)
+        np.testing.assert_allclose(network.predict(inputs), expected, rtol=1e-10)
+        np.fill_diagonal(weights, 0.0)
+        expected = weights @ targets / weights.sum(axis=1, keepdims=True)
+        np.testing.assert_allclose(network.leave_one_out(*pairs), expected, rtol=1e-10)
+
+    def test_far_away_the_nearest_counts(self, pairs):
+        inputs, targets = pairs
+        network = GRNN(bandwidth=1e-3).fit(inputs, targets)
+        np.testing.assert_allclose(network.predict(inputs + 1e-2), targets, rtol=1e-6)
+
+
 class TestRidge:
     def test_bias_and_penalty_are_equations_14_to_16(self, pairs):
         """The paper's normal equations, solved as printed."""
@@ -178,7 +275,7 @@ class TestRidge:
             weights, bias = path.solve(0.7)
             errors.append(np.square(targets[row] - features[row] @ weights - bias).sum())
         whole = RidgePath.of(features, targets, gram, intercept=True)
-        assert whole.leave_one_out_error(0.7) == pytest.approx(np.mean(errors), rel=1e-8)
+        assert whole.held_out_error(0.7) == pytest.approx(np.mean(errors), rel=1e-8)
 
 
 class TestRBFNetwork:

@@ -73,6 +73,17 @@ class TestSparseObjective:
         assert value == pytest.approx(expected, rel=1e-3)
         assert np.linalg.norm(gradient - reference) < 2e-2 * np.linalg.norm(reference)
 
+    @pytest.mark.parametrize("distance", [1e3, 1e6, 1e9])
+    def test_an_outlier_does_not_change_the_others(self, distance):
+        X = RNG.standard_normal((60, 3))
+        with_outlier = np.vstack([X, np.full((1, 3), distance)])
+        P, Q = calibrated_neighbours(X, 8.0), calibrated_neighbours(with_outlier, 8.0)
+        np.testing.assert_allclose(Q[:60, :60], P, atol=1e-6)
+
+    def test_one_calibration(self):
+        with pytest.raises(ValueError, match="one of perplexity=None"):
+            neighbour_matrix(np.ones((3, 2)), np.zeros((3, 1), dtype=int))
+
     def test_equal_rows_share_their_probabilities(self):
         X = np.repeat(RNG.standard_normal((4, 2)), 6, axis=0)
         P = calibrated_neighbours(X, 3.0)
@@ -117,22 +128,24 @@ class TestFit:
             ]
         assert np.median(ends["auto"]) < np.median(ends[None])
 
-    @pytest.mark.filterwarnings("ignore:The divergence was still falling")
+    @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
     @pytest.mark.parametrize("optimizer", ["lbfgs", "rprop", "cg", "gd"])
     @pytest.mark.parametrize("form", ["power", "truncated"])
     def test_every_minimizer_can_be_guided(self, sheet, optimizer, form):
-        schedule = (6, 0) if form == "power" else (2, 8)
-        fitted = SNE(
-            perplexity=12,
-            optimizer=optimizer,
-            guidance=SpectralGuidance(form=form, schedule=schedule, hold=2),
-            max_iter=40,
-            up="nw",
-            down="nw",
-            random_state=0,
-        ).fit(sheet)
-        assert fitted.n_iter_ <= 40
-        assert fitted.kl_divergence_ < 0.5 * fitted.history_[0]
+        start = np.random.default_rng(0).standard_normal((len(sheet), 2))
+        maps = {"up": "nw", "down": "nw"}
+        guidance = SpectralGuidance(form=form)
+        affinity = guidance.prepare(sheet).matrix
+
+        def roughness(guidance):
+            model = SNE(perplexity=12, optimizer=optimizer, init=start, max_iter=1, **maps)
+            Z = model.set_params(guidance=guidance).fit(sheet).embedding_
+            move = Z - start - (Z - start).mean(axis=0)
+            return np.linalg.norm(move - affinity @ move) / np.linalg.norm(move)
+
+        assert roughness(guidance) < 0.6 * roughness(None)
+        whole = SNE(perplexity=12, optimizer=optimizer, guidance=guidance, **maps).fit(sheet)
+        assert whole.kl_divergence_ < 0.25 * whole.history_[0]
 
     def test_many_rows_are_embedded_as_well_as_few(self, monkeypatch):
         X = make_s_curve(400, noise=0.02, random_state=1)[0]
@@ -147,7 +160,7 @@ class TestFit:
         assert np.isnan(fixed.perplexity_)
         assert fixed.kl_divergence_ < 0.2 * fixed.history_[0]
 
-    @pytest.mark.filterwarnings("ignore:The divergence was still falling")
+    @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
     def test_bandwidths_carry_units(self, sheet):
         settings = {"random_state": 0, "up": "nw", "down": "nw", "max_iter": 20}
         one = SNE(bandwidth=0.2, guidance=SpectralGuidance(bandwidth=0.3), **settings)
@@ -162,6 +175,8 @@ class TestFit:
         assert again.history_[0] == pytest.approx(model.kl_divergence_, rel=1e-6)
         with pytest.raises(ValueError, match="3 columns"):
             SNE(init=np.ones((150, 3)), **settings).fit(sheet)
+        with pytest.raises(ValueError, match="all latents in one place"):
+            SNE(init=np.ones((150, 2)), **settings).fit(sheet)
 
     def test_a_large_perplexity_is_lowered(self, sheet):
         few = SNE(random_state=0).fit(sheet[:20])
@@ -170,6 +185,24 @@ class TestFit:
     def test_a_run_cut_short_says_so(self, sheet):
         with pytest.warns(UserWarning, match="max_iter=2 was reached"):
             SNE(perplexity=12, max_iter=2, random_state=0).fit(sheet)
+
+    def test_a_run_that_ends_guided_says_so(self, sheet):
+        slow = SpectralGuidance(form="truncated", schedule=(1, 149))
+        with pytest.warns(UserWarning, match=r"\(max_iter=25\) while steps were still guided"):
+            SNE(perplexity=12, guidance=slow, max_iter=25, tol=1e-9, random_state=0).fit(sheet)
+
+    def test_a_minimizer_of_ones_own(self, sheet):
+        class Steps:
+            def minimize(self, objective, Z0, *, callback=None):
+                return GradientDescent(max_iter=10_000, tol=0.0).minimize(
+                    objective, Z0, callback=callback
+                )
+
+        for guidance in (None, SpectralGuidance(schedule=(2, 0), hold=2)):
+            fitted = SNE(
+                perplexity=12, optimizer=Steps(), guidance=guidance, max_iter=30, random_state=0
+            ).fit(sheet)
+            assert fitted.n_iter_ == 30
 
     @pytest.mark.parametrize(
         ("settings", "error", "message"),

@@ -291,6 +291,10 @@ def test_19_wrong_width_and_not_fitted(name, X, models):
 def test_22_labels(name, X, models):
     with pytest.raises(ValueError, match="inconsistent numbers of samples"):
         make(name).fit(X, np.zeros(7))
+    if ESTIMATORS[name].__sklearn_tags__().target_tags.required:
+        with pytest.raises(ValueError, match="y has one class"):
+            make(name).fit(X, np.zeros(len(X)))
+        return
     labelled = make(name).fit(X, np.zeros(len(X)))
     np.testing.assert_array_equal(labelled.embedding_, models[name].embedding_)
 

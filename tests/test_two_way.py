@@ -10,10 +10,10 @@ from sklearn.model_selection import train_test_split
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from twofold import TwoWay
+from twofold import TwoWay, selection
 from twofold.datasets import make_s_curve
 from twofold.encoders import Projection
-from twofold.maps import MLP, KernelExpansion
+from twofold.maps import GRNN, MLP, KernelExpansion, KernelRidgeMap
 from twofold.metrics import nearest_neighbor_accuracy, relative_reconstruction_error
 from twofold.selection import choose_pair
 
@@ -42,6 +42,16 @@ def test_every_pair(up, down, data):
     assert model.candidates_ == []
     expected = up if isinstance(up, str) else type(up).__name__
     assert model.up_ == expected
+
+
+def test_maps_of_ones_own(data):
+    model = TwoWay(
+        "isomap", up=KernelRidgeMap(kernel="polynomial", degree=6), down=GRNN(), random_state=0
+    ).fit(data)
+    assert (model.up_, model.down_) == ("KernelRidgeMap", "GRNN")
+    assert model.score(data) > 0.9
+    model = TwoWay("isomap", up=KernelRidgeMap(), down="auto", random_state=0).fit(data)
+    assert model.score(data) > 0.9
 
 
 def test_auto_takes_the_best_on_held_out_rows(data):
@@ -207,3 +217,16 @@ def test_choose_pair_needs_rows(data):
     ups, downs = {"krr": KernelExpansion()}, {"krr": KernelExpansion(), "projection": Projection()}
     chosen = choose_pair(ups, downs, data[:10], data[:10, :1], np.random.default_rng(0))
     assert (chosen.up, chosen.down, chosen.table) == ("krr", "krr", [])
+
+
+def test_of_many_rows_some_choose_and_all_are_fitted(monkeypatch):
+    X, _ = make_s_curve(200, random_state=0)
+    settings = {"up": "auto", "down": "nw", "random_state": 0}
+    whole = TwoWay("pca", **settings).fit(X)
+    monkeypatch.setattr(selection, "MAX_KEPT", 50)
+    part = TwoWay("pca", **settings).fit(X)
+    assert {row["up"] for row in part.candidates_} == {row["up"] for row in whole.candidates_}
+    # The width is that of all rows, not of the fifty that chose.
+    chosen = [row["up"] for row in part.candidates_][0]
+    alone = TwoWay("pca", up=chosen, down="nw", random_state=0).fit(X)
+    np.testing.assert_allclose(part.transform(X), alone.transform(X), rtol=1e-6)

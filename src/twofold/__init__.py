@@ -8,16 +8,26 @@ A fitted model takes data down to the latent space (``transform``) and latents b
 from importlib.metadata import version as _version
 
 from twofold.density import KernelDensityClassifier
-from twofold.estimators import DRUR, SNE, UKR, PrincipalManifold, TwoWay
+from twofold.estimators import (
+    DRUR,
+    SNE,
+    UKR,
+    AgglomerativeIsomap,
+    PrincipalManifold,
+    SupervisedIsomap,
+    TwoWay,
+)
 from twofold.model_files import ModelFileError, load, save
 
 __all__ = [
     "DRUR",
     "SNE",
     "UKR",
+    "AgglomerativeIsomap",
     "KernelDensityClassifier",
     "ModelFileError",
     "PrincipalManifold",
+    "SupervisedIsomap",
     "TwoWay",
     "__version__",
     "load",

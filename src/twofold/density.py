@@ -175,11 +175,11 @@ class LatentDensity(BaseEstimator):
         return centers + self.bandwidth_ * offsets
 
 
-def likelihood_cv_bandwidth(Z: Array, kernel: DensityKernel) -> float:
+def likelihood_cv_bandwidth(Z: Array, kernel: DensityKernel, *, most: int = MAX_CV_POINTS) -> float:
     """Return the width of the highest leave-one-out log-likelihood.
 
     Exact duplicates would drive the width to zero, so none below the spacing of distinct points is
-    tried. Of more than 4,000 points a part is used and the width shrunk by the ratio of the counts
+    tried. Of more than ``most`` points a part is used and the width shrunk by the ratio of the counts
     to the power 1 / (q + 4), the rate at which optimal widths fall.
 
     Parameters
@@ -188,9 +188,11 @@ def likelihood_cv_bandwidth(Z: Array, kernel: DensityKernel) -> float:
         Latent points.
     kernel : DensityKernel
         The kernel.
+    most : int, default=4_000
+        Points to look at; the cost grows with the square of them.
     """
     q = Z.shape[1]
-    points = Z[some_rows(len(Z), MAX_CV_POINTS)]
+    points = Z[some_rows(len(Z), most)]
     widths = np.array(width_grid(points, ratio=2.0**0.5))
     if len(points) < 2:
         return float(widths[0])

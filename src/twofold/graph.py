@@ -41,19 +41,18 @@ References
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.cluster.hierarchy import DisjointSet
 from scipy.sparse import csr_array, eye_array, issparse
 from scipy.sparse.csgraph import connected_components, dijkstra
-from scipy.spatial.distance import cdist
-from sklearn.neighbors import NearestNeighbors
-from sklearn.utils import check_array
 
 from twofold._blocks import row_blocks
+from twofold.dissimilarities import Dissimilarities, Metric, resolve_dissimilarities
 from twofold.protocols import Array, IntArray
+from twofold.sums._compiled import compiled
 
 __all__ = [
     "connect_components",
@@ -65,15 +64,13 @@ __all__ = [
     "normalized_laplacian",
 ]
 
-Metric = Literal["euclidean", "precomputed"]
-
-# Up to here differences are as fast as a matrix product, and free of its cancellation. It is also
-# where scikit-learn's neighbour search goes over from trees to products.
-_FEW_FEATURES = 15
-
 
 def knn_graph(
-    X: ArrayLike, n_neighbors: int, *, metric: Metric = "euclidean", n_jobs: int | None = None
+    X: ArrayLike | Dissimilarities,
+    n_neighbors: int,
+    *,
+    metric: Metric = "euclidean",
+    n_jobs: int | None = None,
 ) -> csr_array:
     """Return the symmetric graph that links each sample to its nearest neighbours.
 
@@ -81,7 +78,8 @@ def knn_graph(
     ----------
     X : array-like of shape (n_samples, n_features) or (n_samples, n_samples)
         Samples, or symmetric distances between them if ``metric="precomputed"``. Squares of
-        the samples' spread must neither overflow nor vanish: scale extreme data first.
+        the samples' spread must neither overflow nor vanish: scale extreme data first. Or any
+        dissimilarities between samples, as an object (`twofold.dissimilarities`).
     n_neighbors : int
         Neighbours of each sample, itself not counted; at least 1, less than ``n_samples``.
     metric : {"euclidean", "precomputed"}, default="euclidean"
@@ -95,15 +93,14 @@ def knn_graph(
         Edge lengths. An edge is there if either end names the other as a neighbour. No
         self-edges; duplicates are linked by stored zeros.
     """
-    points = _check_points(X, metric)
-    n_samples = len(points)
+    points = resolve_dissimilarities(X, metric)
+    n_samples = points.n_samples
     if not 1 <= n_neighbors < n_samples:
         raise ValueError(
             f"n_neighbors={n_neighbors!r} must be at least 1 and less than n_samples={n_samples}: "
             "change n_neighbors or give more samples."
         )
-    search = NearestNeighbors(n_neighbors=n_neighbors, metric=metric, n_jobs=n_jobs)
-    return _linked(points, search.fit(points).kneighbors(return_distance=False), metric)
+    return _linked(points, points.neighbors(n_neighbors, n_jobs))
 
 
 def graph_of_neighbors(X: ArrayLike, neighbors: IntArray) -> csr_array:
@@ -121,22 +118,22 @@ def graph_of_neighbors(X: ArrayLike, neighbors: IntArray) -> csr_array:
     csr_array of shape (n_samples, n_samples)
         Edge lengths, as from `knn_graph`.
     """
-    return _linked(_check_points(X, "euclidean"), neighbors.astype(np.intp), "euclidean")
+    return _linked(resolve_dissimilarities(X, "euclidean"), neighbors.astype(np.intp))
 
 
-def _linked(points: Array, neighbors: IntArray, metric: str) -> csr_array:
+def _linked(points: Dissimilarities, neighbors: IntArray) -> csr_array:
     """Return the graph with an edge wherever one end names the other."""
-    n_samples = len(points)
+    n_samples = points.n_samples
     # Each undirected edge once, as (lower, higher): arithmetic on sparse matrices, such as
     # graph.maximum(graph.T), would drop the zero lengths between duplicates.
     owners = np.arange(n_samples)[:, np.newaxis]
     pairs = np.minimum(owners, neighbors) * n_samples + np.maximum(owners, neighbors)
     lower, higher = np.divmod(np.unique(pairs), n_samples)
-    return _graph(lower, higher, _lengths(points, lower, higher, metric), n_samples)
+    return _graph(lower, higher, points.lengths(lower, higher), n_samples)
 
 
 def connect_components(
-    graph: csr_array, X: ArrayLike, *, metric: Metric = "euclidean"
+    graph: csr_array, X: ArrayLike | Dissimilarities, *, metric: Metric = "euclidean"
 ) -> tuple[csr_array, int]:
     """Join the components of a graph by the shortest possible edges.
 
@@ -150,7 +147,7 @@ def connect_components(
     graph : csr_array of shape (n_samples, n_samples)
         Symmetric edge lengths; stored zeros are edges.
     X : array-like of shape (n_samples, n_features) or (n_samples, n_samples)
-        The samples or distances the graph was made from.
+        The samples, distances or dissimilarities the graph was made from.
     metric : {"euclidean", "precomputed"}, default="euclidean"
         What ``X`` holds.
 
@@ -161,8 +158,8 @@ def connect_components(
     n_components : int
         The number of components before joining; 1 means that nothing was done.
     """
-    points = _check_points(X, metric)
-    n_samples = len(points)
+    points = resolve_dissimilarities(X, metric)
+    n_samples = points.n_samples
     if graph.shape != (n_samples, n_samples):
         raise ValueError(
             f"graph has shape {graph.shape}, but X has {n_samples} samples: pass the X that the "
@@ -171,8 +168,8 @@ def connect_components(
     n_components, component = connected_components(graph, directed=False)
     if n_components <= 1:
         return graph, int(n_components)
-    lower, higher = _bridges(points, component.astype(np.intp), metric)
-    added = _graph(lower, higher, _lengths(points, lower, higher, metric), n_samples)
+    lower, higher = _bridges(points, component.astype(np.intp))
+    added = _graph(lower, higher, points.lengths(lower, higher), n_samples)
     # Bridges lie where the graph has no entry, so merging the lists of entries adds nothing up.
     old, new = graph.tocoo(), added.tocoo()
     rows, cols = (np.concatenate(pair) for pair in zip(old.coords, new.coords, strict=True))
@@ -197,8 +194,16 @@ def geodesic_distances(graph: csr_array, *, indices: ArrayLike | None = None) ->
     """
     # Orsenigo & Vercellis (2012), section 2.1, step 3. The graph is symmetric, so the cheaper
     # search of a directed graph finds the same paths.
-    sources = None if indices is None else np.atleast_1d(np.asarray(indices))
-    distances: Array = dijkstra(graph, directed=True, indices=sources)
+    n = graph.shape[0]
+    sources = np.arange(n)
+    if indices is not None:
+        sources = sources[np.atleast_1d(np.asarray(indices, dtype=np.intp))]
+    loops = compiled(graph.nnz, "twofold._path_loops")
+    if loops is None:
+        distances: Array = dijkstra(graph, directed=True, indices=sources)
+        return distances
+    distances = np.empty((len(sources), n))
+    loops.shortest_paths(graph.indptr, graph.indices, graph.data, sources, distances)
     return distances
 
 
@@ -287,38 +292,6 @@ def normalized_laplacian(W: Any) -> Any:
     return np.eye(len(normalized)) - normalized
 
 
-def _check_points(X: ArrayLike, metric: str) -> Array:
-    """Return finite float64 data; Euclidean samples are centred."""
-    if metric not in ("euclidean", "precomputed"):
-        raise ValueError(f'metric must be "euclidean" or "precomputed", got {metric!r}.')
-    points: Array = check_array(X, dtype=np.float64, input_name="X")
-    if metric == "euclidean":
-        # |x|^2 + |y|^2 - 2 x.y, the form in which high-dimensional searches run, loses the
-        # distances of points far from the origin. Unlike the mean, the median does not depend on
-        # the order of the rows and keeps data on a grid on it, ties included.
-        points = points - np.median(points, axis=0)
-    elif points.shape[0] != points.shape[1]:
-        raise ValueError(
-            f'X has shape {points.shape}, but metric="precomputed" needs a square matrix of '
-            'distances: pass one, or metric="euclidean" for samples.'
-        )
-    return points
-
-
-def _lengths(points: Array, rows: IntArray, cols: IntArray, metric: str) -> Array:
-    """Return the distances of the pairs ``(rows, cols)``, each of shape (n_pairs,).
-
-    From differences, whatever form the search used: duplicates are exactly at zero.
-    """
-    lengths = np.empty(len(rows))
-    for block in row_blocks(len(rows), 8 * points.shape[1]):
-        if metric == "precomputed":
-            lengths[block] = points[rows[block], cols[block]]
-        else:
-            lengths[block] = np.linalg.norm(points[rows[block]] - points[cols[block]], axis=1)
-    return lengths
-
-
 def _graph(lower: IntArray, higher: IntArray, lengths: Array, n_samples: int) -> csr_array:
     """Return the symmetric graph with these undirected edges, stored zeros included."""
     rows, cols = np.concatenate([lower, higher]), np.concatenate([higher, lower])
@@ -332,7 +305,7 @@ def _csr(values: Array, rows: Any, cols: Any, n_samples: int) -> csr_array:
     return csr_array((values, ends), shape=(n_samples, n_samples))
 
 
-def _bridges(points: Array, component: IntArray, metric: str) -> tuple[IntArray, IntArray]:
+def _bridges(points: Dissimilarities, component: IntArray) -> tuple[IntArray, IntArray]:
     """Return the ends ``(lower, higher)`` of the edges that join the components, by Boruvka.
 
     A sample's distance to the nearest sample of another component can only grow as components
@@ -351,8 +324,8 @@ def _bridges(points: Array, component: IntArray, metric: str) -> tuple[IntArray,
         shortest = np.full(labels.max() + 1, np.inf)
         np.minimum.at(shortest, labels[~outdated], bound[~outdated])
         rows = np.flatnonzero(searching & outdated & (bound < shortest[labels]))
-        nearest[rows] = _nearest_foreign(points, rows, labels, metric)
-        bound[rows] = _lengths(points, rows, nearest[rows], metric)
+        nearest[rows] = _nearest_foreign(points, rows, labels)
+        bound[rows] = points.lengths(rows, nearest[rows])
 
         candidates = np.flatnonzero(searching & (labels[nearest] != labels))
         candidates = candidates[np.lexsort((bound[candidates], labels[candidates]))]
@@ -367,27 +340,15 @@ def _bridges(points: Array, component: IntArray, metric: str) -> tuple[IntArray,
     return lower, higher
 
 
-def _nearest_foreign(points: Array, rows: IntArray, labels: IntArray, metric: str) -> IntArray:
+def _nearest_foreign(points: Dissimilarities, rows: IntArray, labels: IntArray) -> IntArray:
     """Return, for each of ``rows``, the nearest sample that has another label."""
     nearest = np.empty(len(rows), dtype=np.intp)
-    for block in row_blocks(len(rows), 8 * len(points)):
+    for block in row_blocks(len(rows), points.bytes_per_row):
         i = rows[block]
-        farness = _farness(points, i, metric)
+        farness = points.farness(i)
         np.copyto(farness, np.inf, where=labels[i, np.newaxis] == labels)
         nearest[block] = farness.argmin(axis=1)
     return nearest
-
-
-def _farness(points: Array, rows: IntArray, metric: str) -> Array:
-    """Return (n_rows, n_samples) numbers that in each row grow with the distance."""
-    if metric == "precomputed":
-        return points[rows]
-    if points.shape[1] <= _FEW_FEATURES:
-        sqdist: Array = cdist(points[rows], points, "sqeuclidean")
-        return sqdist
-    # |x - y|^2 / 2 less |x|^2 / 2, which is the same along a row
-    half_norms: Array = 0.5 * np.einsum("ij,ij->i", points, points)
-    return half_norms - points[rows] @ points.T
 
 
 def _is_sparse(W: Any) -> bool:

@@ -30,13 +30,13 @@ from twofold._blocks import map_blocks, row_blocks
 from twofold._linalg import principal_axes, sqdist
 from twofold.graph import (
     connect_components,
-    geodesic_distances,
     heat_affinity,
     knn_graph,
     normalized_affinity,
 )
 from twofold.landmarks import choose_landmarks, extend_from_landmarks
 from twofold.protocols import Array
+from twofold.scaling import classical_scaling, squared_geodesics
 
 __all__ = [
     "INITIALIZERS",
@@ -175,14 +175,7 @@ def isomap(
 
     def embed(some: Array) -> Array:
         graph, _ = _connected_graph(some, n_neighbors, disconnected, "isomap")
-        squared = np.square(geodesic_distances(graph))
-        # Orsenigo & Vercellis (2012), section 2.1, step 4: S = -B K B / 2, B the centring matrix.
-        mean = squared.mean(axis=0)
-        S = -0.5 * (squared - mean - mean[:, None] + mean.mean())
-        n = len(some)
-        values, vectors = linalg.eigh(S, subset_by_index=(max(0, n - n_components), n - 1))
-        Z = _fix_signs(vectors[:, ::-1]) * np.sqrt(np.maximum(values[::-1], 0.0))
-        return _pad(Z, n_components)
+        return classical_scaling(squared_geodesics(graph, None, np.float64), n_components)
 
     return _through_landmarks(embed, X, n_landmarks, rng)
 

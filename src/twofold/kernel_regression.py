@@ -13,14 +13,13 @@ regression. IEEE TPAMI 27(9), 2005.
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 import numpy as np
 
 from twofold._blocks import BLOCK_BYTES, row_blocks
 from twofold._linalg import k_smallest, row_norms_sq, sqdist
+from twofold._memory import check_memory_for
 from twofold.candidates import whitened
 from twofold.encoders import Projection
 from twofold.maps import NadarayaWatson
@@ -312,23 +311,5 @@ def check_memory_of_many(n_samples: int, n_features: int, n_components: int) -> 
 
 
 def _refuse(n_samples: int, needed: float, what: str) -> None:
-    available = _available_memory()
-    if needed > available:
-        raise MemoryError(
-            f"Kernel regression of n_samples={n_samples} needs about {needed / 1e9:.1f} GB for {what}; "
-            f"{available / 1e9:.1f} GB are free. Fit a sample of the rows and transform the rest."
-        )
-
-
-def _available_memory() -> float:
-    """Return the bytes that can be had without swapping: free ones, and caches that can be given up."""
-    try:
-        lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
-        fields = dict(line.split(":", 1) for line in lines)
-        return 1024.0 * float(fields["MemAvailable"].split()[0])
-    except (OSError, KeyError, ValueError):
-        pass  # not on this system
-    try:
-        return float(os.sysconf("SC_AVPHYS_PAGES")) * os.sysconf("SC_PAGE_SIZE")
-    except (AttributeError, ValueError, OSError):
-        return 8e9
+    who = f"Kernel regression of n_samples={n_samples}"
+    check_memory_for(who, needed, what, "Fit a sample of the rows and transform the rest.")

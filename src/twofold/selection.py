@@ -146,7 +146,7 @@ def _settled(fitted: Map) -> Map:
     fresh = clone(fitted)
     found = {
         name: getattr(fitted, f"{name}_")
-        for name in ("bandwidth", "alpha")
+        for name in ("bandwidth", "gamma", "alpha")
         if fresh.get_params().get(name) == "auto"
     }
     return fresh.set_params(**found)  # type: ignore[no-any-return]

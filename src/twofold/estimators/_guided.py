@@ -6,17 +6,26 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from sklearn.exceptions import ConvergenceWarning
 
+from twofold._validation import warn_user
 from twofold.estimators.base import Problem
-from twofold.optimize import Guide, SpectralGuidance
-from twofold.protocols import Array, IntArray
+from twofold.optimize import GradientDescent, Guide, SpectralGuidance
+from twofold.optimize.gradient_descent import NOT_ENDED
+from twofold.protocols import Array, IntArray, MinimizeResult
 
-__all__ = ["check_guidance", "in_units", "prepared", "squared_unit"]
+__all__ = [
+    "check_guidance",
+    "in_units",
+    "prepared",
+    "squared_unit",
+    "warn_if_still_guided",
+]
 
 SMALLEST, LARGEST = 1e-300, 1e300
 
 
-def check_guidance(guidance: Any, *, words: tuple[str, ...] = ()) -> None:
+def check_guidance(guidance: Any, optimizer: Any, *, words: tuple[str, ...] = ()) -> None:
     """Raise unless the setting is None, a `SpectralGuidance` or one of the words."""
     if guidance is None or (isinstance(guidance, str) and guidance in words):
         return
@@ -24,6 +33,22 @@ def check_guidance(guidance: Any, *, words: tuple[str, ...] = ()) -> None:
         allowed = "".join(f"{word!r}, " for word in words)
         raise TypeError(
             f"guidance={guidance!r} must be {allowed}None or a twofold.optimize.SpectralGuidance."
+        )
+    descends = isinstance(optimizer, GradientDescent) or optimizer == "gd"
+    if guidance.form == "deflated" and not descends:
+        raise ValueError(
+            f"guidance with form='deflated' is for optimizer='gd', not for {optimizer!r}: it is no change of "
+            "variables. Use form='power' or 'truncated', or optimizer='gd'."
+        )
+
+
+def warn_if_still_guided(result: MinimizeResult, most: int) -> None:
+    """Warn where the iterations were too few for the guidance: the plain objective was never minimised."""
+    if result.status.endswith(NOT_ENDED) and result.n_iter >= most:
+        warn_user(
+            f"The iterations ran out (max_iter={most}) while steps were still guided: the plain objective was not minimised. "
+            "Increase max_iter, or shorten the guidance's schedule or hold.",
+            ConvergenceWarning,
         )
 
 

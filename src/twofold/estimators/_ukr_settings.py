@@ -23,7 +23,7 @@ def check_settings(model: Any) -> None:
         check_int("max_iter", model.max_iter)
     n_threads(model.n_jobs)
     resolve_minimizer(model.optimizer, max_iter=1, tol=model.tol)
-    check_guidance(model.guidance)
+    check_guidance(model.guidance, model.optimizer)
     if model.metric_params and not isinstance(model.metric_params, dict):
         raise TypeError(f"metric_params={model.metric_params!r} must be a dict or None.")
     if model.metric_params and model.metric in ("euclidean", "l1", "precomputed"):

@@ -110,8 +110,7 @@ class TwoWayEstimator(
 
     def _fit(self, X: Any, y: Any) -> dict[str, Any]:
         data, _ = check_data(self, X, reset=True)
-        if y is not None:
-            check_consistent_length(X, y)
+        y = self._labels(data, y)
         rng = check_rng(self.random_state)
         n_components = self._requested_components(data)
         progress = FitProgress(self, verbose=int(self.verbose))
@@ -140,6 +139,12 @@ class TwoWayEstimator(
             "_latent_units": learned.units,
             "_variance": variance,
         }
+
+    def _labels(self, data: Array, y: Any) -> Any:
+        """Return the labels, checked; only supervised estimators use them."""
+        if y is not None:
+            check_consistent_length(data, y)
+        return y
 
     def _measure_units(self, data: Array) -> CentredUnits:
         """Return the units in which the maps will see the data."""

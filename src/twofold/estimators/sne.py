@@ -41,7 +41,13 @@ from sklearn.exceptions import ConvergenceWarning
 from twofold._blocks import n_threads
 from twofold._linalg import row_norms_sq
 from twofold._validation import check_int, check_real, warn_user
-from twofold.estimators._guided import check_guidance, in_units, prepared, squared_unit
+from twofold.estimators._guided import (
+    check_guidance,
+    in_units,
+    prepared,
+    squared_unit,
+    warn_if_still_guided,
+)
 from twofold.estimators._pair_maps import check_maps, first_maps, with_maps
 from twofold.estimators.base import Learned, Problem, TwoWayEstimator
 from twofold.initializers import resolve_init
@@ -110,7 +116,7 @@ class SNE(TwoWayEstimator):
         The latents.
     kl_divergence_ : float
         Mean divergence of a row, Eq. (3), at the end.
-    history_ : ndarray of shape (n_iter_ + 1,)
+    history_ : ndarray
         The divergence at the start and after each iteration, guided or not.
     perplexity_ : float
         The perplexity in use; NaN where the bandwidth was given.
@@ -183,15 +189,19 @@ class SNE(TwoWayEstimator):
             guide = prepared(guidance, problem.data, unit, neighbors)
         minimizer = resolve_minimizer(self.optimizer, max_iter=int(self.max_iter), tol=self.tol)
         most = int(getattr(minimizer, "max_iter", self.max_iter))
-        with problem.progress.phase("minimisation", max_iter=most) as callback:
-            result = guided_minimizer(minimizer, guide).minimize(
-                objective, start, callback=callback
-            )
+        with problem.progress.phase("minimisation", max_iter=None) as callback:
+
+            def on_iteration(number: int, value: float, Z: Array) -> bool:
+                return callback(number, value, Z) or number >= most
+
+            guided = guided_minimizer(minimizer, guide)
+            result = guided.minimize(objective, start, callback=on_iteration)
         _warn_if_cut_short(result, most)
+        warn_if_still_guided(result, most)
         latents = result.Z - result.Z.mean(axis=0)
         bandwidth = np.nan if guide is None else guide.bandwidth * unit
         attributes = {
-            "kl_divergence_": result.value,
+            "kl_divergence_": max(0.0, result.value),  # 0 is found to rounding
             "history_": result.history,
             "perplexity_": perplexity,
             "guidance_bandwidth_": bandwidth,
@@ -204,7 +214,7 @@ class SNE(TwoWayEstimator):
         check_real("perplexity", self.perplexity, above=1.0)
         if self.bandwidth is not None:
             check_real("bandwidth", self.bandwidth, above=0.0)
-        check_guidance(self.guidance, words=("auto",))
+        check_guidance(self.guidance, self.optimizer, words=("auto",))
         check_int("max_iter", self.max_iter)
         n_threads(self.n_jobs)
         resolve_minimizer(self.optimizer, max_iter=1, tol=self.tol)
@@ -221,6 +231,10 @@ class SNE(TwoWayEstimator):
                 f"init gives {Z.shape[1]} columns; n_components={problem.n_components} are needed."
             )
         if not named:
+            if not np.ptp(Z, axis=0).any():
+                raise ValueError(
+                    "init has all latents in one place, where no gradient tells them apart; give a start that varies."
+                )
             return Z
         Z = Z - Z.mean(axis=0)
         unit: Array = Z / (float(np.sqrt(np.square(Z).mean())) or 1.0)
@@ -248,7 +262,10 @@ class SNE(TwoWayEstimator):
         if self.bandwidth is not None:
             bandwidth = in_units(float(self.bandwidth), squared_unit(problem))
         if neighbors is not None:
-            sparse = neighbour_matrix(data, neighbors, perplexity=perplexity, bandwidth=bandwidth)
+            calibration = (
+                {"perplexity": perplexity} if bandwidth is None else {"bandwidth": bandwidth}
+            )
+            sparse = neighbour_matrix(data, neighbors, **calibration)
             radius = kernel_radius(Gaussian(), LEFT_OUT)
 
             def weigh(Z: Array) -> Any:

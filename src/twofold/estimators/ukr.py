@@ -52,7 +52,7 @@ from twofold.candidates import Candidate, scaled_candidate
 from twofold.density import LatentDensity
 from twofold.encoders import Projection
 from twofold.estimators._feature_maps import FeatureEncoder, PreimageDecoder
-from twofold.estimators._guided import prepared, squared_unit
+from twofold.estimators._guided import prepared, squared_unit, warn_if_still_guided
 from twofold.estimators._ukr_many import LeadingSubspace, SubspaceEncoder, many_candidates
 from twofold.estimators._ukr_run import minimise, most_iterations, validated_iterations
 from twofold.estimators._ukr_settings import check_settings, groups_of, log_threshold
@@ -74,7 +74,6 @@ __all__ = ["UKR"]
 
 STILL_FALLING = 1e-2
 """Relative decrease of the objective in the last iteration above which a fit counts as cut short."""
-
 LARGEST_VALUE = 1e75
 """Beyond, the squares of a kernel's values would overflow."""
 
@@ -344,6 +343,7 @@ class UKR(TwoWayEstimator):
 
     @staticmethod
     def _warn_if_cut_short(result: MinimizeResult, most: int) -> None:
+        warn_if_still_guided(result, most)
         if result.n_iter < most:
             return
         before, after = result.history[-2:]

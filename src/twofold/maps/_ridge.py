@@ -14,7 +14,11 @@ residuals in closed form,
 .. math:: r_i / (1 - h_i), \qquad h_i = \sum_k (\Phi B U)_{ik}^2 / (s_k + \alpha) + 1/n .
 
 Choosing widths and ridges by them uses every row, needs no random split, and costs no refit; the
-paper splits the data once.
+paper splits the data once. What a whole fold would miss follows likewise: its residuals are
+``(I - H_FF)^{-1} r_F``, with ``H_FF`` the rows and columns ``F`` of the hat matrix, so that K folds cost
+K small systems and no refit either.
+
+With every point a centre, ``Phi = G = K``, and one decomposition ``K = V diag(s) V^T`` serves both roles.
 
 References
 ----------
@@ -24,16 +28,23 @@ CVPR 2010.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 import numpy as np
 from scipy import linalg
 
-from twofold.protocols import Array
+from twofold._blocks import single_threaded_blas
+from twofold._linalg import solve_psd
+from twofold._validation import check_real
+from twofold.protocols import Array, IntArray
 
-__all__ = ["ALPHAS", "SMALLEST_EIGENVALUE", "RidgePath"]
+__all__ = ["ALPHAS", "Choice", "RidgePath", "alphas_to_try", "best_path"]
 
 SMALLEST_EIGENVALUE = 1e-10
+SMALLEST_REST = 1e-12
+"""Bound of ``1 - h``: a row that decides its own prediction is not predicted by the others."""
+
 ALPHAS = tuple(10.0**power for power in range(-8, 3))
 
 
@@ -88,32 +99,63 @@ class RidgePath:
             intercept,
         )
 
+    @classmethod
+    def of_gram(cls, gram: Array, targets: Array) -> RidgePath:
+        """Factorise with every point a centre: ``gram`` (n, n) is features and penalty at once."""
+        spectrum, vectors = linalg.eigh(gram)
+        kept = spectrum > SMALLEST_EIGENVALUE * spectrum[-1]
+        if not kept.any():  # a kernel that vanishes everywhere
+            kept[-1], spectrum[-1] = True, max(float(spectrum[-1]), 1e-300)
+        spectrum, vectors = spectrum[kept], vectors[:, kept]
+        root = np.sqrt(spectrum)
+        return cls(
+            vectors * root,
+            vectors / root,
+            spectrum,
+            root[:, None] * (vectors.T @ targets),
+            targets,
+            np.zeros(len(gram)),
+            np.zeros(targets.shape[1]),
+            intercept=False,
+        )
+
     def solve(self, alpha: float) -> tuple[Array, Array]:
         """Return weights (M, D) and bias (D,) for one ridge."""
         weights = self.to_weights @ (self.projected * self._shrink(alpha)[:, None])
         return weights, self.target_mean - self.feature_mean @ weights
 
-    def leave_one_out_error(self, alpha: float) -> float:
-        """Return the mean squared leave-one-out residual for one ridge.
+    def leverage(self, alpha: float) -> Array:
+        """Return the diagonal of the hat matrix (n,): how much each row's prediction follows its own target."""
+        leverage: Array = np.square(self.scores) @ self._shrink(self._at_least_rounding(alpha))
+        return leverage + 1.0 / len(self.targets) if self.intercept else leverage
+
+    def held_out_error(self, alpha: float, folds: list[IntArray] | None = None) -> float:
+        """Return the mean squared residual of rows left out one by one, or fold by fold.
 
         Without a ridge, residuals and ``1 - h`` may both vanish; a ridge at rounding level gives
         their limit.
         """
-        shrink = self._shrink(max(alpha, 1e-10 * float(self.spectrum[-1])))
+        shrink = self._shrink(self._at_least_rounding(alpha))
         residuals = self.targets - self.scores @ (self.projected * shrink[:, None])
-        leverage = np.square(self.scores) @ shrink
-        if self.intercept:
-            leverage += 1.0 / len(self.targets)
-        keep = np.maximum(1.0 - leverage, 1e-12)
-        return float(np.square(residuals / keep[:, None]).sum(axis=1).mean())
+        if folds is None:
+            residuals /= np.maximum(1.0 - self.leverage(alpha), SMALLEST_REST)[:, None]
+        else:
+            for rows in folds:
+                hat = (self.scores[rows] * shrink) @ self.scores[rows].T
+                hat += 1.0 / len(self.targets) if self.intercept else 0.0
+                rest = np.eye(len(rows)) - hat
+                residuals[rows] = solve_psd(rest, residuals[rows])
+        return float(np.square(residuals).sum(axis=1).mean())
 
-    def best_alpha(self, alphas: tuple[float, ...] = ALPHAS) -> tuple[float, float]:
-        """Return the ridge of the lowest leave-one-out error, and that error.
+    def best_alpha(
+        self, alphas: tuple[float, ...] = ALPHAS, folds: list[IntArray] | None = None
+    ) -> tuple[float, float]:
+        """Return the ridge of the lowest held-out error, and that error.
 
         Among ridges that differ by less than a percent the largest is taken: smaller ones buy
         nothing but weights so large that their sums cancel.
         """
-        errors = [self.leave_one_out_error(alpha) for alpha in alphas]
+        errors = [self.held_out_error(alpha, folds) for alpha in alphas]
         lowest = min(errors)
         return max(
             (alpha, error)
@@ -121,7 +163,62 @@ class RidgePath:
             if error <= 1.01 * lowest
         )
 
+    def _at_least_rounding(self, alpha: float) -> float:
+        return max(alpha, 1e-10 * float(self.spectrum[-1]))
+
     def _shrink(self, alpha: float) -> Array:
         floor = np.finfo(np.float64).eps * max(float(self.spectrum[-1]), 1e-300)
         shrink: Array = 1.0 / np.maximum(self.spectrum + alpha, floor)
         return shrink
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The scale and the ridge of the lowest held-out error, and the path they lie on."""
+
+    scale: float
+    alpha: float
+    error: float
+    path: RidgePath
+
+
+def best_path(
+    scales: Iterable[float],
+    path_at: Callable[[float], RidgePath],
+    alphas: tuple[float, ...],
+    folds: list[IntArray] | None = None,
+) -> Choice:
+    """Choose the scale of a kernel and the ridge by the error of held-out rows.
+
+    Parameters
+    ----------
+    scales : iterable of float
+        From the narrowest kernel to the widest.
+    path_at : callable
+        Returns the factorised problem of a scale.
+    alphas : tuple of float
+        Ridges to try.
+    folds : list of ndarray of int, default=None
+        Rows that are left out together; None leaves out one by one.
+    """
+    best = None
+    for scale in scales:
+        # These decompositions are small: a second BLAS thread gains little, and loses much as
+        # soon as something else runs.
+        with single_threaded_blas():
+            path = path_at(scale)
+            alpha, error = path.best_alpha(alphas, folds)
+        if best is None or error < best.error:
+            best = Choice(scale, alpha, error, path)
+        elif error > 1.5 * best.error:
+            break  # far past the minimum: wider is only smoother
+    if best is None:
+        raise ValueError("scales must not be empty.")
+    return best
+
+
+def alphas_to_try(alpha: object) -> tuple[float, ...]:
+    """Return the ridges that a parameter stands for: all of them for "auto", else itself."""
+    if isinstance(alpha, str) and alpha == "auto":
+        return ALPHAS
+    return (0.0,) if alpha == 0 else (check_real("alpha", alpha),)

@@ -17,15 +17,14 @@ from __future__ import annotations
 from typing import Self
 
 import numpy as np
-from scipy import linalg
 
-from twofold._blocks import map_blocks, row_blocks, single_threaded_blas
+from twofold._blocks import map_blocks, row_blocks
 from twofold._linalg import row_norms_sq, row_product, sqdist
 from twofold._validation import check_real
 from twofold.kernels import Gaussian, resolve_kernel
 from twofold.maps._features import LinearInFeatures
 from twofold.maps._normal import normal_products
-from twofold.maps._ridge import ALPHAS, SMALLEST_EIGENVALUE, RidgePath
+from twofold.maps._ridge import RidgePath, alphas_to_try, best_path
 from twofold.protocols import Array, NormalTerms, RadialKernel
 from twofold.widths import width_grid
 
@@ -153,27 +152,20 @@ class RadialFeatures(LinearInFeatures):
                 f"kernel={self.kernel!r} is not positive definite, so no ridge regression belongs to "
                 "it. Use 'gaussian' or 'student', or NadarayaWatson with this kernel."
             )
-        alphas = ALPHAS if self.alpha == "auto" else (_check_alpha(self.alpha),)
+        alphas = alphas_to_try(self.alpha)
         widths = (
             width_grid(self.centers_)
             if self.bandwidth == "auto"
             else [max(check_real("bandwidth", self.bandwidth), SMALLEST_WIDTH)]
         )
-        best_error, best_path = np.inf, None
-        for width in widths:
+
+        def path_at(width: float) -> RidgePath:
             self.bandwidth_ = width
-            # These decompositions are small: a second BLAS thread gains little, and loses much as
-            # soon as something else runs.
-            with single_threaded_blas():
-                path = self._path(inputs, targets, intercept=intercept)
-                alpha, error = path.best_alpha(alphas)
-            if best_path is None or error < best_error:
-                best_error, best_path = error, path
-                best_width, self.alpha_ = width, alpha
-            elif error > 1.5 * best_error:
-                break  # far past the minimum: wider is only smoother
-        self.bandwidth_, self.loo_error_ = best_width, best_error
-        self.weights_, self.intercept_ = best_path.solve(self.alpha_)  # type: ignore[union-attr]
+            return self._path(inputs, targets, intercept=intercept)
+
+        best = best_path(widths, path_at, alphas)
+        self.bandwidth_, self.alpha_, self.loo_error_ = best.scale, best.alpha, best.error
+        self.weights_, self.intercept_ = best.path.solve(best.alpha)
 
     def _path(self, inputs: Array, targets: Array, *, intercept: bool) -> RidgePath:
         return RidgePath.of(
@@ -231,23 +223,4 @@ class KernelExpansion(RadialFeatures):
     def _path(self, inputs: Array, targets: Array, *, intercept: bool) -> RidgePath:
         if self.centers is not None:
             return super()._path(inputs, targets, intercept=intercept)
-        # Every point a centre: Phi = G = K, one decomposition K = V diag(s) V^T serves both roles,
-        # with scores V s^{1/2} and weights V s^{-1/2} C.
-        spectrum, vectors = linalg.eigh(self._features(inputs))
-        kept = spectrum > SMALLEST_EIGENVALUE * spectrum[-1]
-        spectrum, vectors = spectrum[kept], vectors[:, kept]
-        root = np.sqrt(spectrum)
-        return RidgePath(
-            vectors * root,
-            vectors / root,
-            spectrum,
-            root[:, None] * (vectors.T @ targets),
-            targets,
-            np.zeros(len(inputs)),
-            np.zeros(targets.shape[1]),
-            intercept=False,
-        )
-
-
-def _check_alpha(alpha: object) -> float:
-    return 0.0 if alpha == 0 else check_real("alpha", alpha)
+        return RidgePath.of_gram(self._features(inputs), targets)

@@ -137,6 +137,16 @@ class NadarayaWatson(BaseEstimator):
         """
         return self._scaled_weights(inputs)[0]
 
+    def leave_one_out(self, inputs: Array, targets: Array) -> Array:  # noqa: ARG002 - as in every map
+        """Return the weighted mean that the other training points give at each of them, shape (n, D).
+
+        Parameters
+        ----------
+        inputs, targets : ndarray of shape (n, q) and (n, D)
+            What the map was fitted to.
+        """
+        return self._means(inputs, self.bandwidth_, exclude=np.arange(len(self.inputs_)))
+
     def jacobian(self, inputs: Array) -> Array:
         """Return the Jacobians, shape (n, D, q)."""
         columns = [np.empty((len(inputs), self.targets_.shape[1])) for _ in inputs.T]
@@ -272,12 +282,16 @@ class NadarayaWatson(BaseEstimator):
             means = self._means(inputs, width, exclude=rows)
             return float(np.square(targets - means).sum())
 
-        errors = {width: error(width) for width in width_grid(self.inputs_)}
+        errors = {width: error(width) for width in self._widths()}
         best = min(errors, key=errors.__getitem__)
         for ratio in (2.0**0.5, 2.0**0.25, 2.0**0.125):
             errors |= {width: error(width) for width in (best / ratio, best * ratio)}
             best = min(errors, key=errors.__getitem__)
         return best
+
+    def _widths(self) -> list[float]:
+        """Return the widths to try first."""
+        return width_grid(self.inputs_)
 
     def _blocks(self, n_rows: int) -> list[slice]:
         if self._neighbours is not None:

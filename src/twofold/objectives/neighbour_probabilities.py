@@ -34,7 +34,7 @@ __all__ = [
 
 BISECTIONS = 50
 WIDEST = 2.0**20
-"""Bandwidths are looked for within this factor of a row's mean squared distance."""
+"""Bandwidths are looked for within this factor of the squared distance to as many neighbours as the perplexity: no far row is felt in it."""
 
 ENTROPY_TOLERANCE = 1e-9
 
@@ -80,6 +80,8 @@ def neighbour_matrix(
     perplexity, bandwidth : float
         One of the two.
     """
+    if (perplexity is None) == (bandwidth is None):
+        raise ValueError(f"give one of perplexity={perplexity!r} and bandwidth={bandwidth!r}.")
     n, k = neighbours.shape
     P = np.empty((n, k))
 
@@ -111,8 +113,9 @@ def calibrated_rows(distances: Array, perplexity: float) -> Array:
     Where more others than the perplexity are at the same smallest distance, they share the row equally.
     """
     distances = distances - distances.min(axis=1, keepdims=True)
-    mean = distances.mean(axis=1)
-    scale = np.where(mean > 0.0, mean, 1.0)
+    rank = min(int(np.ceil(perplexity)), distances.shape[1]) - 1
+    near = np.partition(distances, rank, axis=1)[:, rank]
+    scale = np.where(near > 0.0, near, np.where((mean := distances.mean(axis=1)) > 0.0, mean, 1.0))
     distances = distances / scale[:, None]
     low, high = np.full(len(scale), 1.0 / WIDEST), np.full(len(scale), WIDEST)
     weights = np.ones_like(distances)

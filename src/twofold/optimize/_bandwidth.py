@@ -7,10 +7,10 @@ geodesic distances ``g_ij``, shortest paths in a graph of neighbours: a link is 
 .. math:: g_{ij} > 2 |x_i - x_j|,
 
 the way along the data being twice the way across. Chosen is the widest ``h`` for which leaks have at most a twelfth of the affinity, and rows reach
-at most an eighth of all rows. It is never so narrow that the fifth neighbour is out of reach: in many dimensions paths
+at most an eighth of all rows. It is never so narrow that the fifth distinct neighbour is out of reach: in many dimensions paths
 along noisy data are long, and every link looks like a leak.
 
-At most 1,000 rows are looked at.
+At most 1,000 rows are looked at, chosen by their numbers: beyond, the order of the rows is felt in the second digit.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ FEW_NEIGHBORS = 5
 DETOUR = 2.0
 LARGEST_LEAK = 1.0 / 12.0
 LARGEST_REACH = 1.0 / 8.0
+ROUNDING = 1e-12
 WIDER = 2.0**0.25
 MOST_STEPS = 60
 
@@ -38,12 +39,16 @@ def bandwidth_within_gaps(X: Array) -> float:
     some = np.asarray(X[:: -(-len(X) // MOST_ROWS)], dtype=np.float64)
     n = len(some)
     squares = np.maximum(sqdist(some, some), 0.0)
+    equal = squares <= ROUNDING * float(
+        squares.max()
+    )  # distances of equal rows are off by rounding
+    distinct = np.where(equal, np.inf, squares)
+    rank = min(FEW_NEIGHBORS, n - 1) - 1
+    least = float(np.median(np.partition(distinct, rank, axis=1)[:, rank]))
+    if not np.isfinite(least):  # fewer distinct rows than that
+        others = distinct[np.isfinite(distinct)]
+        return float(np.median(others)) if others.size else 1.0
     np.fill_diagonal(squares, np.inf)
-    nearest = np.partition(squares, min(FEW_NEIGHBORS, n - 1) - 1, axis=1)
-    least = float(np.median(nearest[:, min(FEW_NEIGHBORS, n - 1) - 1]))
-    if not least > 0.0:
-        positive = squares[(squares > 0.0) & np.isfinite(squares)]
-        return float(positive.min()) if positive.size else 1.0
     graph, _ = connect_components(knn_graph(some, min(N_NEIGHBORS, n - 1)), some)
     leaks = geodesic_distances(graph) > DETOUR * np.sqrt(squares)
     chosen = least

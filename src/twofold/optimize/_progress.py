@@ -88,6 +88,7 @@ class Progress:
         self._tol = tol
         self._window = window
         self._unit = 1.0
+        self._counted_from = 0
         self.n_evaluations = 0
         self.spread = spread(Z)
         raw = self._raw(Z)
@@ -120,8 +121,11 @@ class Progress:
             self._best = point
         return point
 
-    def record(self, point: Point) -> MinimizeResult | None:
-        """Note that an iteration ended at ``point``; return the result if the run is over."""
+    def record(self, point: Point, *, may_end: bool = True) -> MinimizeResult | None:
+        """Note that an iteration ended at ``point``; return the result if the run is over.
+
+        Where it may not end yet, small decreases do not count, then or later.
+        """
         value = point.value * self._unit
         self._history.append(value)
         self._lows.append(min(value, self._lows[-1]))
@@ -133,7 +137,10 @@ class Progress:
         # A vanishing gradient is the end only at the lowest iterate; elsewhere it is a plateau.
         if value <= self._lows[-1] and not point.grad.any():
             return self.zero_gradient()
-        if self.n_iter >= self._window and self._decrease() <= self._smallest_decrease():
+        if not may_end:
+            self._counted_from = self.n_iter
+        counted = self.n_iter - self._counted_from
+        if counted >= self._window and self._decrease() <= self._smallest_decrease():
             status = (
                 f"The relative decrease of the objective over {self._window} iteration(s) fell "
                 f"below tol={self._tol:g}."

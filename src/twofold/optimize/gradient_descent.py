@@ -19,7 +19,7 @@ So a guided step is doubled once at most, and ``max_doublings`` says so for plai
 
 With a guide (`twofold.optimize.guidance`) the direction is ``-A grad f(Z)`` as long as the guide has not faded away. The operator changes
 the length of directions from one iteration to the next, so then the root mean square of the move is carried over instead of ``s``. A
-guided direction that leads to no lower point is replaced by the plain one.
+guided direction that leads to no lower point is replaced by the plain one. Tolerances count from the end of the guidance on, if it has one.
 
 Notation
 --------
@@ -32,7 +32,7 @@ J. Nocedal and S. Wright (2006). Numerical Optimization, section 3.1. Springer.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -43,6 +43,9 @@ from twofold.optimize.line_search import armijo_search
 from twofold.protocols import Array, Callback, MinimizeResult, Objective
 
 __all__ = ["GradientDescent"]
+
+NOT_ENDED = " The guidance had not ended."
+"""Added to the status of a run whose iterations were too few for its guide."""
 
 MAX_DOUBLINGS = 30
 _LONGEST_STEP = 10.0  # of an iteration's first trial, in spreads
@@ -121,9 +124,6 @@ class GradientDescent:
         direction = self._direction(point.grad, 0)
         step = progress.step_within(FIRST_STEP, direction)
         for n_iter in range(self.max_iter):
-            last, direction = direction, self._direction(point.grad, n_iter)
-            if self.guide is not None:
-                step *= _root_mean_square(last) / _root_mean_square(direction)
             found = self._search(progress, point, direction, step)
             if found is None and direction is not point.grad:
                 direction = point.grad
@@ -133,10 +133,19 @@ class GradientDescent:
             if found is None:
                 return progress.no_lower_point(point)
             step, point = found
-            result = progress.record(point)
+            result = progress.record(point, may_end=not self._is_guided(n_iter))
             if result is not None:
                 return result
-        return progress.out_of_iterations()
+            last, direction = direction, self._direction(point.grad, n_iter + 1)
+            if self.guide is not None:
+                step *= _root_mean_square(last) / _root_mean_square(direction)
+        result = progress.out_of_iterations()
+        cut_short = self._is_guided(self.max_iter - 1)
+        return replace(result, status=result.status + NOT_ENDED) if cut_short else result
+
+    def _is_guided(self, n_iter: int) -> bool:
+        """Tell whether an iteration belongs to a guidance that will end: the plain objective is still to come."""
+        return self.guide is not None and self.guide.fades and not self.guide.is_plain(n_iter)
 
     def _direction(self, gradient: Array, n_iter: int) -> Array:
         """Return what is descended against: the gradient, or what a guide makes of it where that leads down."""

@@ -5,10 +5,8 @@ that rows which are neighbours in the data move alike (Memisevic & Hinton 2005).
 
 * *truncated*: ``A = V_l V_l^T`` with the ``l`` leading eigenvectors, ``l`` growing with every iteration (Eqs. 14-15, section 3.3);
 * *power*: ``A = M^nu / tr(M^nu)`` with ``nu`` falling (Eqs. 16-17), as repeated products and without an eigenvector; the trace
-  only scales, and minimizers here choose their own scale, so it is left out;
+  only scales, and the largest eigenvalue does it as well (`twofold.optimize._affinity`);
 * *deflated*: the same for one latent dimension after the other, each without the directions of those before (Eqs. 18-20).
-
-``M = D^{-1/2} K D^{-1/2}`` (clustering, Eq. 12) or ``(I - e e^T) K (I - e e^T)`` (kernel PCA, Eq. 21), with ``K_ij = e^{-|y_i - y_j|^2 / h}``.
 
 Guidance belongs to the beginning: the minimum that guided steps lead to is not that of the objective. So the schedule ends, and
 the run goes on with the plain gradient.
@@ -16,8 +14,7 @@ the run goes on with the plain gradient.
 Choices that the paper leaves open
 ----------------------------------
 The first eigenvector of the clustering matrix is nearly constant, and moving all rows alike changes nothing: the truncated form
-leaves it out. In Eq. (19) the row has to be of length one. Of many rows only neighbours are linked; the sparse matrix is not positive
-semi-definite, ``(I + M) / 2`` is.
+leaves it out. In Eq. (19) the row has to be of length one.
 
 Notation
 --------
@@ -43,48 +40,53 @@ from typing import Any
 
 import numpy as np
 from scipy import linalg
-from scipy.sparse import eye_array, issparse
 from scipy.sparse.linalg import eigsh
 
-from twofold._linalg import sqdist
-from twofold.graph import graph_of_neighbors, heat_affinity, normalized_affinity
-from twofold.neighbour_search import nearest_neighbors
+from twofold.optimize._affinity import (
+    as_operator,
+    dense_affinity,
+    own_affinity,
+    sparse_affinity,
+    taken,
+)
 from twofold.optimize._bandwidth import bandwidth_within_gaps
-from twofold.optimize._settings import check_count
+from twofold.optimize._settings import check_count, check_number
 from twofold.protocols import Array, IntArray
 
 __all__ = ["Change", "Guide", "SpectralGuidance"]
 
 FORMS = ("power", "truncated", "deflated")
 AFFINITIES = ("clustering", "kpca")
+FIRST_POWER = 10
 MOST_DENSE = 2_000
-N_NEIGHBORS = 15
+N_NEIGHBORS = 10
 MOST_EIGENVECTORS = 300
 HOLD_IN_STAGES = 5
-MOST_LEVELS = 1_000
+MOST_LEVELS = 4_000
 """Levels that are looked at; the last of them is kept for the rest of a run."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class SpectralGuidance:
     """What guides a descent; `prepare` makes it for some data.
 
     Parameters
     ----------
     affinity : {"clustering", "kpca"} or array of shape (n, n), default="clustering"
-        M, dense or sparse.
+        M, dense or sparse. A matrix of one's own has to be symmetric; it is scaled to a largest eigenvalue of one.
     bandwidth : float or "auto", default="auto"
         h, in squared units of the data. "auto" is as wide as can be without reaching across the gaps between the turns of a manifold,
         see `twofold.optimize._bandwidth`.
     form : {"power", "truncated", "deflated"}, default="power"
         See the module's notes.
-    schedule : (int, int) or callable, default=(10, 0)
+    schedule : "auto", (int, int) or callable, default="auto"
         The levels, one after the other. A pair falls by one from the first to the second number (powers; 0 is plain), or rises (truncated;
-        all eigenvectors are plain). A function takes the number of levels done and returns the next.
+        all eigenvectors are plain). A function takes the number of levels done and returns the next. "auto" is (10, 0) for powers, and for the
+        truncated form numbers that double from 1 on.
     hold : int or "auto", default="auto"
         Iterations for which a level is kept. "auto" is one for gradient descent, as in the paper, and five for other minimizers, which
         have to learn the curvature at every level anew.
-    n_neighbors : int, default=15
+    n_neighbors : int, default=10
         Links of a row where there are more than 2,000.
 
     Examples
@@ -102,29 +104,40 @@ class SpectralGuidance:
     affinity: Any = "clustering"
     bandwidth: float | str = "auto"
     form: str = "power"
-    schedule: tuple[int, int] | Callable[[int], int] = (10, 0)
+    schedule: str | tuple[int, int] | Callable[[int], int] = "auto"
     hold: int | str = "auto"
     n_neighbors: int = N_NEIGHBORS
 
     def __post_init__(self) -> None:
+        owner = type(self).__name__
         if self.form not in FORMS:
             raise ValueError(f"form={self.form!r} must be one of {sorted(FORMS)}.")
         if isinstance(self.affinity, str) and self.affinity not in AFFINITIES:
             raise ValueError(
                 f"affinity={self.affinity!r} must be one of {sorted(AFFINITIES)}, or a matrix."
             )
-        if isinstance(self.bandwidth, str):
-            if self.bandwidth != "auto":
-                raise ValueError(f"bandwidth={self.bandwidth!r} must be 'auto' or a number.")
-        elif not 0.0 < self.bandwidth < np.inf:
-            raise ValueError(f"bandwidth={self.bandwidth!r} must be positive and finite.")
-        if not callable(self.schedule):
-            first, last = self.schedule
-            check_count(type(self).__name__, "schedule[0]", first, least=0)
-            check_count(type(self).__name__, "schedule[1]", last, least=0)
+        check_number(owner, "bandwidth", self.bandwidth, above=0.0, word="auto")
+        self._check_schedule()
         if self.hold != "auto":
-            check_count(type(self).__name__, "hold", self.hold, least=1)
-        check_count(type(self).__name__, "n_neighbors", self.n_neighbors, least=1)
+            check_count(owner, "hold", self.hold, least=1)
+        check_count(owner, "n_neighbors", self.n_neighbors, least=1)
+
+    def _check_schedule(self) -> None:
+        owner, schedule = type(self).__name__, self.schedule
+        if callable(schedule) or (isinstance(schedule, str) and schedule == "auto"):
+            return
+        if not isinstance(schedule, tuple | list) or len(schedule) != 2:
+            raise TypeError(
+                f"schedule={schedule!r} must be 'auto', a pair of integers such as (10, 0), or a function."
+            )
+        truncated = self.form == "truncated"
+        for level in schedule:
+            check_count(owner, "schedule", level, least=int(truncated))
+        first, last = schedule
+        if max(schedule) > MOST_LEVELS or (first > last if truncated else first < last):
+            raise ValueError(
+                f"schedule={schedule!r} must {'rise' if truncated else 'fall'} for form={self.form!r}, from or to at most {MOST_LEVELS}."
+            )
 
     def prepare(self, X: Array, neighbors: IntArray | None = None) -> Guide:
         """Return the guide for data.
@@ -136,41 +149,37 @@ class SpectralGuidance:
         neighbors : ndarray of int, shape (n, k), default=None
             Numbers of each row's nearest others, nearest first, where they are known already.
         """
+        X = np.asarray(X)
+        if X.ndim != 2 or len(X) < 2:
+            raise ValueError(
+                f"X has shape {X.shape}; guidance needs two rows or more, shape (n, D)."
+            )
         matrix, bandwidth = self._matrix(X, neighbors)
-        if matrix.shape != (len(X), len(X)):
-            raise ValueError(f"affinity has shape {matrix.shape}; the data have {len(X)} rows.")
         hold = None if isinstance(self.hold, str) else self.hold
         return Guide(matrix, self.form, self._level, bandwidth, hold)
 
     def _level(self, number: int) -> int:
+        truncated = self.form == "truncated"
         if callable(self.schedule):
-            return max(0, int(self.schedule(number)))
+            level = self.schedule(number)
+            check_count(type(self).__name__, "schedule", level, least=int(truncated))
+            return int(level)
+        if isinstance(self.schedule, str):
+            return 2 ** min(number, 60) if truncated else max(FIRST_POWER - number, 0)
         first, last = self.schedule
-        return min(first + number, last) if last > first else max(first - number, last)
+        return min(first + number, last) if truncated else max(first - number, last)
 
     def _matrix(self, X: Array, neighbors: IntArray | None) -> tuple[Any, float]:
         if not isinstance(self.affinity, str):
-            return (self.affinity if issparse(self.affinity) else np.asarray(self.affinity)), np.nan
+            return own_affinity(self.affinity, len(X)), np.nan
         bandwidth = self.bandwidth
         if isinstance(bandwidth, str):
             bandwidth = bandwidth_within_gaps(X)
-        if len(X) > MOST_DENSE:
-            if self.affinity == "kpca":
-                raise ValueError(
-                    f"affinity='kpca' is for at most {MOST_DENSE} rows; the data have {len(X)}. Use 'clustering'."
-                )
-            if neighbors is None or neighbors.shape[1] < self.n_neighbors:
-                neighbors = nearest_neighbors(X, self.n_neighbors, np.random.default_rng(0))
-            graph = graph_of_neighbors(X, neighbors[:, : self.n_neighbors])
-            affinity = heat_affinity(graph, bandwidth)
-            lazy = 0.5 * (eye_array(len(X), format="csr") + normalized_affinity(affinity))
-            return lazy, bandwidth
-        kernel = np.exp(-sqdist(X, X) / bandwidth)
-        if self.affinity == "clustering":
-            return normalized_affinity(kernel), bandwidth
-        centred = kernel - kernel.mean(axis=0) - kernel.mean(axis=1)[:, None] + kernel.mean()
-        largest = linalg.eigvalsh(centred, subset_by_index=[len(X) - 1, len(X) - 1])[0]
-        return centred / max(float(largest), 1e-300), bandwidth
+        centred = self.affinity == "kpca"
+        if len(X) <= MOST_DENSE:
+            return dense_affinity(X, bandwidth, centred=centred), bandwidth
+        matrix = sparse_affinity(X, bandwidth, self.n_neighbors, neighbors, centred=centred)
+        return matrix, bandwidth
 
 
 @dataclass(frozen=True)
@@ -229,10 +238,12 @@ class Guide:
 
     def take(self, rows: IntArray) -> Guide:
         """Return the guide of some rows, in their order."""
-        matrix: Any = self.matrix
-        sparse = hasattr(matrix, "tocsr")
-        matrix = matrix.tocsr()[rows][:, rows] if sparse else matrix[np.ix_(rows, rows)]
-        return replace(self, matrix=matrix, _vectors=None)
+        return replace(self, matrix=taken(self.matrix, rows), _vectors=None)
+
+    @property
+    def fades(self) -> bool:
+        """Whether the guidance ends, however late."""
+        return self._is_plain(self.level(MOST_LEVELS))
 
     def check_linear(self, minimizer: str) -> None:
         """Raise where the form is no linear operator, which a change of variables has to be."""
@@ -261,7 +272,7 @@ class Guide:
 
     def _change(self, root: int) -> Change:
         if self.form == "truncated":
-            leading = self.vectors()[:, 1 : 1 + root]
+            leading = self._leading(root)
             return Change(
                 lambda variables: np.asarray(leading @ variables),
                 lambda gradient: np.asarray(leading.T @ gradient),
@@ -272,6 +283,12 @@ class Guide:
             return self.power(values, root)
 
         return Change(power, power, self.matrix.shape[0])
+
+    def _leading(self, level: int) -> Array:
+        """Return so many leading eigenvectors; a first one of one sign moves all rows alike, and does not count."""
+        first = self.vectors()[:, 0]
+        skipped = int((first >= 0.0).all() or (first <= 0.0).all())
+        return self.vectors()[:, skipped : skipped + level]
 
     @property
     def _most(self) -> int:
@@ -285,7 +302,7 @@ class Guide:
         if self._is_plain(level):
             return gradient
         if self.form == "truncated":
-            leading = self.vectors()[:, 1 : 1 + level]
+            leading = self._leading(level)
             projected: Array = leading @ (leading.T @ gradient)
             return projected
         if self.form == "deflated":
@@ -301,18 +318,21 @@ class Guide:
     def _deflated(self, gradient: Array, level: int) -> Array:
         """Take one column after the other, each without what the last ones found, Eqs. (18)-(20)."""
         found: list[tuple[float, Array]] = []
+
+        def product(column: Array) -> Array:
+            known = sum(value * one * float(one @ column) for value, one in found)
+            left: Array = self.matrix @ column - known
+            return left
+
         columns = []
-        for start in gradient.T:
-            column = start
+        for column in gradient.T:
             for _ in range(level):
-                known = sum(value * one * float(one @ column) for value, one in found)
-                column = self.matrix @ column - known
+                column = product(column)  # noqa: PLW2901 - powers of one column
             columns.append(column)
             length = float(np.linalg.norm(column))
             if length > 0.0:
                 direction = column / length
-                eigenvalue = float(direction @ (self.matrix @ direction))
-                found.append((eigenvalue, direction))
+                found.append((float(direction @ product(direction)), direction))
         return np.stack(columns, axis=1)
 
     def vectors(self) -> Array:
@@ -324,6 +344,8 @@ class Guide:
                 self._vectors = linalg.eigh(dense)[1][:, ::-1]
             else:
                 start = np.ones(n)
-                values, vectors = eigsh(self.matrix, k=MOST_EIGENVECTORS + 1, which="LA", v0=start)
+                values, vectors = eigsh(
+                    as_operator(self.matrix), k=MOST_EIGENVECTORS + 1, which="LA", v0=start
+                )
                 self._vectors = vectors[:, np.argsort(-values)]
         return self._vectors

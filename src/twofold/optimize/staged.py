@@ -26,7 +26,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from twofold.optimize._progress import spread
-from twofold.optimize.gradient_descent import GradientDescent
+from twofold.optimize.gradient_descent import NOT_ENDED, GradientDescent
 from twofold.optimize.guidance import Change, Guide
 from twofold.protocols import Array, Callback, Minimizer, MinimizeResult, Objective
 
@@ -101,9 +101,11 @@ class Staged:
             Values in ``history`` are those of the plain objective.
         """
         stages: list[MinimizeResult] = []
+        guided = False
         most = getattr(self.minimizer, "max_iter", np.inf)
         Z, done = np.array(Z0, dtype=np.float64), 0
         for change, n_iterations in self.guide.stages():
+            guided = change is not None
             view = _View(objective, Z, change)
             stop = _StageEnd(callback, view, done, min(n_iterations, most - done))
             result = self.minimizer.minimize(view, view.start, callback=stop)
@@ -111,7 +113,9 @@ class Staged:
             stages.append(replace(result, Z=Z))
             if stop.asked or done >= most:
                 break
-        return _joined(stages, ran_out=done >= most and not stop.asked)
+        joined = _joined(stages, ran_out=done >= most and not stop.asked)
+        cut_short = guided and self.guide.fades
+        return replace(joined, status=joined.status + NOT_ENDED) if cut_short else joined
 
 
 class _View:
@@ -123,12 +127,16 @@ class _View:
         self._change = change
         self._unit = spread(Z)
         self.start = Z if change is None else np.zeros((change.n_variables, *Z.shape[1:]))
+        self._last: tuple[Array, Array] = (self.start.copy(), Z)
 
     def latents(self, variables: Array) -> Array:
-        """Return ``Z_s + S U``."""
+        """Return ``Z_s + S U``; those of the last variables are kept, since callbacks and results ask for them again."""
         if self._change is None:
             return variables
-        return self._origin + self._unit * self._change.apply(variables)
+        if not np.array_equal(variables, self._last[0]):
+            Z = self._origin + self._unit * self._change.apply(variables)
+            self._last = (variables.copy(), Z)
+        return self._last[1]
 
     def value_and_grad(self, variables: Array) -> tuple[float, Array]:
         """Return the value, and ``S^T G``."""

@@ -26,7 +26,7 @@ def compiled(work: int, name: str = "_loops") -> ModuleType | None:
     work : int
         Multiplications of the call.
     name : str, default="_loops"
-        The module.
+        The module, in this folder unless its name has a dot.
     """
     return _loops(name) if work >= WORTH_COMPILING else None
 
@@ -36,6 +36,6 @@ def _loops(name: str) -> ModuleType | None:
     if os.environ.get("TWOFOLD_NUMBA", "1") == "0":
         return None
     try:
-        return import_module(f"twofold.sums.{name}")
+        return import_module(name if "." in name else f"twofold.sums.{name}")
     except Exception:  # noqa: BLE001 - whatever keeps numba from loading, NumPy does the work
         return None

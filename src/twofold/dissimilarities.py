@@ -1,0 +1,311 @@
+r"""Dissimilarities between samples: Euclidean, given, or changed by labels.
+
+Neighbour graphs need three things of a dissimilarity: who is near whom, how long given pairs are, and which of
+all samples is nearest under a condition. All are computed from blocks of rows, so no matrix of all pairs is formed.
+
+Labels change a distance ``e`` (Orsenigo & Vercellis 2012, Eq. 1, after Geng et al. 2005): with the exponent ``t = e^2 / beta``,
+
+.. math:: q = \sqrt{1 - e^{-t}} \text{ within a class}, \qquad q = \sqrt{e^{t} - \alpha} \text{ between classes.}
+
+The first stays below 1; the second starts at ``(1 - alpha)^{1/2}`` and grows without bound. Four things the formula does not say:
+
+* ``t`` carries a unit. With ``beta`` the mean distance it is a length, so data in millimetres give other dissimilarities than data
+  in metres, and standardised tables of 30 columns saturate where those of 4 do not. Here distances are divided by their mean
+  first, unless that is switched off.
+* Both roots are of ``expm1``, which keeps the digits of short distances.
+* ``e^t`` overflows and ``1 - e^{-t}`` rounds to 1 from about 37 on. Exponents stop at 50; neighbours are ranked by ``q^2 - 1``
+  and then by ``t``, which still differ there. `Supervised.saturation` is the share of pairs beyond 36.
+* ``alpha`` above 1 would take roots of negative numbers.
+
+Since ``q`` grows with ``e`` on both sides, the nearest ``k`` in ``q`` are among the nearest ``k`` of a sample's own class and the nearest
+``k`` of the others: two searches by distance find them.
+
+Notation
+--------
+======================  =============================================
+Orsenigo & Vercellis    here
+======================  =============================================
+``e_ij``                distance of rows ``i`` and ``j``
+``q_ij``                ``Supervised.lengths``
+``alpha``, ``beta``     the same; ``beta`` in units of ``scale``
+======================  =============================================
+
+References
+----------
+* C. Orsenigo and C. Vercellis. Kernel ridge regression for out-of-sample mapping in supervised
+  manifold learning. *Expert Systems with Applications* 39(9), 2012.
+* X. Geng, D.-C. Zhan and Z.-H. Zhou. Supervised nonlinear dimensionality reduction for visualization and
+  classification. *IEEE Transactions on Systems, Man, and Cybernetics B* 35(6), 2005.
+"""
+
+from __future__ import annotations
+
+from typing import Literal, Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.spatial.distance import cdist
+from sklearn.neighbors import NearestNeighbors
+from sklearn.utils import check_array
+
+from twofold._blocks import row_blocks, some_rows
+from twofold._linalg import k_smallest, sqdist
+from twofold.protocols import Array, IntArray
+
+__all__ = ["Dissimilarities", "Euclidean", "Precomputed", "Supervised", "resolve_dissimilarities"]
+
+Metric = Literal["euclidean", "precomputed"]
+
+FEW_FEATURES = 15
+"""Up to here differences are as fast as a matrix product, and free of its cancellation. It is also where
+scikit-learn's neighbour search goes over from trees to products."""
+
+SAMPLE_ROWS = 1_000
+"""Rows whose distances to all others stand for all pairs, in means."""
+
+LARGEST_EXPONENT = 50.0
+"""Exponents stop here: the squares of paths of such edges are finite in single precision."""
+
+LARGEST_KEY = 700.0
+"""Exponents by which neighbours are ranked stop here: their exponentials are finite."""
+
+SATURATED_EXPONENT = 36.0
+"""From about here on, dissimilarities within a class are 1 in floating point."""
+
+
+@runtime_checkable
+class Dissimilarities(Protocol):
+    """Nonnegative, symmetric dissimilarities between samples."""
+
+    n_samples: int
+    bytes_per_row: int
+    """Scratch memory of a row of `farness`."""
+
+    def neighbors(self, n_neighbors: int, n_jobs: int | None = None) -> IntArray:
+        """Return the nearest others of each sample, shape (n_samples, n_neighbors)."""
+        ...
+
+    def lengths(self, rows: IntArray, cols: IntArray) -> Array:
+        """Return the dissimilarities of pairs, shape (n_pairs,)."""
+        ...
+
+    def farness(self, rows: IntArray) -> Array:
+        """Return numbers that in each row grow with the dissimilarity, shape (n_rows, n_samples)."""
+        ...
+
+
+class Euclidean:
+    """Distances between rows of data.
+
+    Parameters
+    ----------
+    X : array-like of shape (n_samples, n_features)
+        Finite data. Squares of their spread must neither overflow nor vanish.
+    """
+
+    def __init__(self, X: ArrayLike) -> None:
+        points: Array = check_array(X, dtype=np.float64, input_name="X")
+        # |x|^2 + |y|^2 - 2 x.y, the form in which high-dimensional searches run, loses the
+        # distances of points far from the origin. Unlike the mean, the median does not depend on
+        # the order of the rows and keeps data on a grid on it, ties included.
+        self.points: Array = points - np.median(points, axis=0)
+        self.n_samples = len(points)
+        self.bytes_per_row = 8 * self.n_samples
+
+    def neighbors(self, n_neighbors: int, n_jobs: int | None = None) -> IntArray:
+        """Return the nearest others of each sample, shape (n_samples, n_neighbors)."""
+        return self.nearest(np.arange(self.n_samples), None, n_neighbors, n_jobs)
+
+    def nearest(
+        self, rows: IntArray, among: IntArray | None, n_neighbors: int, n_jobs: int | None = None
+    ) -> IntArray:
+        """Return the nearest to ``rows`` among some samples, or among the others of them, (n_rows, n_neighbors)."""
+        pool = rows if among is None else among
+        search = NearestNeighbors(n_neighbors=n_neighbors, n_jobs=n_jobs).fit(self.points[pool])
+        queries = None if among is None else self.points[rows]
+        found: IntArray = pool[search.kneighbors(queries, return_distance=False)]
+        return found
+
+    def lengths(self, rows: IntArray, cols: IntArray) -> Array:
+        """Return the distances of pairs, shape (n_pairs,).
+
+        From differences, whatever form the search used: duplicates are exactly at zero.
+        """
+        lengths = np.empty(len(rows))
+        for block in row_blocks(len(rows), 8 * self.points.shape[1]):
+            difference = self.points[rows[block]] - self.points[cols[block]]
+            lengths[block] = np.linalg.norm(difference, axis=1)
+        return lengths
+
+    def farness(self, rows: IntArray) -> Array:
+        """Return numbers that in each row grow with the distance, shape (n_rows, n_samples)."""
+        if self.points.shape[1] <= FEW_FEATURES:
+            distances: Array = cdist(self.points[rows], self.points, "sqeuclidean")
+            return distances
+        # |x - y|^2 / 2 less |x|^2 / 2, which is the same along a row
+        half_norms: Array = 0.5 * np.einsum("ij,ij->i", self.points, self.points)
+        return half_norms - self.points[rows] @ self.points.T
+
+    def squares(self, rows: IntArray) -> Array:
+        """Return the squared distances of rows to all samples, shape (n_rows, n_samples)."""
+        return sqdist(self.points[rows], self.points)
+
+
+class Precomputed:
+    """Distances given as a matrix.
+
+    Parameters
+    ----------
+    D : array-like of shape (n_samples, n_samples)
+        Symmetric distances.
+    """
+
+    def __init__(self, D: ArrayLike) -> None:
+        self.matrix: Array = check_array(D, dtype=np.float64, input_name="X")
+        if self.matrix.shape[0] != self.matrix.shape[1]:
+            raise ValueError(
+                f'X has shape {self.matrix.shape}, but metric="precomputed" needs a square matrix of '
+                'distances: pass one, or metric="euclidean" for samples.'
+            )
+        self.n_samples = len(self.matrix)
+        self.bytes_per_row = 8 * self.n_samples
+
+    def neighbors(self, n_neighbors: int, n_jobs: int | None = None) -> IntArray:
+        """Return the nearest others of each sample, shape (n_samples, n_neighbors)."""
+        search = NearestNeighbors(n_neighbors=n_neighbors, metric="precomputed", n_jobs=n_jobs)
+        found: IntArray = search.fit(self.matrix).kneighbors(return_distance=False)
+        return found
+
+    def nearest(
+        self,
+        rows: IntArray,
+        among: IntArray | None,
+        n_neighbors: int,
+        n_jobs: int | None = None,  # noqa: ARG002 - as for data
+    ) -> IntArray:
+        """Return the nearest to ``rows`` among some samples, or among the others of them, (n_rows, n_neighbors)."""
+        pool = rows if among is None else among
+        found = np.empty((len(rows), n_neighbors), dtype=np.intp)
+        for block in row_blocks(len(rows), 16 * len(pool)):
+            distances = self.matrix[np.ix_(rows[block], pool)]
+            distances[rows[block, np.newaxis] == pool] = np.inf
+            found[block] = pool[k_smallest(distances, n_neighbors)]
+        return found
+
+    def lengths(self, rows: IntArray, cols: IntArray) -> Array:
+        """Return the distances of pairs, shape (n_pairs,)."""
+        lengths: Array = self.matrix[rows, cols]
+        return lengths
+
+    def farness(self, rows: IntArray) -> Array:
+        """Return the distances of rows to all samples, shape (n_rows, n_samples)."""
+        distances: Array = self.matrix[rows]
+        return distances
+
+    def squares(self, rows: IntArray) -> Array:
+        """Return the squared distances of rows to all samples, shape (n_rows, n_samples)."""
+        return np.square(self.matrix[rows])
+
+
+class Supervised:
+    """Distances shortened within classes and lengthened between them.
+
+    Parameters
+    ----------
+    base : Euclidean or Precomputed
+        The distances.
+    labels : ndarray of shape (n_samples,)
+        Classes.
+    alpha : float, default=0.5
+        In [0, 1]: how far dissimilarities between classes reach down to those within, counted in squares.
+    beta : float or None, default=None
+        Divides the squared distances; None means the mean distance.
+    unit : float or None, default=None
+        What distances are divided by first; None means their mean.
+
+    Attributes
+    ----------
+    unit, beta : float
+        The numbers in use.
+    saturation : float
+        Share of pairs whose exponents are so large that dissimilarities no longer tell them apart.
+    """
+
+    def __init__(
+        self,
+        base: Euclidean | Precomputed,
+        labels: NDArray[np.generic],
+        *,
+        alpha: float = 0.5,
+        beta: float | None = None,
+        unit: float | None = None,
+    ) -> None:
+        self.base, self.alpha = base, alpha
+        self.n_samples, self.bytes_per_row = base.n_samples, 4 * base.bytes_per_row
+        self.classes, self.labels = np.unique(labels, return_inverse=True)
+        sample = some_rows(self.n_samples, SAMPLE_ROWS)
+        blocks = [sample[b] for b in row_blocks(len(sample), self.bytes_per_row)]
+        n_pairs = len(sample) * (self.n_samples - 1)
+        total = sum(float(np.sqrt(base.squares(rows)).sum()) for rows in blocks)
+        mean = total / n_pairs or 1.0
+        self.unit = mean if unit is None else unit
+        self.beta = mean / self.unit if beta is None else beta
+        large = sum(
+            int((self._exponents(base.squares(rows)) > SATURATED_EXPONENT).sum()) for rows in blocks
+        )
+        self.saturation = large / n_pairs
+
+    def neighbors(self, n_neighbors: int, n_jobs: int | None = None) -> IntArray:
+        """Return the nearest others of each sample, shape (n_samples, n_neighbors)."""
+        found = np.empty((self.n_samples, n_neighbors), dtype=np.intp)
+        for label in range(len(self.classes)):
+            own = np.flatnonzero(self.labels == label)
+            foreign = np.flatnonzero(self.labels != label)
+            candidates = []
+            if len(own) > 1:
+                k = min(n_neighbors, len(own) - 1)
+                candidates.append(self.base.nearest(own, None, k, n_jobs))
+            if len(foreign):
+                k = min(n_neighbors, len(foreign))
+                candidates.append(self.base.nearest(own, foreign, k, n_jobs))
+            near = np.hstack(candidates)
+            rows = np.repeat(own, near.shape[1])
+            distances = self.base.lengths(rows, near.ravel()).reshape(near.shape)
+            keys = self._keys(self._exponents(np.square(distances)), self._same(own, near))
+            order = np.lexsort((distances, keys), axis=1)[:, :n_neighbors]
+            found[own] = np.take_along_axis(near, order, axis=1)
+        return found
+
+    def lengths(self, rows: IntArray, cols: IntArray) -> Array:
+        """Return the dissimilarities ``q`` of pairs, shape (n_pairs,): Eq. (1)."""
+        with np.errstate(over="ignore"):
+            exponents = self._exponents(np.square(self.base.lengths(rows, cols)))
+        t = np.minimum(exponents, LARGEST_EXPONENT)
+        within = -np.expm1(-t)
+        between = np.expm1(t) + (1.0 - self.alpha)
+        return np.sqrt(np.where(self.labels[rows] == self.labels[cols], within, between))
+
+    def farness(self, rows: IntArray) -> Array:
+        """Return ``q^2 - 1``, which grows with ``q`` also where ``q`` itself rounds, shape (n_rows, n_samples)."""
+        same = self.labels[rows, np.newaxis] == self.labels
+        return self._keys(self._exponents(self.base.squares(rows)), same)
+
+    def _same(self, rows: IntArray, near: IntArray) -> NDArray[np.bool_]:
+        return np.asarray(self.labels[rows, np.newaxis] == self.labels[near])
+
+    def _exponents(self, squares: Array) -> Array:
+        with np.errstate(over="ignore"):
+            return squares / self.unit / self.unit / self.beta
+
+    def _keys(self, exponents: Array, same: NDArray[np.bool_]) -> Array:
+        t = np.minimum(exponents, LARGEST_KEY)
+        return np.where(same, -np.exp(-t), np.expm1(t) - self.alpha)
+
+
+def resolve_dissimilarities(X: ArrayLike | Dissimilarities, metric: str) -> Dissimilarities:
+    """Return the dissimilarities that an argument stands for: an object as it is, data or distances wrapped."""
+    if metric not in ("euclidean", "precomputed"):
+        raise ValueError(f'metric must be "euclidean" or "precomputed", got {metric!r}.')
+    if isinstance(X, Dissimilarities):
+        return X
+    return Euclidean(X) if metric == "euclidean" else Precomputed(X)

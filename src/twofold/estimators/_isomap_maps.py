@@ -1,0 +1,73 @@
+"""The maps of a geodesic embedding: kernel ridge regression on all rows or on some centres.
+
+Factorising the kernel of n rows costs ``n^3``, so beyond 2,000 rows some of them are centres, and the kernel's scale is chosen on
+a sample before all rows are fitted once, with the ridge chosen anew.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from twofold._blocks import some_rows
+from twofold.density import LatentDensity, likelihood_cv_bandwidth
+from twofold.kernels import Gaussian
+from twofold.maps import KernelRidgeMap
+from twofold.protocols import Array
+
+__all__ = ["fitted_density", "fitted_ridge"]
+
+MOST_CENTERS = 2_000
+"""Up to so many rows each is a centre."""
+
+FEWER_CENTERS = 500
+"""Centres beyond."""
+
+CHOICE_ROWS = 1_000
+"""Rows by which the kernel's scale is chosen where all are centres."""
+
+CHOICE_CENTERS = 300
+"""The same where some are."""
+
+DENSITY_POINTS = 4_000
+"""Latents that carry the density."""
+
+DENSITY_ROWS = 1_000
+"""Latents by which its width is chosen."""
+
+
+def fitted_ridge(
+    inputs: Array, targets: Array, n_centers: Any, rng: np.random.Generator
+) -> KernelRidgeMap:
+    """Fit a kernel ridge regression whose scale and ridge are chosen by leave-one-out.
+
+    Parameters
+    ----------
+    inputs, targets : ndarray of shape (n, q) and (n, D)
+        What to learn.
+    n_centers : int or "auto"
+        How many rows are centres.
+    rng : Generator
+        Draws them.
+    """
+    n = len(inputs)
+    if n_centers == "auto":
+        n_centers = n if n <= MOST_CENTERS else FEWER_CENTERS
+    if n_centers >= n and n <= CHOICE_ROWS:
+        return KernelRidgeMap().fit(inputs, targets)
+    centers = None
+    sample = some_rows(n, CHOICE_ROWS)
+    if n_centers < n:
+        chosen = np.sort(rng.choice(n, size=n_centers, replace=False))
+        centers = inputs[chosen]
+        sample = chosen[some_rows(n_centers, CHOICE_CENTERS)]
+    scale = KernelRidgeMap().fit(inputs[sample], targets[sample]).gamma_
+    return KernelRidgeMap(gamma=scale, centers=centers).fit(inputs, targets)
+
+
+def fitted_density(Z: Array) -> LatentDensity:
+    """Fit the density of latents (n, q); of more than 4,000 a sample stands for all."""
+    some = Z[some_rows(len(Z), DENSITY_POINTS)]
+    width = likelihood_cv_bandwidth(some, Gaussian(), most=DENSITY_ROWS)
+    return LatentDensity(bandwidth=width).fit(some)

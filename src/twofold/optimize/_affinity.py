@@ -1,0 +1,145 @@
+r"""Affinity matrices of data: what guidance multiplies gradients by.
+
+``M = D^{-1/2} K D^{-1/2}`` (clustering; Memisevic & Hinton 2005, Eq. 12) or ``(I - e e^T) K (I - e e^T)`` (kernel PCA, Eq. 21), with
+``K_ij = e^{-|x_i - x_j|^2 / h}``, or a matrix of one's own. All are scaled to a largest eigenvalue of one: the paper's trace (Eq. 17) only scales as
+well, and powers of matrices far from one would take a change of variables far from the data's scale.
+
+Of many rows only neighbours are linked. A sparse ``K`` is not positive semi-definite, ``(I + M) / 2`` is. Centring would fill it, so it is applied as an
+operator.
+
+References
+----------
+R. Memisevic, G. Hinton. Improving dimensionality reduction with spectral gradient descent. Neural Networks 18, 2005.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csr_array, eye_array, issparse
+from scipy.sparse.linalg import LinearOperator, eigsh
+
+from twofold._linalg import sqdist
+from twofold.graph import graph_of_neighbors, heat_affinity, normalized_affinity
+from twofold.neighbour_search import nearest_neighbors
+from twofold.protocols import Array, IntArray
+
+__all__ = ["Centred", "as_operator", "dense_affinity", "own_affinity", "sparse_affinity", "taken"]
+
+ASYMMETRY = 1e-8
+TINY = 1e-300
+EIGENVALUE_TOLERANCE = 1e-3
+
+
+@dataclass(frozen=True)
+class Centred:
+    """``(I - e e^T) K (I - e e^T)`` of a sparse ``K``, as an operator.
+
+    Attributes
+    ----------
+    matrix : csr_array of shape (n, n)
+        K.
+    """
+
+    matrix: Any
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns."""
+        n: int = self.matrix.shape[0]
+        return n, n
+
+    def __matmul__(self, values: Array) -> Array:
+        product = self.matrix @ (values - values.mean(axis=0))
+        centred: Array = product - product.mean(axis=0)
+        return centred
+
+
+def dense_affinity(X: Array, bandwidth: float, *, centred: bool) -> Array:
+    """Return M (n, n) for all pairs."""
+    kernel = np.exp(-sqdist(X, X) / bandwidth)
+    if not centred:
+        normalized: Array = normalized_affinity(kernel)
+        return normalized
+    M = kernel - kernel.mean(axis=0) - kernel.mean(axis=1)[:, None] + kernel.mean()
+    scaled: Array = M / max(_largest_eigenvalue(M), TINY)
+    return scaled
+
+
+def sparse_affinity(
+    X: Array, bandwidth: float, n_neighbors: int, neighbors: IntArray | None, *, centred: bool
+) -> Any:
+    """Return M (n, n) for neighbours alone.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, D)
+        The data.
+    bandwidth : float
+        h.
+    n_neighbors : int
+        Links of a row.
+    neighbors : ndarray of int, shape (n, k), or None
+        The nearest others of each row, where they are known already.
+    centred : bool
+        Whether M is that of kernel PCA.
+    """
+    if n_neighbors >= len(X):
+        raise ValueError(
+            f"n_neighbors={n_neighbors} must be less than the number of rows, {len(X)}."
+        )
+    if neighbors is None or neighbors.shape[1] < n_neighbors:
+        neighbors = nearest_neighbors(X, n_neighbors, np.random.default_rng(0))
+    kernel = heat_affinity(graph_of_neighbors(X, neighbors[:, :n_neighbors]), bandwidth)
+    linked = kernel / _largest_eigenvalue(kernel) if centred else normalized_affinity(kernel)
+    lazy = csr_array(0.5 * (eye_array(len(X), format="csr") + linked))
+    return Centred(lazy) if centred else lazy
+
+
+def own_affinity(matrix: Any, n: int) -> Any:
+    """Return a matrix of the caller's, checked, with a largest eigenvalue of one."""
+    try:
+        is_sparse = bool(issparse(matrix))
+        M: Any = matrix.tocsr() if is_sparse else np.asarray(matrix)
+        M = M.astype(np.float64)
+    except (TypeError, ValueError) as error:
+        raise TypeError(
+            f"affinity of type {type(matrix).__name__} must be a matrix of numbers, 'clustering' or 'kpca'."
+        ) from error
+    if M.shape != (n, n):
+        raise ValueError(f"affinity has shape {M.shape}; the data have {n} rows.")
+    values = M.data if is_sparse else M
+    if not np.isfinite(values).all():
+        raise ValueError("affinity has entries that are not finite; all must be numbers.")
+    size = float(np.abs(values).max(initial=0.0))
+    if size == 0.0:
+        raise ValueError("affinity is zero everywhere; it must link some rows.")
+    if float(abs(M - M.T).max()) > ASYMMETRY * size:
+        raise ValueError("affinity must be symmetric; use (M + M.T) / 2.")
+    return M / _largest_eigenvalue(M / size) / size
+
+
+def taken(M: Any, rows: IntArray) -> Any:
+    """Return the affinities of some rows, in their order."""
+    if isinstance(M, Centred):
+        return Centred(taken(M.matrix, rows))
+    return M.tocsr()[rows][:, rows] if hasattr(M, "tocsr") else M[np.ix_(rows, rows)]
+
+
+def as_operator(M: Any) -> Any:
+    """Return what SciPy's eigensolvers take."""
+    if not isinstance(M, Centred):
+        return M
+    return LinearOperator(M.shape, matvec=M.__matmul__, matmat=M.__matmul__, dtype=np.float64)
+
+
+def _largest_eigenvalue(M: Any) -> float:
+    """Return the largest absolute eigenvalue, to about a thousandth."""
+    n = M.shape[0]
+    if n <= 3:
+        return float(np.abs(np.linalg.eigvalsh(M @ np.eye(n))).max())
+    start = np.random.default_rng(0).standard_normal(n)
+    found = eigsh(M, k=1, which="LM", v0=start, tol=EIGENVALUE_TOLERANCE, return_eigenvectors=False)
+    return float(np.abs(found[0]))
