@@ -12,6 +12,7 @@ a mapping with one key that starts with ``$`` stands for something else:
 ``{"$strings": ...}`` an array of text, as a nested list
 ``{"$scalar": 5}``    a NumPy scalar, as an array without dimensions
 ``{"$csr": [...]}``   a sparse matrix: values, columns, pointers, shape
+``{"$tree": 5}``      a search tree, as its points
 ``{"$rng": ...}``     a random generator: its kind and its state
 ``{"$unsaved": "…"}`` a parameter that is no data, as it prints
 ====================  ===========================================
@@ -28,10 +29,11 @@ from typing import Any, Final
 
 import numpy as np
 from scipy.sparse import csr_array, issparse
+from scipy.spatial import cKDTree
 
 from twofold.protocols import AnyArray
 
-__all__ = ["CLASSES", "Decoder", "Encoder", "ModelFileError", "Unsaved"]
+__all__ = ["CLASSES", "ESTIMATORS", "Decoder", "Encoder", "ModelFileError", "Unsaved"]
 
 DEEPEST: Final = 60
 KINDS: Final = "biufcUS"
@@ -66,10 +68,11 @@ CLASSES: Final[dict[str, str]] = {
         "twofold.feature_spaces": ["FeatureSpace"],
         "twofold.kernels": ["Compact", "Gaussian", "StudentT"],
         "twofold.losses": ["Huber", "L1", "Norm", "Squared"],
+        "twofold.maps.grnn": ["GRNN"],
         "twofold.maps.kernel_expansion": ["KernelExpansion"],
         "twofold.maps.kernel_ridge": ["KernelRidgeMap"],
         "twofold.maps.mlp": ["MLP"],
-        "twofold.maps.nadaraya_watson": ["GRNN", "NadarayaWatson"],
+        "twofold.maps.nadaraya_watson": ["NadarayaWatson"],
         "twofold.maps.node_expansion": ["NodeExpansion"],
         "twofold.maps.rbf_network": ["RBFNetwork"],
         "twofold.node_kernels": [
@@ -81,11 +84,20 @@ CLASSES: Final[dict[str, str]] = {
             "SplineKernel",
         ],
         "twofold.optimize.guidance": ["SpectralGuidance"],
+        "twofold.sums.local": ["LocalMeans"],
+        "twofold.sums.neighbours": ["Neighbours"],
         "twofold.penalties": ["L1Penalty", "L2Penalty", "RKHSPenalty"],
     }.items()
     for name in names
 }
 """Classes that a file may name, and where they are."""
+
+ESTIMATORS: Final = frozenset(
+    name
+    for name, module in CLASSES.items()
+    if module.startswith("twofold.estimators.") and not module.split(".")[2].startswith("_")
+)
+"""Those among them that are whole models."""
 
 
 class ModelFileError(ValueError):
@@ -100,6 +112,10 @@ class Unsaved:
 
     def __repr__(self) -> str:
         return f"<not in the model file: {self.description}>"
+
+    def __array__(self, *args: Any, **kwargs: Any) -> AnyArray:
+        """Refuse to stand for an array, which is what fitting again would ask for."""
+        raise ValueError(f"{self!r} has to be set before fitting again.")
 
 
 class Encoder:
@@ -166,9 +182,12 @@ class Encoder:
         if isinstance(value, np.ndarray):
             return self._of_array(value)
         if issparse(value):
-            matrix = csr_array(value)
+            any_sparse: Any = value
+            matrix = csr_array(any_sparse)
             parts = [self._array(part) for part in (matrix.data, matrix.indices, matrix.indptr)]
             return {"$csr": [*parts, list(matrix.shape)]}
+        if isinstance(value, cKDTree):
+            return {"$tree": self._array(np.asarray(value.data))}
         if isinstance(value, list):
             return [self._value(one) for one in value]
         if isinstance(value, tuple):
@@ -279,6 +298,8 @@ class Decoder:
             *parts, shape = content
             values = [self._at(self._arrays, part, "array") for part in parts]
             return csr_array(tuple(values), shape=tuple(shape))
+        if kind == "$tree":
+            return cKDTree(self._at(self._arrays, content, "array"))
         if kind == "$rng":
             return _generator(self._value(content, depth))
         if kind == "$unsaved":

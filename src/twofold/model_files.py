@@ -33,10 +33,10 @@ from typing import Any, Final
 from uuid import uuid4
 
 import numpy as np
+from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
-from twofold._object_graph import Decoder, Encoder, ModelFileError, Unsaved
-from twofold.estimators import TwoWayEstimator
+from twofold._object_graph import ESTIMATORS, Decoder, Encoder, ModelFileError, Unsaved
 from twofold.protocols import AnyArray
 
 __all__ = ["ModelFileError", "Unsaved", "describe", "load", "save"]
@@ -48,13 +48,13 @@ EPOCH: Final = (1980, 1, 1, 0, 0, 0)
 PACKAGES: Final = ("twofold", "numpy", "scipy", "scikit-learn")
 
 
-def save(estimator: TwoWayEstimator, path: str | os.PathLike[str]) -> None:
+def save(estimator: Any, path: str | os.PathLike[str]) -> None:
     """Write a fitted model to a file.
 
     Parameters
     ----------
     estimator : TwoWayEstimator
-        A fitted model.
+        A fitted model of one of the library's own classes.
     path : str or path-like
         Where to; a file that is there is replaced. The usual ending is ``.twofold``.
 
@@ -77,10 +77,10 @@ def save(estimator: TwoWayEstimator, path: str | os.PathLike[str]) -> None:
     >>> bool((again.transform(X) == model.transform(X)).all())
     True
     """
-    if not isinstance(estimator, TwoWayEstimator):
+    if type(estimator).__name__ not in ESTIMATORS:
         raise TypeError(
-            f"a model file holds a two-way estimator of twofold, not a {type(estimator).__name__}; "
-            "save the fitted model itself, not a pipeline or search around it."
+            f"a model file holds one of {', '.join(sorted(ESTIMATORS))}, not a {type(estimator).__name__}; save the "
+            "fitted model itself, not a pipeline or search around it."
         )
     check_is_fitted(estimator)
     encoder = Encoder()
@@ -98,9 +98,7 @@ def save(estimator: TwoWayEstimator, path: str | os.PathLike[str]) -> None:
         "n_features": int(estimator.n_features_in_),
         "n_components": int(estimator.embedding_.shape[1]),
         "objects": encoder.nodes,
-        "arrays": [
-            {"sha256": _digest(payload), "bytes": len(payload)} for payload in payloads
-        ],
+        "arrays": [{"sha256": _digest(payload), "bytes": len(payload)} for payload in payloads],
     }
     text = json.dumps(document, allow_nan=False, ensure_ascii=False, indent=1).encode()
     target = Path(path)
@@ -116,7 +114,7 @@ def save(estimator: TwoWayEstimator, path: str | os.PathLike[str]) -> None:
         unfinished.unlink(missing_ok=True)
 
 
-def load(path: str | os.PathLike[str]) -> TwoWayEstimator:
+def load(path: str | os.PathLike[str]) -> Any:
     """Read a model from a file; nothing in the file is run.
 
     Parameters
@@ -143,11 +141,11 @@ def load(path: str | os.PathLike[str]) -> TwoWayEstimator:
             raise ModelFileError(f"{path}: the file is damaged ({error}).") from None
         except ModelFileError as error:
             raise ModelFileError(f"{path}: {error}.") from None
-    if not isinstance(model, TwoWayEstimator):
+    if type(model).__name__ not in ESTIMATORS:
         raise ModelFileError(f"{path}: it holds a {type(model).__name__}, not an estimator.")
     try:
         check_is_fitted(model)
-    except Exception as error:
+    except (NotFittedError, AttributeError) as error:
         raise ModelFileError(f"{path}: the model in it is not fitted ({error}).") from None
     return model
 
@@ -168,7 +166,9 @@ def _opened(path: str | os.PathLike[str]) -> zipfile.ZipFile:
     try:
         return zipfile.ZipFile(path)
     except zipfile.BadZipFile as error:
-        raise ModelFileError(f"{path}: not a model file of twofold, or cut short ({error}).") from None
+        raise ModelFileError(
+            f"{path}: not a model file of twofold, or cut short ({error})."
+        ) from None
 
 
 def _write(archive: zipfile.ZipFile, name: str, content: bytes) -> None:
@@ -183,7 +183,9 @@ def _read(archive: zipfile.ZipFile, name: str, most: int) -> bytes:
     except KeyError:
         raise ModelFileError(f"{name} is missing") from None
     if entry.compress_type != zipfile.ZIP_STORED or entry.file_size > most:
-        raise ModelFileError(f"{name} is compressed or has {entry.file_size} bytes, at most {most} are expected")
+        raise ModelFileError(
+            f"{name} is compressed or has {entry.file_size} bytes, at most {most} are expected"
+        )
     return archive.read(entry)
 
 
