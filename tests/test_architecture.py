@@ -49,6 +49,8 @@ LAYERS = {
     "quantization": 3,
     "soft_quantization": 3,
     "generalization": 3,
+    "_object_graph": 3,
+    "model_files": 3,
     "estimators": 4,
     "__main__": 5,
     "cli": 5,

@@ -17,6 +17,7 @@ from twofold.estimators import (
     SupervisedIsomap,
     TwoWay,
 )
+from twofold.model_files import ModelFileError, load, save
 
 __all__ = [
     "DRUR",
@@ -24,10 +25,13 @@ __all__ = [
     "UKR",
     "AgglomerativeIsomap",
     "KernelDensityClassifier",
+    "ModelFileError",
     "PrincipalManifold",
     "SupervisedIsomap",
     "TwoWay",
     "__version__",
+    "load",
+    "save",
 ]
 
 __version__ = _version("twofold")

@@ -11,6 +11,7 @@ caller's own units.
 
 from __future__ import annotations
 
+import os
 from abc import ABC, abstractmethod
 from contextlib import AbstractContextManager
 from typing import Any, Self
@@ -34,6 +35,7 @@ from twofold.density import LatentDensity
 from twofold.estimators._learned import Density, Learned, Predictor, Problem
 from twofold.estimators._progress import CallbackSupportMixin, FitProgress, with_callbacks
 from twofold.maps import NadarayaWatson
+from twofold.model_files import save
 from twofold.protocols import Array
 
 __all__ = ["Learned", "Problem", "TwoWayEstimator", "constant_model"]
@@ -169,6 +171,16 @@ class TwoWayEstimator(
                 "components or more data."
             )
         return n_components
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the fitted model to a file without code; `twofold.load` reads it.
+
+        Parameters
+        ----------
+        path : str or path-like
+            Where to, usually with the ending ``.twofold``.
+        """
+        save(self, path)
 
     def transform(self, X: Any) -> Array:
         """Take data down to the latent space.
