@@ -336,7 +336,7 @@ def check_distances(D: Array, setting: str) -> None:
     check_square(D, setting)
     needs = f'{setting}="precomputed" needs distances'
     largest = float(np.abs(D).max())
-    i, j = np.unravel_index(int(D.argmin()), D.shape)
+    i, j = divmod(int(D.argmin()), len(D))
     if D[i, j] < 0.0:
         raise ValueError(
             f"X[{i}, {j}]={D[i, j]:.6g} is negative, but {needs}: nonnegative numbers. Correlations r become some as 1 - r."
@@ -349,9 +349,9 @@ def check_distances(D: Array, setting: str) -> None:
     worst, place = 0.0, (0, 0)
     for rows in row_blocks(len(D), 16 * len(D)):
         difference = np.abs(D[rows] - D[:, rows].T)
-        row, column = np.unravel_index(int(difference.argmax()), difference.shape)
+        row, column = divmod(int(difference.argmax()), len(D))
         if difference[row, column] > worst:
-            worst, place = float(difference[row, column]), (rows.start + int(row), int(column))
+            worst, place = float(difference[row, column]), (rows.start + row, column)
     if worst > ASYMMETRY * largest:
         i, j = place
         raise ValueError(
