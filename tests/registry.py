@@ -85,7 +85,7 @@ ESTIMATORS = {
         random_state=0,
     ),
     "isomap": AgglomerativeIsomap(random_state=0),
-    "supervised": Labelled(out_of_sample="grnn", n_landmarks=70, cross_fit=False, random_state=0),
+    "supervised": Labelled(random_state=0),
     "two_way-function": TwoWay(LeadingColumns(), up="nw", down="projection", random_state=0),
 }
 """Small-problem instances of every estimator. Each runs the promises, scikit-learn's checks and the

@@ -71,6 +71,20 @@ def test_saturated_dissimilarities_are_finite_and_ranked():
     assert alone.neighbors(1).ravel().tolist() == [1, 2, 1, 2, 3, 4]
 
 
+def test_bridges_where_exponents_are_huge():
+    """Two classes, exponents from 900 to 1e6: the bridge is the closest pair all the same, and no length is infinite."""
+    X = np.array([0.0, 1.0, 2.0, 103.0, 102.0, 101.0, 1100.0])[:, None]
+    y = np.array([0, 0, 0, 1, 1, 1, 1])
+    points = Supervised(Euclidean(X), y, beta=10.0, unit=1.0)
+    graph, n_pieces = connect_components(knn_graph(points, 2), points)
+    assert n_pieces == 2
+    assert np.argwhere(graph[:3, 3:].toarray()).tolist() == [[2, 2]]
+    farness = points.farness(np.arange(7))
+    assert np.isfinite(farness).all()
+    assert farness[0, 3:].argsort().tolist() == [2, 1, 0, 3]
+    assert farness[6, 3:6].argsort().tolist() == [0, 1, 2]  # of its own class
+
+
 def test_short_distances_keep_their_digits():
     X = np.array([0.0, 1e-9, 1.0])[:, None]
     points = Supervised(Euclidean(X), np.zeros(3), beta=1.0, unit=1.0)

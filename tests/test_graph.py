@@ -248,6 +248,12 @@ class TestGeodesicDistances:
         X = np.vstack([points(), points()[:10]])  # with duplicates, and in pieces
         graph = knn_graph(X, n_neighbors)
         expected = dijkstra(graph)
+        asked = []
+        monkeypatch.setattr("twofold.graph.compiled", lambda work, name: asked.append(work))
+        geodesic_distances(graph, indices=[0, 1])
+        geodesic_distances(graph, indices=[0, 1], n_sources=10**6)
+        assert asked == [2 * graph.nnz // 1_000, 1_000 * graph.nnz]
+        monkeypatch.undo()
         monkeypatch.setattr("twofold.sums._compiled.WORTH_COMPILING", 0)
         np.testing.assert_array_equal(geodesic_distances(graph), expected)
         np.testing.assert_array_equal(geodesic_distances(graph, indices=[7, 3]), expected[[7, 3]])

@@ -7,9 +7,15 @@ Names are check, gain, table, pieces, coil and speed. Writes ``results.json`` an
 general regression network (GRNN) as an out-of-sample map, and that supervised Isomap with KRR beats the direct classifier on most sets.
 
 Protocol. Columns are standardised on the training rows of each split. Neighbours, alpha and dimension of the embedding and the parameters of the classifiers are
-chosen by three inner folds of the training rows, for every contestant; widths and ridges of the maps by leave-one-out. For support vector
+chosen by three inner folds of the training rows, for every contestant; widths and ridges of the maps by leave-one-out. beta has the single value 1.0, the mean
+distance, everywhere: it is not chosen. For support vector
 machines the embedding is chosen with C = 10 and the default width, then C and width at that embedding. Tables of more rows than ``MOST_ROWS`` are
 cut to a stratified sample, drawn anew for each repeat; ``rows`` in the results says so.
+
+What was planned, and what was not. ``gain`` ran as it was planned, on seeds that nothing had been tried on. For ``table`` one split (seed 0) was planned. It failed:
+k-NN gained 0.9 points over raw data where 1 was asked for and was as good on five tables of ten (seven), and support vector machines lost 1.2 (1) and were within
+a point on five (six). Repeats (seeds 1 and 2) were added after that was seen. So the default is now three fresh seeds, 201 to 203, and results of seeds 0 to 2 are
+to be read with this in mind.
 
 The inner loops share work between settings: one factorisation for each width serves all of them. ``check`` compares what they return with the estimators.
 """
@@ -49,7 +55,9 @@ DIMENSIONS = (2, 4, 8, 16)
 VOTERS = (1, 3, 5, 9, 15, 25)
 SVMS = [(C, factor) for C in (0.1, 1.0, 10.0, 100.0, 1000.0) for factor in (0.125, 0.5, 1.0, 2.0)]
 USUAL_SVM = (10.0, 1.0)
-TABLE_SEEDS = (0, 1, 2)
+TABLE_SEEDS = (201, 202, 203)
+"""Not those of the first runs, see above."""
+
 FRESH_SEEDS = (101, 102, 103, 104, 105)
 KINDS = ("k-NN", "SVM")
 
@@ -211,7 +219,7 @@ def scaled(X, *others):
 
 
 def classified(X, y, query, methods, seed):
-    """Return the labels each method and classifier predicts, all parameters chosen by inner folds."""
+    """Return the labels each method and classifier predicts, parameters (but beta) chosen by inner folds."""
     folds = StratifiedKFold(3, shuffle=True, random_state=seed)
     parts = []
     for train, valid in folds.split(X, y):
@@ -418,7 +426,7 @@ def circle(Z, pose):
 
 
 def coil(folder):
-    """COIL-20, five neighbours: all objects in one piece, and the 72 poses of each on a closed loop.
+    """COIL-20, five neighbours: all objects in one piece, and how well the 72 poses of each follow a closed loop.
 
     Twenty loops need many dimensions: each is looked at in its own principal plane of 150. Beside it each object is embedded alone, in two.
     """

@@ -14,6 +14,7 @@ from scipy import linalg
 from twofold.protocols import Array, IntArray
 
 __all__ = [
+    "fix_signs",
     "k_smallest",
     "principal_axes",
     "rank_up_to",
@@ -96,6 +97,12 @@ def k_smallest(values: Array, k: int) -> IntArray:
     return np.sort(np.argpartition(values, k - 1, axis=1)[:, :k], axis=1)
 
 
+def fix_signs(Z: Array) -> Array:
+    """Orient each column so that its largest entry is positive: eigenvectors have no sign."""
+    largest = np.take_along_axis(Z, np.abs(Z).argmax(axis=0)[np.newaxis], axis=0)
+    return Z * np.where(largest < 0.0, -1.0, 1.0)
+
+
 def principal_axes(X: Array, n_axes: int) -> tuple[Array, Array]:
     """Return the leading principal axes of centred data and the variances along them.
 
@@ -125,9 +132,7 @@ def principal_axes(X: Array, n_axes: int) -> tuple[Array, Array]:
         with np.errstate(divide="ignore", invalid="ignore"):
             axes = (X.T @ (vectors / np.sqrt(eigenvalues))).T
         axes[~np.isfinite(axes).all(axis=1)] = 0.0
-    largest = np.take_along_axis(axes, np.abs(axes).argmax(axis=1)[:, None], axis=1)
-    axes = axes * np.where(largest < 0.0, -1.0, 1.0)
-    return axes, eigenvalues / n_samples
+    return fix_signs(axes.T).T, eigenvalues / n_samples
 
 
 def _top_eigenpairs(symmetric: Array, k: int) -> tuple[Array, Array]:

@@ -1,7 +1,10 @@
 """Shortest paths, compiled by numba. SciPy's Dijkstra is the twin where this is called.
 
-Dijkstra's algorithm with a heap of four children a vertex, kept in two arrays of integers: a third to a half of the time of SciPy's
-Fibonacci heap, and the same sums in the same order.
+Dijkstra's algorithm with a heap of four children a vertex, kept in two arrays of integers: 0.66 to 0.86 of the time of SciPy's
+Fibonacci heap, measured side by side on graphs of ten neighbours, and the same sums in the same order.
+
+Elsewhere compiled loops are for sums over neighbours only. They are used here too because shortest paths are most of an exact Isomap's time, and
+there is no form of them in array operations.
 """
 
 from __future__ import annotations

@@ -15,6 +15,7 @@ from twofold.protocols import Array
 
 __all__ = [
     "cast_back",
+    "check_bool",
     "check_choice",
     "check_data",
     "check_int",
@@ -22,6 +23,7 @@ __all__ = [
     "check_not_negative",
     "check_real",
     "check_rng",
+    "check_training_rows",
     "warn_user",
 ]
 
@@ -86,25 +88,36 @@ def _check_finite(A: Array, name: str) -> None:
     )
 
 
-def check_int(name: str, value: Any, *, low: int = 1, high: int | None = None) -> int:
-    """Return an integer parameter that lies within its bounds."""
+def check_int(
+    name: str, value: Any, *, low: int = 1, high: int | None = None, also: str = ""
+) -> int:
+    """Return an integer parameter that lies within its bounds; ``also`` is what else the message allows."""
+    otherwise = f", or {also}" if also else ""
     if isinstance(value, bool) or not isinstance(value, Integral):
-        raise TypeError(f"{name}={value!r} must be an integer.")
+        raise TypeError(f"{name}={value!r} must be an integer{otherwise}.")
     number = int(value)
     if number < low or (high is not None and number > high):
         bound = f"at least {low}" if high is None else f"between {low} and {high}"
-        raise ValueError(f"{name}={value!r} must be {bound}.")
+        raise ValueError(f"{name}={value!r} must be {bound}{otherwise}.")
     return number
 
 
-def check_real(name: str, value: Any, *, above: float = 0.0) -> float:
-    """Return a finite real parameter that lies above a bound."""
+def check_real(name: str, value: Any, *, above: float = 0.0, also: str = "") -> float:
+    """Return a finite real parameter that lies above a bound; ``also`` is what else the message allows."""
+    otherwise = f", or {also}" if also else ""
     if isinstance(value, bool) or not isinstance(value, Real):
-        raise TypeError(f"{name}={value!r} must be a number.")
+        raise TypeError(f"{name}={value!r} must be a number{otherwise}.")
     number = float(value)
     if not (np.isfinite(number) and number > above):
-        raise ValueError(f"{name}={value!r} must be finite and greater than {above:g}.")
+        raise ValueError(f"{name}={value!r} must be finite and greater than {above:g}{otherwise}.")
     return number
+
+
+def check_bool(name: str, value: Any) -> bool:
+    """Return a parameter that is True or False."""
+    if not isinstance(value, bool | np.bool_):
+        raise TypeError(f"{name}={value!r} must be True or False.")
+    return bool(value)
 
 
 def check_not_negative(name: str, value: Any) -> float:
@@ -124,6 +137,14 @@ def check_choice(name: str, value: Any, allowed: Collection[str]) -> str:
     if not (isinstance(value, str) and value in allowed):
         raise ValueError(f"{name}={value!r} must be one of {sorted(allowed)}.")
     return value
+
+
+def check_training_rows(inputs: Array, n_rows: int) -> None:
+    """Refuse inputs that are not as many as those a map was fitted to."""
+    if len(inputs) != n_rows:
+        raise ValueError(
+            f"inputs has {len(inputs)} rows, but the map was fitted to {n_rows}: pass what it was fitted to."
+        )
 
 
 def check_rng(random_state: Any) -> np.random.Generator:

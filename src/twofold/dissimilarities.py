@@ -13,8 +13,10 @@ The first stays below 1; the second starts at ``(1 - alpha)^{1/2}`` and grows wi
   in metres, and standardised tables of 30 columns saturate where those of 4 do not. Here distances are divided by their mean
   first, unless that is switched off.
 * Both roots are of ``expm1``, which keeps the digits of short distances.
-* ``e^t`` overflows and ``1 - e^{-t}`` rounds to 1 from about 37 on. Exponents stop at 50; neighbours are ranked by ``q^2 - 1``
-  and then by ``t``, which still differ there. `Supervised.saturation` is the share of pairs beyond 36.
+* ``e^t`` overflows and ``1 - e^{-t}`` rounds to 1 from about 37 on. Beyond 50 (lengths) and 700 (rank) exponentials go on as logarithms of
+  ``t``, so that they grow and stay finite; neighbours are ranked by ``q^2 - 1`` and then by ``t``. `Supervised.saturation` is the share
+  of pairs beyond 36. Within a class lengths there are all 1: of pieces of one class so far apart, each finds its nearest sample
+  elsewhere, but of several such pairs, equally long, the first becomes the bridge.
 * ``alpha`` above 1 would take roots of negative numbers.
 
 Since ``q`` grows with ``e`` on both sides, the nearest ``k`` in ``q`` are among the nearest ``k`` of a sample's own class and the nearest
@@ -52,7 +54,15 @@ from twofold._blocks import row_blocks, some_rows
 from twofold._linalg import k_smallest, sqdist
 from twofold.protocols import Array, IntArray
 
-__all__ = ["Dissimilarities", "Euclidean", "Precomputed", "Supervised", "resolve_dissimilarities"]
+__all__ = [
+    "Dissimilarities",
+    "Euclidean",
+    "Precomputed",
+    "Supervised",
+    "check_distances",
+    "check_square",
+    "resolve_dissimilarities",
+]
 
 Metric = Literal["euclidean", "precomputed"]
 
@@ -64,10 +74,19 @@ SAMPLE_ROWS = 1_000
 """Rows whose distances to all others stand for all pairs, in means."""
 
 LARGEST_EXPONENT = 50.0
-"""Exponents stop here: the squares of paths of such edges are finite in single precision."""
+"""Exponentials go on as logarithms from here: the squares of paths of such edges are finite in single precision."""
 
 LARGEST_KEY = 700.0
-"""Exponents by which neighbours are ranked stop here: their exponentials are finite."""
+"""The same for those by which neighbours are ranked, in double precision."""
+
+LARGEST_LOGARITHM = 1e300
+"""Exponents whose logarithms are taken stop here."""
+
+ASYMMETRY = 1e-8
+"""Relative differences of given distances and their transposes that pass for rounding."""
+
+DIAGONAL = 1e-6
+"""Distances of rows to themselves, relative to the largest, that do: roots of cancelled squares."""
 
 SATURATED_EXPONENT = 36.0
 """From about here on, dissimilarities within a class are 1 in floating point."""
@@ -162,19 +181,13 @@ class Precomputed:
 
     def __init__(self, D: ArrayLike) -> None:
         self.matrix: Array = check_array(D, dtype=np.float64, input_name="X")
-        if self.matrix.shape[0] != self.matrix.shape[1]:
-            raise ValueError(
-                f'X has shape {self.matrix.shape}, but metric="precomputed" needs a square matrix of '
-                'distances: pass one, or metric="euclidean" for samples.'
-            )
+        check_square(self.matrix, "metric")
         self.n_samples = len(self.matrix)
         self.bytes_per_row = 8 * self.n_samples
 
     def neighbors(self, n_neighbors: int, n_jobs: int | None = None) -> IntArray:
         """Return the nearest others of each sample, shape (n_samples, n_neighbors)."""
-        search = NearestNeighbors(n_neighbors=n_neighbors, metric="precomputed", n_jobs=n_jobs)
-        found: IntArray = search.fit(self.matrix).kneighbors(return_distance=False)
-        return found
+        return self.nearest(np.arange(self.n_samples), None, n_neighbors, n_jobs)
 
     def nearest(
         self,
@@ -245,15 +258,16 @@ class Supervised:
         self.classes, self.labels = np.unique(labels, return_inverse=True)
         sample = some_rows(self.n_samples, SAMPLE_ROWS)
         blocks = [sample[b] for b in row_blocks(len(sample), self.bytes_per_row)]
-        n_pairs = len(sample) * (self.n_samples - 1)
-        total = sum(float(np.sqrt(base.squares(rows)).sum()) for rows in blocks)
-        mean = total / n_pairs or 1.0
+        total, among_sample = 0.0, []
+        for rows in blocks:
+            squares = base.squares(rows)
+            among_sample.append(squares[:, sample])
+            total += float(np.sqrt(squares, out=squares).sum())
+        mean = total / (len(sample) * (self.n_samples - 1)) or 1.0
         self.unit = mean if unit is None else unit
         self.beta = mean / self.unit if beta is None else beta
-        large = sum(
-            int((self._exponents(base.squares(rows)) > SATURATED_EXPONENT).sum()) for rows in blocks
-        )
-        self.saturation = large / n_pairs
+        large = self._exponents(np.concatenate(among_sample)) > SATURATED_EXPONENT
+        self.saturation = float(large.sum()) / (len(sample) * (len(sample) - 1))
 
     def neighbors(self, n_neighbors: int, n_jobs: int | None = None) -> IntArray:
         """Return the nearest others of each sample, shape (n_samples, n_neighbors)."""
@@ -282,7 +296,7 @@ class Supervised:
             exponents = self._exponents(np.square(self.base.lengths(rows, cols)))
         t = np.minimum(exponents, LARGEST_EXPONENT)
         within = -np.expm1(-t)
-        between = np.expm1(t) + (1.0 - self.alpha)
+        between = np.expm1(t) * _beyond(exponents, LARGEST_EXPONENT) + (1.0 - self.alpha)
         return np.sqrt(np.where(self.labels[rows] == self.labels[cols], within, between))
 
     def farness(self, rows: IntArray) -> Array:
@@ -298,8 +312,51 @@ class Supervised:
             return squares / self.unit / self.unit / self.beta
 
     def _keys(self, exponents: Array, same: NDArray[np.bool_]) -> Array:
-        t = np.minimum(exponents, LARGEST_KEY)
-        return np.where(same, -np.exp(-t), np.expm1(t) - self.alpha)
+        t, growth = np.minimum(exponents, LARGEST_KEY), _beyond(exponents, LARGEST_KEY)
+        return np.where(same, -np.exp(-t) / growth, np.expm1(t) * growth - self.alpha)
+
+
+def _beyond(exponents: Array, largest: float) -> Array:
+    """Return the factor, 1 up to a bound, by which an exponential that stops there goes on to grow."""
+    bounded = np.clip(exponents, largest, LARGEST_LOGARITHM)
+    return 1.0 + np.log(bounded / largest)
+
+
+def check_square(D: Array, setting: str) -> None:
+    """Refuse a matrix that cannot hold the distances between samples; ``setting`` is the parameter that said it does."""
+    if D.shape[0] != D.shape[1]:
+        raise ValueError(
+            f'X has shape {D.shape}, but {setting}="precomputed" needs a square matrix of distances between the training rows. Pass '
+            f'one, or {setting}="euclidean" for data.'
+        )
+
+
+def check_distances(D: Array, setting: str) -> None:
+    """Refuse a matrix that does not hold distances: not square, negative, not zero on the diagonal, or not symmetric."""
+    check_square(D, setting)
+    needs = f'{setting}="precomputed" needs distances'
+    largest = float(np.abs(D).max())
+    i, j = divmod(int(D.argmin()), len(D))
+    if D[i, j] < 0.0:
+        raise ValueError(
+            f"X[{i}, {j}]={D[i, j]:.6g} is negative, but {needs}: nonnegative numbers. Correlations r become some as 1 - r."
+        )
+    i = int(D.diagonal().argmax())
+    if D[i, i] > DIAGONAL * largest:
+        raise ValueError(
+            f"X[{i}, {i}]={D[i, i]:.6g} on the diagonal is not 0, but {needs}. X looks like similarities: pass distances such as 1 - X."
+        )
+    worst, place = 0.0, (0, 0)
+    for rows in row_blocks(len(D), 16 * len(D)):
+        difference = np.abs(D[rows] - D[:, rows].T)
+        row, column = divmod(int(difference.argmax()), len(D))
+        if difference[row, column] > worst:
+            worst, place = float(difference[row, column]), (rows.start + row, column)
+    if worst > ASYMMETRY * largest:
+        i, j = place
+        raise ValueError(
+            f"X[{i}, {j}]={D[i, j]:.6g}, but X[{j}, {i}]={D[j, i]:.6g}: {needs} that are the same both ways. Use for instance (X + X.T) / 2."
+        )
 
 
 def resolve_dissimilarities(X: ArrayLike | Dissimilarities, metric: str) -> Dissimilarities:

@@ -64,6 +64,10 @@ __all__ = [
     "normalized_laplacian",
 ]
 
+FEWER_CALLS = 1_000
+"""Compiled loops elsewhere are called hundreds of times and save most of the time. Paths are asked for once and save a quarter of it, so they
+must be so much more work to be worth an import."""
+
 
 def knn_graph(
     X: ArrayLike | Dissimilarities,
@@ -177,7 +181,9 @@ def connect_components(
     return _csr(lengths, rows, cols, n_samples), int(n_components)
 
 
-def geodesic_distances(graph: csr_array, *, indices: ArrayLike | None = None) -> Array:
+def geodesic_distances(
+    graph: csr_array, *, indices: ArrayLike | None = None, n_sources: int | None = None
+) -> Array:
     """Return the lengths of the shortest paths in a graph, by Dijkstra's algorithm.
 
     Parameters
@@ -186,6 +192,8 @@ def geodesic_distances(graph: csr_array, *, indices: ArrayLike | None = None) ->
         Symmetric, nonnegative edge lengths; stored zeros are edges.
     indices : array-like of int of shape (n_sources,), default=None
         The samples to start from; all of them by default.
+    n_sources : int, default=None
+        How many samples all calls together start from, where this is one of several: whether compiled loops pay is decided by it.
 
     Returns
     -------
@@ -198,7 +206,8 @@ def geodesic_distances(graph: csr_array, *, indices: ArrayLike | None = None) ->
     sources = np.arange(n)
     if indices is not None:
         sources = sources[np.atleast_1d(np.asarray(indices, dtype=np.intp))]
-    loops = compiled(graph.nnz, "twofold._path_loops")
+    work = graph.nnz * (n_sources or len(sources))
+    loops = compiled(work // FEWER_CALLS, "twofold._path_loops")
     if loops is None:
         distances: Array = dijkstra(graph, directed=True, indices=sources)
         return distances

@@ -27,7 +27,7 @@ from scipy.sparse.linalg import eigsh
 from sklearn.base import clone
 
 from twofold._blocks import map_blocks, row_blocks
-from twofold._linalg import principal_axes, sqdist
+from twofold._linalg import fix_signs, principal_axes, sqdist
 from twofold.graph import (
     connect_components,
     heat_affinity,
@@ -115,7 +115,7 @@ def kernel_pca(
     first = max(0, n - n_components)
     values, vectors = linalg.eigh(centred, subset_by_index=(first, n - 1))
     values, vectors = np.maximum(values[::-1], 1e-15 * n), vectors[:, ::-1]
-    vectors = _fix_signs(vectors)
+    vectors = fix_signs(vectors)
     if len(landmarks) == len(X):
         Z = vectors * np.sqrt(values)
     else:
@@ -152,7 +152,7 @@ def lle(
             n_neighbors=k, n_components=n_components, eigen_solver=solver, random_state=seed
         )
         Z: Array = model.fit_transform(some)
-        return _fix_signs(Z)
+        return fix_signs(Z)
 
     return _through_landmarks(embed, X, n_landmarks, rng)
 
@@ -211,7 +211,7 @@ def laplacian_eigenmaps(
         # are the generalised eigenvectors of the Laplacian.
         degrees = np.asarray(weights.sum(axis=1)).ravel()
         Z = vectors[:, ::-1][:, 1:] / np.sqrt(degrees)[:, None]
-        return _pad(_fix_signs(Z), n_components)
+        return _pad(fix_signs(Z), n_components)
 
     return _through_landmarks(embed, X, n_landmarks, rng)
 
@@ -376,12 +376,6 @@ def _connected_graph(
             stacklevel=3,
         )
     return graph, float(longest)
-
-
-def _fix_signs(Z: Array) -> Array:
-    """Orient each column so that its largest entry is positive: eigenvectors have no sign."""
-    largest = np.take_along_axis(Z, np.abs(Z).argmax(axis=0)[None], axis=0)
-    return Z * np.where(largest < 0.0, -1.0, 1.0)
 
 
 def _pad(Z: Array, n_components: int) -> Array:

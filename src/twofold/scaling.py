@@ -44,7 +44,7 @@ from scipy.sparse import csr_array
 from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 
 from twofold._blocks import map_blocks, row_blocks, some_rows
-from twofold._linalg import principal_axes
+from twofold._linalg import fix_signs, principal_axes
 from twofold._validation import warn_user
 from twofold.graph import geodesic_distances
 from twofold.protocols import AnyArray, Array, IntArray
@@ -90,7 +90,7 @@ def squared_geodesics(graph: csr_array, sources: IntArray | None, dtype: Any) ->
     squares = np.empty((len(rows), n), dtype=dtype)
 
     def work(block: slice) -> None:
-        lengths = geodesic_distances(graph, indices=rows[block])
+        lengths = geodesic_distances(graph, indices=rows[block], n_sources=len(rows))
         squares[block] = np.square(lengths, out=lengths)
 
     map_blocks(work, row_blocks(len(rows), 8 * n))
@@ -143,7 +143,7 @@ def landmark_scaling(squares: AnyArray, landmarks: IntArray, n_components: int) 
     # The landmarks' centre and axes are not quite those of all points.
     Z -= Z.mean(axis=0)
     axes, _ = principal_axes(Z, n_components)
-    return _fix_signs(Z @ axes.T)
+    return fix_signs(Z @ axes.T)
 
 
 def residual_variances(squares: AnyArray, sources: IntArray | None, Z: Array) -> Array:
@@ -248,11 +248,5 @@ def _leading_eigenpairs(squares: AnyArray, k: int) -> tuple[Array, Array]:
     order = np.argsort(values)[::-1]
     padded_values, padded_vectors = np.zeros(k), np.zeros((n, k))
     padded_values[:found] = np.maximum(values[order], 0.0)
-    padded_vectors[:, :found] = _fix_signs(vectors[:, order])
+    padded_vectors[:, :found] = fix_signs(vectors[:, order])
     return padded_values, padded_vectors
-
-
-def _fix_signs(Z: Array) -> Array:
-    """Orient each column so that its largest entry is positive: eigenvectors have no sign."""
-    largest = np.take_along_axis(Z, np.abs(Z).argmax(axis=0)[np.newaxis], axis=0)
-    return Z * np.where(largest < 0.0, -1.0, 1.0)

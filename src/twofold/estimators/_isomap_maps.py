@@ -16,7 +16,7 @@ from twofold.kernels import Gaussian
 from twofold.maps import KernelRidgeMap
 from twofold.protocols import Array
 
-__all__ = ["fitted_density", "fitted_ridge"]
+__all__ = ["centers_among", "fitted_density", "fitted_ridge"]
 
 MOST_CENTERS = 2_000
 """Up to so many rows each is a centre."""
@@ -37,6 +37,13 @@ DENSITY_ROWS = 1_000
 """Latents by which its width is chosen."""
 
 
+def centers_among(n: int, n_centers: Any) -> int:
+    """Return how many of n rows are centres, for a number of them or "auto"."""
+    if n_centers == "auto":
+        n_centers = n if n <= MOST_CENTERS else FEWER_CENTERS
+    return min(n, int(n_centers))
+
+
 def fitted_ridge(
     inputs: Array, targets: Array, n_centers: Any, rng: np.random.Generator
 ) -> KernelRidgeMap:
@@ -52,8 +59,7 @@ def fitted_ridge(
         Draws them.
     """
     n = len(inputs)
-    if n_centers == "auto":
-        n_centers = n if n <= MOST_CENTERS else FEWER_CENTERS
+    n_centers = centers_among(n, n_centers)
     if n_centers >= n and n <= CHOICE_ROWS:
         return KernelRidgeMap().fit(inputs, targets)
     centers = None

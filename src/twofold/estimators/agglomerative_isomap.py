@@ -34,19 +34,28 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from scipy.sparse import csr_array
 from sklearn.base import clone
 
 from twofold._blocks import n_threads
 from twofold._linalg import rank_up_to, row_norms_sq
 from twofold._memory import check_memory_for
 from twofold._units import CentredUnits
-from twofold._validation import cast_back, check_choice, check_data, check_int, warn_user
-from twofold.dissimilarities import Dissimilarities, Euclidean, Precomputed
-from twofold.estimators._isomap_maps import fitted_density, fitted_ridge
+from twofold._validation import (
+    cast_back,
+    check_bool,
+    check_choice,
+    check_data,
+    check_int,
+    warn_user,
+)
+from twofold.dissimilarities import Dissimilarities, Euclidean, Precomputed, check_distances
+from twofold.estimators._isomap_maps import centers_among, fitted_density, fitted_ridge
 from twofold.estimators.base import Learned, Problem, TwoWayEstimator
 from twofold.graph import connect_components, knn_graph
 from twofold.landmarks import choose_landmarks
 from twofold.maps import GRNN
+from twofold.maps.kernel_ridge import BYTES_PER_PAIR
 from twofold.protocols import Array, IntArray, Map
 from twofold.scaling import (
     classical_scaling,
@@ -65,8 +74,10 @@ MOST_DIMENSIONS = 10
 MOST_IN_DOUBLE = 4_000
 """Rows up to which geodesic distances are stored in double precision."""
 
-ASYMMETRY = 1e-8
-"""Relative differences of given distances and their transposes that pass for rounding."""
+BYTES_PER_GIVEN = 64.0
+"""Of a given distance: it is also the data, which are centred, scaled, and compared by the kernels."""
+
+AUTO = '"auto"'
 
 
 class AgglomerativeIsomap(TwoWayEstimator):
@@ -86,9 +97,11 @@ class AgglomerativeIsomap(TwoWayEstimator):
         your own such as ``KernelRidgeMap(kernel="polynomial", cv=5)``.
     n_landmarks : int or None, default=None
         None is the exact method, whose memory grows with the square of the rows: 0.4 GB for 10,000. With landmarks it is 4 bytes for each landmark
-        and row, and time falls likewise.
+        and row (8 up to 4,000 rows) and 24 for each pair of landmarks, and time falls likewise. There must be more than ``n_components``. The maps
+        need memory of their own, see ``n_centers``.
     n_centers : int or "auto", default="auto"
-        Rows that are centres of the kernel ridge regressions. "auto" means all up to 2,000, else 500.
+        Rows that are centres of the kernel ridge regressions. "auto" means all up to 2,000, else 500. Each regression takes about 32 bytes for
+        each row and centre, which is more than the geodesic distances where landmarks are few: 1.6 GB for 100,000 rows.
     cross_fit : bool, default=False
         Whether ``fit_transform`` returns for each row what the down-map predicts without it (in closed form), for a model that is to be
         trained on the latents; else it is ``fit`` and ``transform``. ``embedding_`` is the exact one in any case.
@@ -173,7 +186,8 @@ class AgglomerativeIsomap(TwoWayEstimator):
         ndarray of shape (n_samples, n_components)
             With ``cross_fit=True`` each row's prediction by the others, else ``transform(X)``.
         """
-        if self.cross_fit and not isinstance(self.out_of_sample, str):
+        self._check_out_of_sample()
+        if check_bool("cross_fit", self.cross_fit):
             self._check_leaves_out()
         self.fit(X, y)
         encoder: Any = self.encoder_
@@ -187,30 +201,36 @@ class AgglomerativeIsomap(TwoWayEstimator):
         return cast_back(self._latent_units.back(latents), dtype)
 
     def _check_leaves_out(self) -> None:
-        if not hasattr(self.out_of_sample, "leave_one_out"):
+        if not isinstance(self.out_of_sample, str) and not hasattr(
+            self.out_of_sample, "leave_one_out"
+        ):
             raise TypeError(
                 f"out_of_sample={self.out_of_sample!r} has no leave_one_out, which cross_fit=True needs. Use KernelRidgeMap, GRNN or "
                 "NadarayaWatson, or cross_fit=False."
             )
 
     def _requested_components(self, data: Array) -> int:
-        if not isinstance(self.n_components, str):
+        self._check_settings(data)
+        if not _is_auto(self.n_components):
             return self._check_n_components(self.n_components, data)
-        check_choice("n_components", self.n_components, ("auto",))
-        most = min(MOST_DIMENSIONS, data.shape[1], len(data) - 1)
+        most = min(data.shape[1], self._most_dimensions(len(data)))
         return max(1, rank_up_to(CentredUnits.of(data).into(data), most))
+
+    def _most_dimensions(self, n: int) -> int:
+        """Return how many coordinates "auto" looks at: landmarks span one less than their number."""
+        return min(MOST_DIMENSIONS, n - 1, (self.n_landmarks or n) - 1)
 
     def _learn(self, problem: Problem) -> Learned:
         n = len(problem.data)
-        self._check_settings(n)
         progress, n_components = problem.progress, problem.n_components
-        if self.n_components == "auto":  # the elbow shows when the curve goes on behind it
-            n_components = min(MOST_DIMENSIONS, n - 1)
+        if _is_auto(self.n_components):  # the elbow shows when the curve goes on behind it
+            n_components = self._most_dimensions(n)
         with progress.phase("neighbourhood graph"):
             dissimilarities = self._dissimilarities(problem)
-            graph = knn_graph(dissimilarities, self._n_neighbors(n), n_jobs=self.n_jobs)
-            graph, n_pieces = connect_components(graph, dissimilarities)
-            self._warn_of_pieces(n_pieces, problem)
+            in_pieces = knn_graph(dissimilarities, self._n_neighbors(n), n_jobs=self.n_jobs)
+            graph, n_pieces = connect_components(in_pieces, dissimilarities)
+            if n_pieces > 1:
+                self._warn_of_pieces(n_pieces, in_pieces, problem)
         with progress.phase("geodesic distances"):
             landmarks = self._landmarks(n, problem.rng)
             dtype = np.float64 if n <= MOST_IN_DOUBLE else np.float32
@@ -222,7 +242,7 @@ class AgglomerativeIsomap(TwoWayEstimator):
                 latents = landmark_scaling(squares, landmarks, n_components)
             variances = residual_variances(squares, landmarks, latents)
             del squares
-            if self.n_components == "auto":
+            if _is_auto(self.n_components):
                 latents = latents[:, : min(elbow(variances), problem.n_components)]
         with progress.phase("maps"):
             units = CentredUnits.of(latents, name="the embedding")
@@ -247,9 +267,31 @@ class AgglomerativeIsomap(TwoWayEstimator):
         """Return what else a subclass has learned."""
         return {}
 
-    def _check_settings(self, n: int) -> None:
+    def _check_settings(self, data: Array) -> None:
+        """Check every parameter, before anything is computed and whatever the data are."""
+        n = len(data)
         n_threads(self.n_jobs)
+        check_bool("cross_fit", self.cross_fit)
         check_choice("dissimilarity", self.dissimilarity, ("euclidean", "precomputed"))
+        self._check_out_of_sample()
+        self._n_neighbors(n)
+        if not _is_auto(self.n_components):
+            check_int("n_components", self.n_components, also=AUTO)
+        if not _is_auto(self.n_centers):
+            check_int("n_centers", self.n_centers, also=AUTO)
+        if self.n_landmarks is not None:
+            check_int("n_landmarks", self.n_landmarks, low=2, also="None for the exact method")
+            fewest = 1 if _is_auto(self.n_components) else int(self.n_components)
+            if self.n_landmarks <= fewest:
+                raise ValueError(
+                    f"n_landmarks={self.n_landmarks} must be more than n_components={fewest}: so many landmarks span one dimension less than "
+                    "their number. Use more landmarks, or fewer components."
+                )
+        self._check_memory(n)
+        if self.dissimilarity == "precomputed":
+            check_distances(data, "dissimilarity")
+
+    def _check_out_of_sample(self) -> None:
         if isinstance(self.out_of_sample, str):
             check_choice("out_of_sample", self.out_of_sample, ("krr", "grnn"))
         elif isinstance(self.out_of_sample, type) or not isinstance(self.out_of_sample, Map):
@@ -257,24 +299,33 @@ class AgglomerativeIsomap(TwoWayEstimator):
                 f"out_of_sample={self.out_of_sample!r} must be 'krr', 'grnn' or a map: an estimator with fit, predict, jacobian and "
                 "normal_terms."
             )
-        if self.n_centers != "auto":
-            check_int("n_centers", self.n_centers)
-        if self.n_landmarks is not None:
-            check_int("n_landmarks", self.n_landmarks, low=2)
-        n_sources = min(n, self.n_landmarks or n)
-        of = "of all pairs" if n_sources == n else f"from n_landmarks={n_sources}"
-        check_memory_for(
-            f"{type(self).__name__} of n_samples={n}",
-            n_sources * n * (8.0 if n <= MOST_IN_DOUBLE else 4.0),
-            f"the geodesic distances {of}",
-            "Use landmarks: n_landmarks=1000." if n_sources > 1_000 else "Use fewer landmarks.",
-        )
+
+    def _check_memory(self, n: int) -> None:
+        """Refuse what will not fit: geodesics and maps one after the other, beside them copies of given distances."""
+        n_sources, n_centers = min(n, self.n_landmarks or n), centers_among(n, self.n_centers)
+        geodesics = n_sources * n * (8.0 if n <= MOST_IN_DOUBLE else 4.0)
+        of, remedy = "of all pairs", "Use landmarks: n_landmarks=1000."
+        if n_sources < n:
+            geodesics += 24.0 * n_sources**2  # their own block, its symmetric form and eigenvectors
+            of, remedy = f"from n_landmarks={n_sources}", "Use fewer landmarks."
+        needed, what = geodesics, f"the geodesic distances {of}"
+        maps = BYTES_PER_PAIR * n * n_centers
+        if maps > needed:
+            needed, what = maps, f"the kernels of {n_centers} centres"
+            remedy = "Use fewer centres: n_centers=500, or less."
+        given = BYTES_PER_GIVEN * n * n if self.dissimilarity == "precomputed" else 0.0
+        if given > needed:
+            what, remedy = (
+                "copies of the given distances",
+                "Fit fewer rows, and transform the others.",
+            )
+        who = f"{type(self).__name__} of n_samples={n}"
+        check_memory_for(who, needed + given, what, remedy)
 
     def _n_neighbors(self, n: int) -> int:
-        if isinstance(self.n_neighbors, str):
-            check_choice("n_neighbors", self.n_neighbors, ("auto",))
+        if _is_auto(self.n_neighbors):
             return min(DEFAULT_NEIGHBORS, n - 1)
-        return check_int("n_neighbors", self.n_neighbors)  # the graph knows the upper bound
+        return check_int("n_neighbors", self.n_neighbors, high=n - 1, also=AUTO)
 
     def _landmarks(self, n: int, rng: np.random.Generator) -> IntArray | None:
         if self.n_landmarks is None or self.n_landmarks >= n:
@@ -287,32 +338,22 @@ class AgglomerativeIsomap(TwoWayEstimator):
             spread = float(np.sqrt(row_norms_sq(problem.data).mean()))
             caller = float(np.ldexp(spread, problem.units.exponent))
             return Euclidean(problem.data / spread), caller
-        D = problem.original
-        if D.shape[0] != D.shape[1]:
-            raise ValueError(
-                f"X has shape {D.shape}, but dissimilarity='precomputed' needs a square matrix of distances between the training "
-                "rows. Pass one, or dissimilarity='euclidean' for data."
-            )
-        largest = float(np.abs(D).max())
-        D = D / largest
-        if D.min() < 0.0 or np.abs(D - D.T).max() > ASYMMETRY:
-            raise ValueError(
-                "X is no matrix of distances: dissimilarity='precomputed' needs nonnegative numbers that are the same both ways. Use "
-                "for instance (X + X.T) / 2."
-            )
-        spread = float(np.sqrt(0.5 * np.square(D).mean()))
-        return Precomputed(D / spread), spread * largest
+        largest = float(problem.original.max())
+        D = problem.original / largest
+        spread = float(np.sqrt(0.5 * np.vdot(D, D) / D.size))
+        D /= spread
+        return Precomputed(D), spread * largest
 
     def _dissimilarities(self, problem: Problem) -> Dissimilarities:
         return self._base_distances(problem)[0]
 
-    def _warn_of_pieces(self, n_pieces: int, problem: Problem) -> None:  # noqa: ARG002
-        if n_pieces > 1:
-            warn_user(
-                f"The neighbourhood graph had {n_pieces} connected components, which were joined at their closest points. More "
-                "neighbours (n_neighbors) would connect it.",
-                UserWarning,
-            )
+    def _warn_of_pieces(self, n_pieces: int, graph: csr_array, problem: Problem) -> None:  # noqa: ARG002
+        """Say that a graph (before joining) was in several pieces."""
+        warn_user(
+            f"The neighbourhood graph had {n_pieces} connected components, which were joined at their closest points. More "
+            "neighbours (n_neighbors) would connect it.",
+            UserWarning,
+        )
 
     def _fitted_encoder(self, data: Array, Z: Array, rng: np.random.Generator) -> Any:
         if not isinstance(self.out_of_sample, str):
@@ -326,3 +367,7 @@ class AgglomerativeIsomap(TwoWayEstimator):
         tags = super().__sklearn_tags__()
         tags.input_tags.pairwise = self.dissimilarity == "precomputed"
         return tags
+
+
+def _is_auto(value: Any) -> bool:
+    return isinstance(value, str) and value == "auto"

@@ -4,8 +4,12 @@ Before A-Isomap (`twofold.estimators.agglomerative_isomap`) distances become dis
 `twofold.dissimilarities` for what that formula leaves open). Classes then lie apart in the embedding, and whether that helps a
 classifier is decided by the out-of-sample map, which sees no labels: the exact latents of training rows are separated by their own
 labels, better than any prediction of new rows can be. A classifier trained on them trusts that separation too much. So ``fit_transform``
-returns cross-fitted latents, each row predicted by the others, which is what new rows will look like; scikit-learn's ``TargetEncoder`` does
-the same for the same reason.
+returns cross-fitted latents, each row predicted by the others' latents, which is what new rows will look like; scikit-learn's ``TargetEncoder``
+does the same for the same reason.
+
+Only the map is cross-fitted, not the embedding: a row's label has shaped the graph, and so the others' latents, by which the row is then predicted. What
+``fit_transform`` returns must therefore not be cross-validated by itself, where noise can look like structure; cross-validate the whole pipeline,
+in which held-out labels are never seen.
 
 References
 ----------
@@ -17,16 +21,20 @@ References
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
+from numbers import Real
 from typing import Any
 
 import numpy as np
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import connected_components
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, column_or_1d
 
-from twofold._validation import check_not_negative, check_real, warn_user
+from twofold._validation import check_bool, check_not_negative, check_real, warn_user
 from twofold.dissimilarities import Dissimilarities, Supervised
-from twofold.estimators.agglomerative_isomap import AgglomerativeIsomap
+from twofold.estimators.agglomerative_isomap import AUTO, AgglomerativeIsomap
 from twofold.estimators.base import Learned, Problem
 from twofold.protocols import AnyArray, Array, Map
 
@@ -40,7 +48,7 @@ class SupervisedIsomap(AgglomerativeIsomap):
     """Isomap of dissimilarities that labels change, with maps that do not need labels.
 
     Made to stand before a classifier: put both into a scikit-learn pipeline and cross-validate that, so that labels of held-out rows are never
-    seen. Dimensions, neighbours and ``alpha`` are best chosen by such a cross-validation; two dimensions are for looking at.
+    seen. The output of ``fit_transform`` alone has seen all labels and must not be cross-validated. Dimensions, neighbours and ``alpha`` are best chosen by such a cross-validation; two dimensions are for looking at.
 
     Parameters
     ----------
@@ -53,13 +61,15 @@ class SupervisedIsomap(AgglomerativeIsomap):
     scale_distances : bool, default=True
         Whether distances are divided by their mean first. Without it, dissimilarities depend on the data's units.
     n_neighbors : int or "auto", default="auto"
-        Neighbours of each row in the graph, by dissimilarity. "auto" means 10, or all others where there are fewer.
+        Neighbours of each row in the graph, by dissimilarity. "auto" means 10, or all others where there are fewer. Pieces of the graph that
+        are whole classes, or several of them, are joined without a warning: labels are there to take classes apart. There is one where a class
+        lies in more than one piece.
     dissimilarity : {"euclidean", "precomputed"}, default="euclidean"
         What ``X`` holds, as in `AgglomerativeIsomap`; labels change these distances.
     out_of_sample : {"krr", "grnn"} or Map, default="krr"
         The map from data to latents, as in `AgglomerativeIsomap`.
     n_landmarks : int or None, default=None
-        None is the exact method; landmarks are for many rows.
+        None is the exact method; landmarks, more than ``n_components``, are for many rows.
     n_centers : int or "auto", default="auto"
         Rows that are centres of the kernel ridge regressions. "auto" means all up to 2,000, else 500.
     cross_fit : bool, default=True
@@ -144,8 +154,12 @@ class SupervisedIsomap(AgglomerativeIsomap):
             )
         labels: AnyArray = column_or_1d(y, warn=True)
         check_consistent_length(data, labels)
-        if labels.dtype.kind == "f" and not np.isfinite(labels).all():
-            raise ValueError("Input y contains NaN or infinity: every row needs a label.")
+        missing = [row for row, label in enumerate(labels.tolist()) if _is_missing(label)]
+        if missing:
+            raise ValueError(
+                f"Input y contains NaN, infinity or another missing label, first in row {missing[0]} ({len(missing)} in all): every row needs "
+                "a label. Remove those rows."
+            )
         check_classification_targets(labels)
         if len(np.unique(labels)) < 2:
             raise ValueError(
@@ -153,16 +167,26 @@ class SupervisedIsomap(AgglomerativeIsomap):
             )
         return labels
 
-    def _dissimilarities(self, problem: Problem) -> Dissimilarities:
-        alpha = check_not_negative("alpha", self.alpha)
-        if alpha > 1.0:
+    def _check_settings(self, data: Array) -> None:
+        super()._check_settings(data)
+        check_bool("scale_distances", self.scale_distances)
+        self._checked_beta()
+        if check_not_negative("alpha", self.alpha) > 1.0:
             raise ValueError(
                 f"alpha={self.alpha!r} must be between 0 and 1: above, dissimilarities between classes are roots of negative numbers."
             )
-        beta = None if self.beta == "auto" else check_real("beta", self.beta)
+
+    def _checked_beta(self) -> float | None:
+        """Return the divisor, or None for the mean distance."""
+        automatic = isinstance(self.beta, str) and self.beta == "auto"
+        return None if automatic else check_real("beta", self.beta, also=AUTO)
+
+    def _dissimilarities(self, problem: Problem) -> Dissimilarities:
         base, spread = self._base_distances(problem)
         unit = None if self.scale_distances else 1.0 / max(spread, 1e-300)
-        changed = Supervised(base, problem.y, alpha=alpha, beta=beta, unit=unit)
+        changed = Supervised(
+            base, problem.y, alpha=float(self.alpha), beta=self._checked_beta(), unit=unit
+        )
         if changed.saturation > SATURATION:
             warn_user(
                 f"{100 * changed.saturation:.0f} % of the pairs have exponents e^2 / beta above 36 (beta={changed.beta:.3g}), where "
@@ -171,10 +195,18 @@ class SupervisedIsomap(AgglomerativeIsomap):
             )
         return changed
 
-    def _warn_of_pieces(self, n_pieces: int, problem: Problem) -> None:
-        # A component for each class is what labels are for.
-        if n_pieces > len(np.unique(problem.y)):
-            super()._warn_of_pieces(n_pieces, problem)
+    def _warn_of_pieces(self, n_pieces: int, graph: csr_array, problem: Problem) -> None:
+        """Say it where a class is torn: a piece for each class is what labels are for."""
+        _, piece = connected_components(graph, directed=False)
+        classes, labels = np.unique(problem.y, return_inverse=True)
+        met = np.unique(labels * n_pieces + piece) // n_pieces
+        n_torn = int((np.bincount(met, minlength=len(classes)) > 1).sum())
+        if n_torn:
+            warn_user(
+                f"The neighbourhood graph had {n_pieces} connected components, which were joined at their closest points; {n_torn} of the "
+                f"{len(classes)} classes lay in more than one. More neighbours (n_neighbors) would connect them.",
+                UserWarning,
+            )
 
     def _learn_constant(self, problem: Problem) -> Learned:
         learned = super()._learn_constant(problem)
@@ -194,3 +226,10 @@ class SupervisedIsomap(AgglomerativeIsomap):
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True
         return tags
+
+
+def _is_missing(label: Any) -> bool:
+    """Tell whether a label is None, NaN, infinite, or a missing value of pandas."""
+    if label is None or type(label).__name__ in ("NAType", "NaTType"):
+        return True
+    return isinstance(label, Real) and not math.isfinite(label)

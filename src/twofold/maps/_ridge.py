@@ -82,8 +82,10 @@ class RidgePath:
         feature_mean = features.mean(axis=0) if intercept else np.zeros(features.shape[1])
         target_mean = targets.mean(axis=0) if intercept else np.zeros(targets.shape[1])
         eigenvalues, vectors = linalg.eigh(gram)
-        kept = eigenvalues > SMALLEST_EIGENVALUE * eigenvalues[-1]
+        kept = eigenvalues > SMALLEST_EIGENVALUE * max(float(eigenvalues[-1]), 0.0)
         whiten = vectors[:, kept] / np.sqrt(eigenvalues[kept])
+        if not kept.any():  # a kernel that vanishes at all centres, whose weights are zero
+            whiten = np.zeros((len(gram), 1))
         whitened = (features - feature_mean) @ whiten
         spectrum, rotation = linalg.eigh(whitened.T @ whitened)
         scores = whitened @ rotation
@@ -126,7 +128,7 @@ class RidgePath:
 
     def leverage(self, alpha: float) -> Array:
         """Return the diagonal of the hat matrix (n,): how much each row's prediction follows its own target."""
-        leverage: Array = np.square(self.scores) @ self._shrink(self._at_least_rounding(alpha))
+        leverage: Array = np.square(self.scores) @ self._shrink(self.floored(alpha))
         return leverage + 1.0 / len(self.targets) if self.intercept else leverage
 
     def held_out_error(self, alpha: float, folds: list[IntArray] | None = None) -> float:
@@ -135,7 +137,7 @@ class RidgePath:
         Without a ridge, residuals and ``1 - h`` may both vanish; a ridge at rounding level gives
         their limit.
         """
-        shrink = self._shrink(self._at_least_rounding(alpha))
+        shrink = self._shrink(self.floored(alpha))
         residuals = self.targets - self.scores @ (self.projected * shrink[:, None])
         if folds is None:
             residuals /= np.maximum(1.0 - self.leverage(alpha), SMALLEST_REST)[:, None]
@@ -163,11 +165,15 @@ class RidgePath:
             if error <= 1.01 * lowest
         )
 
-    def _at_least_rounding(self, alpha: float) -> float:
+    def floored(self, alpha: float) -> float:
+        """Return the ridge, or one at the level of rounding where it is smaller.
+
+        What leverages and held-out errors are computed with: whoever combines them with predictions solves with it too.
+        """
         return max(alpha, 1e-10 * float(self.spectrum[-1]))
 
     def _shrink(self, alpha: float) -> Array:
-        floor = np.finfo(np.float64).eps * max(float(self.spectrum[-1]), 1e-300)
+        floor = max(np.finfo(np.float64).eps * float(self.spectrum[-1]), 1e-300)
         shrink: Array = 1.0 / np.maximum(self.spectrum + alpha, floor)
         return shrink
 
@@ -221,4 +227,4 @@ def alphas_to_try(alpha: object) -> tuple[float, ...]:
     """Return the ridges that a parameter stands for: all of them for "auto", else itself."""
     if isinstance(alpha, str) and alpha == "auto":
         return ALPHAS
-    return (0.0,) if alpha == 0 else (check_real("alpha", alpha),)
+    return (0.0,) if alpha == 0 else (check_real("alpha", alpha, also='0 or "auto"'),)

@@ -1,4 +1,4 @@
-r"""Kernel ridge regression with any kernel of scikit-learn.
+r"""Kernel ridge regression with the kernels of scikit-learn.
 
 .. math:: f(x) = \sum_m k(x, c_m) \, w_m, \qquad (K + \alpha I) W = Y
 
@@ -11,6 +11,9 @@ and tells what each row would be predicted by the others: with the hat matrix ``
 So the kernel's scale and the ridge are chosen by leave-one-out, or by K folds, without a refit
 (`twofold.maps._ridge`), and a classifier that follows may be trained on predictions that have not seen
 their own target.
+
+The chi-squared kernels of scikit-learn are for inputs that are not negative. Estimators hand centred data to their maps, so those kernels
+serve a map that is used on its own, not one inside an estimator.
 
 Notation
 --------
@@ -35,9 +38,11 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.metrics.pairwise import KERNEL_PARAMS, pairwise_kernels
+from sklearn.utils import check_array
 
 from twofold._linalg import FEW_ROWS, row_norms_sq, sqdist
-from twofold._validation import check_int, check_real
+from twofold._memory import check_memory_for
+from twofold._validation import check_choice, check_int, check_real, check_training_rows
 from twofold.maps._features import LinearInFeatures
 from twofold.maps._ridge import SMALLEST_REST, RidgePath, alphas_to_try, best_path
 from twofold.protocols import Array, IntArray
@@ -45,8 +50,11 @@ from twofold.widths import width_grid
 
 __all__ = ["KernelRidgeMap"]
 
-LARGEST = 1e200
-"""Kernels of far points that grow beyond this stop here: their sums stay finite."""
+LARGEST = 1e140
+"""Kernels and slopes of far points that grow beyond this stop here: their sums, and the squares of those, stay finite."""
+
+BYTES_PER_PAIR = 32.0
+"""Of a row and a centre: the kernel, its factors, and what a decomposition needs beside them."""
 
 INNER_PRODUCTS = ("linear", "poly", "polynomial", "sigmoid")
 RELATIVE_SCALES = (4.0, 2.0, 1.0, 0.5, 0.25)
@@ -60,7 +68,8 @@ class KernelRidgeMap(LinearInFeatures):
     ----------
     kernel : str or callable, default="rbf"
         A name of ``sklearn.metrics.pairwise.pairwise_kernels`` ("rbf", "polynomial", "laplacian", ...) or a function of
-        two rows. Of a kernel that is not positive definite ("sigmoid") the negative part is left out.
+        two rows. Of a kernel that is not positive definite ("sigmoid") the negative part is left out. "chi2" and "additive_chi2" need
+        inputs that are not negative, which centred data, such as estimators give to maps, are not.
     gamma : float or "auto", default="auto"
         The kernel's scale, where it has one; "auto" takes the lowest held-out error.
     alpha : float or "auto", default="auto"
@@ -70,7 +79,7 @@ class KernelRidgeMap(LinearInFeatures):
     coef0 : float, default=1
         Constant of the polynomial and sigmoid kernels.
     kernel_params : dict, default=None
-        Further arguments of a function.
+        Further arguments of a function; names take ``gamma``, ``degree`` and ``coef0``.
     cv : int or None, default=None
         Rows held out for "auto": None leaves out one by one, a number that many folds (of rows shuffled by a fixed seed).
     centers : ndarray of shape (M, q), default=None
@@ -83,7 +92,7 @@ class KernelRidgeMap(LinearInFeatures):
     gamma_ : float
         The kernel's scale; nan where it has none.
     alpha_ : float
-        The ridge.
+        The ridge; at least 1e-10 of the kernel's largest eigenvalue, below which sums are rounding.
     error_ : float
         Mean squared held-out residual.
     leverage_ : ndarray of shape (n,)
@@ -123,22 +132,66 @@ class KernelRidgeMap(LinearInFeatures):
         self.centers = centers
 
     def fit(self, inputs: Array, targets: Array) -> Self:
-        """Choose scale and ridge where they are "auto", then solve for the weights."""
-        self.centers_ = np.array(inputs if self.centers is None else self.centers)
+        """Choose scale and ridge where they are "auto", then solve for the weights.
+
+        Memory is about 32 bytes for each pair of a row and a centre, 32 n^2 where every row is one; a MemoryError tells beforehand.
+        """
+        self._check_kernel()
+        self.centers_ = self._checked_centers(inputs)
         folds = self._folds(len(inputs))
+        check_memory_for(
+            f"KernelRidgeMap of {len(inputs)} rows and {len(self.centers_)} centres",
+            BYTES_PER_PAIR * len(inputs) * len(self.centers_),
+            "the kernel and its factors",
+            "Use fewer centres: centers=inputs[:500], say.",
+        )
 
         def path_at(gamma: float) -> RidgePath:
             self.gamma_ = gamma
             K = self._features(inputs)
+            if not np.isfinite(K).all():
+                raise ValueError(
+                    f"kernel={self.kernel!r} gives values that are not finite at the inputs. Powers of negative numbers need a whole "
+                    f"degree (degree={self.degree!r}); a function must return finite numbers."
+                )
             if self.centers is None:
                 return RidgePath.of_gram(K, targets)
             return RidgePath.of(K, targets, self._features(self.centers_), intercept=False)
 
         best = best_path(self._scales(), path_at, alphas_to_try(self.alpha), folds)
-        self.gamma_, self.alpha_, self.error_ = best.scale, best.alpha, best.error
-        self.weights_, self.intercept_ = best.path.solve(best.alpha)
-        self.leverage_ = best.path.leverage(best.alpha)
+        alpha = best.path.floored(best.alpha)
+        self.gamma_, self.alpha_, self.error_ = best.scale, alpha, best.error
+        self.weights_, self.intercept_ = best.path.solve(alpha)
+        self.leverage_ = best.path.leverage(alpha)
         return self
+
+    def _check_kernel(self) -> None:
+        if not callable(self.kernel):
+            if not isinstance(self.kernel, str):
+                raise TypeError(
+                    f"kernel={self.kernel!r} must be a name, one of {sorted(KERNEL_PARAMS)}, or a function of two rows."
+                )
+            check_choice("kernel", self.kernel, KERNEL_PARAMS)
+            if self.kernel_params:
+                raise ValueError(
+                    f"kernel_params={self.kernel_params!r} are for a function, but kernel={self.kernel!r} is a name. Use gamma, degree and "
+                    "coef0."
+                )
+        check_real("degree", self.degree)
+        check_real("coef0", self.coef0, above=-np.inf)
+
+    def _checked_centers(self, inputs: Array) -> Array:
+        if self.centers is None:
+            return np.array(inputs)
+        centers: Array = check_array(
+            self.centers, dtype=np.float64, copy=True, input_name="centers"
+        )
+        if centers.shape[1] != inputs.shape[1]:
+            raise ValueError(
+                f"centers has {centers.shape[1]} columns, but inputs has {inputs.shape[1]}. Pass points of the inputs' space, or None for all "
+                "inputs."
+            )
+        return centers
 
     def leave_one_out(self, inputs: Array, targets: Array) -> Array:
         """Return what each training row would be predicted by the others, with the same scale and ridge.
@@ -152,11 +205,7 @@ class KernelRidgeMap(LinearInFeatures):
         -------
         ndarray of shape (n, D)
         """
-        if len(inputs) != len(self.leverage_):
-            raise ValueError(
-                f"inputs has {len(inputs)} rows, but the map was fitted to {len(self.leverage_)}: pass what it was "
-                "fitted to."
-            )
+        check_training_rows(inputs, len(self.leverage_))
         rest = np.maximum(1.0 - self.leverage_, SMALLEST_REST)[:, None]
         return targets - (targets - self.predict(inputs)) / rest
 
@@ -165,7 +214,7 @@ class KernelRidgeMap(LinearInFeatures):
         if callable(self.kernel) or "gamma" not in KERNEL_PARAMS.get(self.kernel, ()):
             return [np.nan]
         if self.gamma != "auto":
-            return [check_real("gamma", self.gamma)]
+            return [check_real("gamma", self.gamma, also='"auto"')]
         if self.kernel == "rbf":
             return [0.5 / width**2 for width in width_grid(self.centers_)]
         if self.kernel == "laplacian":
@@ -176,7 +225,7 @@ class KernelRidgeMap(LinearInFeatures):
     def _folds(self, n_rows: int) -> list[IntArray] | None:
         if self.cv is None:
             return None
-        n_folds = check_int("cv", self.cv, low=2, high=max(2, n_rows))
+        n_folds = check_int("cv", self.cv, low=2, high=max(2, n_rows), also="None")
         order = np.random.default_rng(0).permutation(n_rows)
         return [np.sort(fold) for fold in np.array_split(order, n_folds)]
 
@@ -215,8 +264,10 @@ class KernelRidgeMap(LinearInFeatures):
             return np.ones_like(features)
         if self.kernel == "sigmoid":
             return np.asarray(self.gamma_ * (1.0 - np.square(features)))
-        inner = self.gamma_ * (inputs @ self.centers_.T) + self.coef0
-        return np.asarray(self.gamma_ * self.degree * inner ** (self.degree - 1))
+        with np.errstate(over="ignore", divide="ignore"):
+            inner = self.gamma_ * (inputs @ self.centers_.T) + self.coef0
+            slope = self.gamma_ * self.degree * inner ** (self.degree - 1)
+        return np.clip(slope, -LARGEST, LARGEST)
 
     def _difference(self, inputs: Array, column: int) -> Array:
         """Return the derivative of the features with respect to one input, by central differences."""

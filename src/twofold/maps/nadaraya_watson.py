@@ -38,7 +38,7 @@ from sklearn.base import BaseEstimator
 
 from twofold._blocks import map_blocks, row_blocks, some_rows
 from twofold._linalg import row_norms_sq, shifted_exp, sqdist
-from twofold._validation import check_real
+from twofold._validation import check_real, check_training_rows
 from twofold.kernels import resolve_kernel
 from twofold.maps._normal import normal_products
 from twofold.protocols import Array, IntArray, NormalTerms, RadialKernel
@@ -101,7 +101,9 @@ class NadarayaWatson(BaseEstimator):
         if self.bandwidth == "auto":
             self.bandwidth_ = self._best_bandwidth()
         else:
-            self.bandwidth_ = max(check_real("bandwidth", self.bandwidth), SMALLEST_WIDTH)
+            self.bandwidth_ = max(
+                check_real("bandwidth", self.bandwidth, also='"auto"'), SMALLEST_WIDTH
+            )
         with np.errstate(over="ignore"):
             sources = self.inputs_ / self.bandwidth_
         self._neighbours = Neighbours.if_few(sources, resolve_kernel(self.kernel))
@@ -145,6 +147,7 @@ class NadarayaWatson(BaseEstimator):
         inputs, targets : ndarray of shape (n, q) and (n, D)
             What the map was fitted to.
         """
+        check_training_rows(inputs, len(self.inputs_))
         return self._means(inputs, self.bandwidth_, exclude=np.arange(len(self.inputs_)))
 
     def jacobian(self, inputs: Array) -> Array:
