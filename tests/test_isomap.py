@@ -175,7 +175,8 @@ class TestAgglomerative:
                 peak = tracemalloc.get_traced_memory()[1]
             finally:
                 tracemalloc.stop()
-            assert 0.4 < peak / estimates[-1] < 1.3, settings
+            # Blocks of a few MB beside it count at this size: 1.27, 1.26, 0.8 were measured.
+            assert 0.6 < peak / estimates[-1] < 1.6, settings
 
     def test_landmarks_are_more_than_components(self, curve):
         with pytest.raises(ValueError, match="n_landmarks=2 must be more than n_components=2"):
@@ -249,7 +250,7 @@ class TestSupervised:
 
     @joined
     def test_training_latents_are_cross_fitted_by_default(self, wine):
-        """As TargetEncoder's are; scikit-learn's checks run without."""
+        """As TargetEncoder's are, which is why scikit-learn's checks that both are the same are not passed; without, they are."""
         X, y = wine
         model = SupervisedIsomap(3)
         assert model.__sklearn_tags__().target_tags.required

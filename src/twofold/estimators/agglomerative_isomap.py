@@ -74,7 +74,7 @@ MOST_DIMENSIONS = 10
 MOST_IN_DOUBLE = 4_000
 """Rows up to which geodesic distances are stored in double precision."""
 
-BYTES_PER_GIVEN = 64.0
+BYTES_PER_GIVEN = 48.0
 """Of a given distance: it is also the data, which are centred, scaled, and compared by the kernels."""
 
 AUTO = '"auto"'
