@@ -307,7 +307,7 @@ class TestFit:
         assert set(asked) == {1}
 
     def test_what_does_not_fit_into_memory_is_refused(self, monkeypatch):
-        monkeypatch.setattr("twofold.kernel_regression._available_memory", lambda: 1e6)
+        monkeypatch.setattr("twofold._memory.available_memory", lambda: 1e6)
         with pytest.raises(MemoryError, match="n_samples=500 needs about"):
             UKR().fit(np.random.default_rng(0).standard_normal((500, 200)))
 

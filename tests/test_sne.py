@@ -184,7 +184,7 @@ class TestFit:
 
     def test_a_run_cut_short_says_so(self, sheet):
         with pytest.warns(UserWarning, match="max_iter=2 was reached"):
-            SNE(perplexity=12, max_iter=2, random_state=0).fit(sheet)
+            SNE(perplexity=12, guidance=None, max_iter=2, random_state=0).fit(sheet)
 
     def test_a_run_that_ends_guided_says_so(self, sheet):
         slow = SpectralGuidance(form="truncated", schedule=(1, 149))

@@ -42,14 +42,16 @@ def check_guidance(guidance: Any, optimizer: Any, *, words: tuple[str, ...] = ()
         )
 
 
-def warn_if_still_guided(result: MinimizeResult, most: int) -> None:
-    """Warn where the iterations were too few for the guidance: the plain objective was never minimised."""
-    if result.status.endswith(NOT_ENDED) and result.n_iter >= most:
+def warn_if_still_guided(result: MinimizeResult, most: int) -> bool:
+    """Warn where the iterations were too few for the guidance, and say whether: the plain objective was never minimised."""
+    still_guided = result.status.endswith(NOT_ENDED) and result.n_iter >= most
+    if still_guided:
         warn_user(
             f"The iterations ran out (max_iter={most}) while steps were still guided: the plain objective was not minimised. "
             "Increase max_iter, or shorten the guidance's schedule or hold.",
             ConvergenceWarning,
         )
+    return still_guided
 
 
 def squared_unit(problem: Problem, power: int = 2) -> float:

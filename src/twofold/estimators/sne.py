@@ -197,7 +197,6 @@ class SNE(TwoWayEstimator):
             guided = guided_minimizer(minimizer, guide)
             result = guided.minimize(objective, start, callback=on_iteration)
         _warn_if_cut_short(result, most)
-        warn_if_still_guided(result, most)
         latents = result.Z - result.Z.mean(axis=0)
         bandwidth = np.nan if guide is None else guide.bandwidth * unit
         attributes = {
@@ -290,7 +289,7 @@ class SNE(TwoWayEstimator):
 
 
 def _warn_if_cut_short(result: MinimizeResult, most: int) -> None:
-    if result.n_iter < most or len(result.history) < 2:
+    if warn_if_still_guided(result, most) or result.n_iter < most or len(result.history) < 2:
         return
     before, after = result.history[-2:]
     if before - after > STILL_FALLING * abs(after):

@@ -343,8 +343,7 @@ class UKR(TwoWayEstimator):
 
     @staticmethod
     def _warn_if_cut_short(result: MinimizeResult, most: int) -> None:
-        warn_if_still_guided(result, most)
-        if result.n_iter < most:
+        if warn_if_still_guided(result, most) or result.n_iter < most:
             return
         before, after = result.history[-2:]
         if before - after > STILL_FALLING * abs(after):
