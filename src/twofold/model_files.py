@@ -27,6 +27,8 @@ import math
 import os
 import platform
 import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Final
@@ -133,14 +135,9 @@ def load(path: str | os.PathLike[str]) -> Any:
         If the file is no model, is damaged, or was written in a format newer than this version of twofold reads.
     """
     with _opened(path) as archive:
-        try:
-            document = _document(archive)
-            arrays = _arrays(archive, document)
-            model = Decoder(document.get("objects"), arrays).get()
-        except (zipfile.BadZipFile, EOFError, NotImplementedError, RecursionError) as error:
-            raise ModelFileError(f"{path}: the file is damaged ({error}).") from None
-        except ModelFileError as error:
-            raise ModelFileError(f"{path}: {error}.") from None
+        document = _document(archive)
+        arrays = _arrays(archive, document)
+        model = Decoder(document.get("objects"), arrays).get()
     if type(model).__name__ not in ESTIMATORS:
         raise ModelFileError(f"{path}: it holds a {type(model).__name__}, not an estimator.")
     try:
@@ -153,22 +150,27 @@ def load(path: str | os.PathLike[str]) -> Any:
 def describe(path: str | os.PathLike[str]) -> dict[str, Any]:
     """Return what a file says of its model: class, parameters, features, versions; arrays are not read."""
     with _opened(path) as archive:
-        try:
-            document = _document(archive)
-        except (zipfile.BadZipFile, EOFError, NotImplementedError, RecursionError) as error:
-            raise ModelFileError(f"{path}: the file is damaged ({error}).") from None
-        except ModelFileError as error:
-            raise ModelFileError(f"{path}: {error}.") from None
+        document = _document(archive)
     return {key: value for key, value in document.items() if key not in ("objects", "arrays")}
 
 
-def _opened(path: str | os.PathLike[str]) -> zipfile.ZipFile:
+@contextmanager
+def _opened(path: str | os.PathLike[str]) -> Iterator[zipfile.ZipFile]:
+    """Open a file; what is wrong with it, found then or while it is read, is told with its name."""
     try:
-        return zipfile.ZipFile(path)
+        archive = zipfile.ZipFile(path)
     except zipfile.BadZipFile as error:
         raise ModelFileError(
             f"{path}: not a model file of twofold, or cut short ({error})."
         ) from None
+    with archive:
+        try:
+            yield archive
+        # NotImplementedError: entries that are encrypted, or of a kind that this Python does not read.
+        except (zipfile.BadZipFile, EOFError, NotImplementedError, RecursionError) as error:
+            raise ModelFileError(f"{path}: the file is damaged ({error}).") from None
+        except ModelFileError as error:
+            raise ModelFileError(f"{path}: {error}.") from None
 
 
 def _write(archive: zipfile.ZipFile, name: str, content: bytes) -> None:

@@ -1,4 +1,4 @@
-"""Spectral guidance as a parameter of estimators: checked, and prepared for data in their units."""
+"""Spectral guidance as a parameter of estimators: checked, prepared for data in their units, and whether it came to its end."""
 
 from __future__ import annotations
 
@@ -19,8 +19,11 @@ __all__ = [
     "in_units",
     "prepared",
     "squared_unit",
-    "warn_if_still_guided",
+    "warn_if_cut_short",
 ]
+
+STILL_FALLING = 1e-2
+"""Relative decrease of the objective in the last iteration above which a fit counts as cut short."""
 
 SMALLEST, LARGEST = 1e-300, 1e300
 
@@ -42,16 +45,34 @@ def check_guidance(guidance: Any, optimizer: Any, *, words: tuple[str, ...] = ()
         )
 
 
-def warn_if_still_guided(result: MinimizeResult, most: int) -> bool:
-    """Warn where the iterations were too few for the guidance, and say whether: the plain objective was never minimised."""
-    still_guided = result.status.endswith(NOT_ENDED) and result.n_iter >= most
-    if still_guided:
+def warn_if_cut_short(result: MinimizeResult, most: int, what: str) -> None:
+    """Warn where the iterations ran out too early: while steps were guided, or while the objective was falling.
+
+    Parameters
+    ----------
+    result : MinimizeResult
+        The run.
+    most : int
+        Iterations it was given.
+    what : str
+        The objective, for people to read.
+    """
+    if result.n_iter < most:
+        return
+    if result.status.endswith(NOT_ENDED):
         warn_user(
             f"The iterations ran out (max_iter={most}) while steps were still guided: the plain objective was not minimised. "
             "Increase max_iter, or shorten the guidance's schedule or hold.",
             ConvergenceWarning,
         )
-    return still_guided
+        return
+    before, after = result.history[-2:]
+    if before - after > STILL_FALLING * abs(after):
+        warn_user(
+            f"The {what} was still falling by {100 * (before - after) / abs(after):.0f} % an iteration when max_iter={most} "
+            "was reached. Increase max_iter.",
+            ConvergenceWarning,
+        )
 
 
 def squared_unit(problem: Problem, power: int = 2) -> float:

@@ -36,17 +36,16 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 
 from twofold._blocks import n_threads
 from twofold._linalg import row_norms_sq
-from twofold._validation import check_int, check_real, warn_user
+from twofold._validation import check_int, check_real
 from twofold.estimators._guided import (
     check_guidance,
     in_units,
     prepared,
     squared_unit,
-    warn_if_still_guided,
+    warn_if_cut_short,
 )
 from twofold.estimators._pair_maps import check_maps, first_maps, with_maps
 from twofold.estimators.base import Learned, Problem, TwoWayEstimator
@@ -61,7 +60,7 @@ from twofold.objectives import (
     transition_probabilities,
 )
 from twofold.optimize import SpectralGuidance, guided_minimizer, resolve_minimizer
-from twofold.protocols import Array, IntArray, Map, Minimizer, MinimizeResult, Objective
+from twofold.protocols import Array, IntArray, Map, Minimizer, Objective
 from twofold.sums import kernel_radius, weigh_many
 
 __all__ = ["SNE"]
@@ -73,7 +72,6 @@ NEIGHBOURS_OF_FIXED = 90
 LEFT_OUT = 5e-5
 """Kernel values left out where rows are many."""
 
-STILL_FALLING = 1e-2
 LEAST_PERPLEXITY = 1.5
 
 
@@ -196,7 +194,7 @@ class SNE(TwoWayEstimator):
 
             guided = guided_minimizer(minimizer, guide)
             result = guided.minimize(objective, start, callback=on_iteration)
-        _warn_if_cut_short(result, most)
+        warn_if_cut_short(result, most, "divergence")
         latents = result.Z - result.Z.mean(axis=0)
         bandwidth = np.nan if guide is None else guide.bandwidth * unit
         attributes = {
@@ -286,15 +284,3 @@ class SNE(TwoWayEstimator):
             **first_maps(self),
         }
         return replace(learned, attributes=attributes)
-
-
-def _warn_if_cut_short(result: MinimizeResult, most: int) -> None:
-    if warn_if_still_guided(result, most) or result.n_iter < most or len(result.history) < 2:
-        return
-    before, after = result.history[-2:]
-    if before - after > STILL_FALLING * abs(after):
-        warn_user(
-            f"The divergence was still falling by {100 * (before - after) / abs(after):.0f} % an "
-            f"iteration when max_iter={most} was reached. Increase max_iter.",
-            ConvergenceWarning,
-        )

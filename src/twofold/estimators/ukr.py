@@ -42,17 +42,16 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from twofold._linalg import row_norms_sq
 from twofold._units import CentredUnits
-from twofold._validation import check_data, check_latents, warn_user
+from twofold._validation import check_data, check_latents
 from twofold.candidates import Candidate, scaled_candidate
 from twofold.density import LatentDensity
 from twofold.encoders import Projection
 from twofold.estimators._feature_maps import FeatureEncoder, PreimageDecoder
-from twofold.estimators._guided import prepared, squared_unit, warn_if_still_guided
+from twofold.estimators._guided import prepared, squared_unit, warn_if_cut_short
 from twofold.estimators._ukr_many import LeadingSubspace, SubspaceEncoder, many_candidates
 from twofold.estimators._ukr_run import minimise, most_iterations, validated_iterations
 from twofold.estimators._ukr_settings import check_settings, groups_of, log_threshold
@@ -72,8 +71,6 @@ from twofold.protocols import Array, Minimizer, MinimizeResult, RadialKernel
 
 __all__ = ["UKR"]
 
-STILL_FALLING = 1e-2
-"""Relative decrease of the objective in the last iteration above which a fit counts as cut short."""
 LARGEST_VALUE = 1e75
 """Beyond, the squares of a kernel's values would overflow."""
 
@@ -268,7 +265,7 @@ class UKR(TwoWayEstimator):
         if self.validation_fraction is not None:
             n_iter, validation = validated_iterations(self, scheme, candidates[0], problem, guide)
         result = minimise(self, scheme, candidates[0], problem, n_iter, guide)
-        self._warn_if_cut_short(result, most)
+        warn_if_cut_short(result, most, "error")
         with problem.progress.phase("maps"):
             Z, _ = scheme.rescue(result.Z)
             Z = Z - Z.mean(axis=0)
@@ -340,18 +337,6 @@ class UKR(TwoWayEstimator):
     def _squared_unit(self, problem: Problem) -> float:
         """Return what one squared unit of the scheme's data is in the caller's units."""
         return squared_unit(problem, power=1 if self._is("l1") else 2)
-
-    @staticmethod
-    def _warn_if_cut_short(result: MinimizeResult, most: int) -> None:
-        if warn_if_still_guided(result, most) or result.n_iter < most:
-            return
-        before, after = result.history[-2:]
-        if before - after > STILL_FALLING * abs(after):
-            warn_user(
-                f"The error was still falling by {100 * (before - after) / abs(after):.0f} % an "
-                f"iteration when max_iter={most} was reached. Increase max_iter.",
-                ConvergenceWarning,
-            )
 
     def _learn_constant(self, problem: Problem) -> Learned:
         learned = super()._learn_constant(problem)

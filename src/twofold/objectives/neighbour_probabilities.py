@@ -115,7 +115,8 @@ def calibrated_rows(distances: Array, perplexity: float) -> Array:
     distances = distances - distances.min(axis=1, keepdims=True)
     rank = min(int(np.ceil(perplexity)), distances.shape[1]) - 1
     near = np.partition(distances, rank, axis=1)[:, rank]
-    scale = np.where(near > 0.0, near, np.where((mean := distances.mean(axis=1)) > 0.0, mean, 1.0))
+    mean = distances.mean(axis=1)
+    scale = np.where(near > 0.0, near, np.where(mean > 0.0, mean, 1.0))
     distances = distances / scale[:, None]
     low, high = np.full(len(scale), 1.0 / WIDEST), np.full(len(scale), WIDEST)
     weights = np.ones_like(distances)
