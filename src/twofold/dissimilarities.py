@@ -47,7 +47,6 @@ from typing import Literal, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.spatial.distance import cdist
-from sklearn.neighbors import NearestNeighbors
 from sklearn.utils import check_array
 
 from twofold._blocks import row_blocks, some_rows
@@ -139,6 +138,8 @@ class Euclidean:
         self, rows: IntArray, among: IntArray | None, n_neighbors: int, n_jobs: int | None = None
     ) -> IntArray:
         """Return the nearest to ``rows`` among some samples, or among the others of them, (n_rows, n_neighbors)."""
+        from sklearn.neighbors import NearestNeighbors  # slow to import
+
         pool = rows if among is None else among
         search = NearestNeighbors(n_neighbors=n_neighbors, n_jobs=n_jobs).fit(self.points[pool])
         queries = None if among is None else self.points[rows]

@@ -20,7 +20,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from sklearn.neighbors import NearestNeighbors
 
 from twofold._blocks import map_blocks, row_blocks
 from twofold._linalg import row_norms_sq, row_product, sqdist
@@ -101,6 +100,8 @@ class DomainProjection:
 
     def _reach(self, images: Array) -> Array:
         """Return how far the images of neighbouring places are, at most, for each place of the grid (m,)."""
+        from sklearn.neighbors import NearestNeighbors  # slow to import
+
         n_near = min(len(self.grid), 3 ** self.grid.shape[1] + 1)
         _, near = NearestNeighbors(n_neighbors=n_near).fit(self.grid).kneighbors(self.grid)
         offsets = images[near] - images[:, None]

@@ -45,7 +45,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.cluster.hierarchy import DisjointSet
 from scipy.sparse import csr_array, eye_array, issparse
 from scipy.sparse.csgraph import connected_components, dijkstra
 
@@ -321,6 +320,8 @@ def _bridges(points: Dissimilarities, component: IntArray) -> tuple[IntArray, In
     merge. So what an earlier round found is a lower bound in the later ones, and most samples
     need no second search.
     """
+    from scipy.cluster.hierarchy import DisjointSet  # slow to import
+
     # Orsenigo & Vercellis (2012), section 2.1, step 2
     clusters = DisjointSet(range(component.max() + 1))
     labels = component

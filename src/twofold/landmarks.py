@@ -13,7 +13,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from sklearn.neighbors import NearestNeighbors
 
 from twofold._blocks import row_blocks
 from twofold.protocols import Array, IntArray
@@ -49,6 +48,8 @@ def extend_from_landmarks(X: Array, landmarks: Array, latents: Array) -> Array:
     -------
     ndarray of shape (n, q)
     """
+    from sklearn.neighbors import NearestNeighbors  # slow to import
+
     n_neighbors = min(latents.shape[1] + 4, len(landmarks))
     search = NearestNeighbors(n_neighbors=n_neighbors).fit(landmarks)
     blocks = row_blocks(len(X), 8 * n_neighbors * (3 * X.shape[1] + len(landmarks)))

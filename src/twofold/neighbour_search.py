@@ -11,7 +11,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from sklearn.cluster import MiniBatchKMeans
 
 from twofold._blocks import map_blocks, row_blocks
 from twofold._linalg import row_norms_sq
@@ -67,6 +66,8 @@ class CellIndex:
         n_jobs : int or None, default=None
             Threads.
         """
+        from sklearn.cluster import MiniBatchKMeans  # slow to import
+
         points = np.ascontiguousarray(points, dtype=np.float32)
         n_cells = max(1, len(points) // POINTS_PER_CELL)
         sample = points[rng.permutation(len(points))[: SAMPLE_PER_CELL * n_cells]]

@@ -11,8 +11,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from sklearn.cluster import KMeans
-from sklearn.neighbors import NearestNeighbors
 
 from twofold._blocks import some_rows
 from twofold._linalg import principal_axes
@@ -149,6 +147,9 @@ def _scattered(
     data: Array,
     rng: np.random.Generator,
 ) -> Layout:
+    from sklearn.cluster import KMeans  # slow to import
+    from sklearn.neighbors import NearestNeighbors  # slow to import
+
     q = domain.n_components
     axes, variances = principal_axes(data, q)
     deviations = np.sqrt(np.maximum(variances, 1e-300))

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.cluster import kmeans_plusplus
 
 from twofold._blocks import some_rows
 from twofold._linalg import principal_axes, row_norms_sq, spatial_median, sqdist
@@ -133,6 +132,8 @@ def _codebook(
     fitting: Fitting, data: Array, alpha: float, rng: np.random.Generator
 ) -> Start | None:
     """Return codes that are rows far from each other (k-means++), for codes that do not smooth each other."""
+    from sklearn.cluster import kmeans_plusplus  # slow to import
+
     domain = fitting.layout.domain
     assert isinstance(domain, Points)
     if not all(isinstance(kernel, DeltaKernel) for kernel in fitting.layout.kernels):
