@@ -53,6 +53,7 @@ LAYERS = {
     "model_files": 3,
     "estimators": 4,
     "__main__": 5,
+    "closed_forms": 5,
     "cli": 5,
     "plotting": 5,
 }
