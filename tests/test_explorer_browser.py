@@ -219,6 +219,14 @@ def test_classes_can_be_hidden_and_colours_changed(page, digits):
     assert "feature 20" in page.page.inner_text("#legend")
 
 
+def test_images_all_over_the_map(page):
+    assert page.state()["images"] == 0
+    page.page.check("#tiles")
+    page.page.wait_for_function("window.twofold.state().then((state) => state.images > 50)")
+    page.page.uncheck("#tiles")
+    assert page.state()["images"] == 0
+
+
 def test_nasty_labels(browser, tmp_path):
     X, y = load_iris(return_X_y=True)
     names = np.array(

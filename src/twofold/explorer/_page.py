@@ -22,6 +22,7 @@ SCRIPTS = (
     "path.js",
     "selection.js",
     "pins.js",
+    "tiles.js",
     "input.js",
     "explorer.js",
 )

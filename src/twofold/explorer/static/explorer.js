@@ -32,6 +32,7 @@ class Explorer {
     this.box = null;
     this.pins = new Pins(this);
     this.selection = new Selection(this);
+    this.tiles = new Tiles(this);
     this.path = new Path((z, share) => {
       byId("along").value = Math.round(share * 1000);
       this.showAt(z);
@@ -187,7 +188,9 @@ class Explorer {
     const context = this.ground.getContext("2d");
     context.setTransform(this.ratio, 0, 0, this.ratio, 0, 0);
     context.clearRect(0, 0, this.camera.width, this.camera.height);
-    this.landscape.draw(context, this.camera, this.theme, this.withDensity);
+    this.landscape.draw(context, this.camera, this.theme, this.withDensity && !this.tiles.isOn);
+    this.tiles.draw(context, this.camera);
+    if (this.tiles.isOn) return;
     this.points.draw(context, this.camera, this.ratio, this.fitted ?? this.camera.scale);
     this.points.drawNames(context, this.column, this.theme);
   }
@@ -256,6 +259,11 @@ class Explorer {
     byId("help-button").addEventListener("click", () => this.toggleHelp());
     byId("density").addEventListener("change", (event) => {
       this.withDensity = event.target.checked;
+      this.draw();
+    });
+    byId("tiles-label").hidden = this.content.appearance.kind !== "image" || this.q === 1;
+    byId("tiles").addEventListener("change", (event) => {
+      this.tiles.toggle(event.target.checked);
       this.draw();
     });
     byId("play").addEventListener("click", () => this.togglePlay());
@@ -343,6 +351,7 @@ window.twofold = Object.freeze({
       pins: e.pins.rows.map((row) => ({ row, error: e.pins.of(row).error })),
       selected: e.selection.rows.slice(),
       path: e.path.isThere ? { share: e.path.share, isPlaying: e.path.isPlaying, corners: e.path.corners.length } : null,
+      images: e.tiles.count,
       view: { u: e.camera.u, v: e.camera.v, scale: e.camera.scale },
     };
   },
