@@ -15,6 +15,7 @@ class Tiles {
     this.isOn = isOn;
     this.picture = null;
     this.count = 0;
+    clearTimeout(this.timer);
     if (isOn) this.decodeSoon();
   }
 
