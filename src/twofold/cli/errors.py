@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import import_module
@@ -11,7 +12,15 @@ from types import ModuleType
 
 import click
 
-__all__ = ["EXPECTED", "Interrupted", "needing", "one_line", "part_of_twofold", "translated"]
+__all__ = [
+    "EXPECTED",
+    "Interrupted",
+    "has_part",
+    "needing",
+    "one_line",
+    "part_of_twofold",
+    "translated",
+]
 
 TRACEBACK = "TWOFOLD_TRACEBACK"
 """Set in the environment, errors are raised as they are, for those who look for their cause."""
@@ -32,7 +41,9 @@ class Interrupted(click.ClickException):
 def one_line(error: BaseException) -> str:
     """Return an error's message without line breaks."""
     if isinstance(error, OSError) and error.strerror and error.filename is not None:
-        return f"{os.fsdecode(error.filename)}: {error.strerror}"
+        # Of a file that could not be moved to its place, the place says more than where it came from.
+        file = error.filename if error.filename2 is None else error.filename2
+        return f"{os.fsdecode(file)}: {error.strerror}"
     return " ".join(str(error).split()) or type(error).__name__
 
 
@@ -66,6 +77,12 @@ def needing(extra: str) -> Iterator[None]:
 
 def part_of_twofold(name: str) -> ModuleType:
     """Return a module of the library that this version may not have."""
-    if find_spec(f"twofold.{name}") is None:
+    if not has_part(name):
         raise click.ClickException(f"this version of twofold has no {name}; upgrade twofold")
     return import_module(f"twofold.{name}")
+
+
+def has_part(name: str) -> bool:
+    """Tell whether this version of the library has a module; what the module needs may be missing."""
+    full = f"twofold.{name}"
+    return full in sys.modules or find_spec(full) is not None

@@ -12,7 +12,7 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     """Return a hint at the nearest of the known names, or all of them where none is near."""
     known = list(known)
     close = get_close_matches(name, known, n=1, cutoff=0.6)
-    return f"did you mean {close[0]}?" if close else f"there are {listed(known)}"
+    return f"did you mean {close[0]}?" if close else f"there are {listed(known, 30)}"
 
 
 def counted(number: int, what: str) -> str:

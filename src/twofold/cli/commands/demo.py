@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import time
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Final
 
 import click
 
-from twofold.cli.errors import needing, part_of_twofold
+from twofold.cli.errors import has_part, needing, part_of_twofold
 from twofold.cli.options import seed_option, talk_options
 from twofold.cli.pictures import draw, is_drawn
 from twofold.cli.progress import shown_progress
@@ -96,7 +95,7 @@ def _show(model: Any, X: Any, y: Any, folder: Path) -> list[Path]:
         for kind, name in PICTURES.items()
         if is_drawn(kind)
     ]
-    if find_spec("twofold.explorer") is not None:
+    if has_part("explorer"):
         page = folder / PAGE
         with finished_file(page) as path:
             part_of_twofold("explorer").write(

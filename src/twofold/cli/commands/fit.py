@@ -287,7 +287,7 @@ def _check_labels(chosen: Chosen, method: str) -> None:
     missing = [row for row, label in enumerate(chosen.labels) if label == ""]
     if missing:
         raise click.ClickException(
-            f"{len(missing)} rows have no label in {chosen.label}, the first is row {chosen.rows[missing[0]] + 1}; label them or "
+            f"{counted(len(missing), 'row')} without a label in {chosen.label}, the first is row {chosen.rows[missing[0]] + 1}; label them or "
             "remove them"
         )
 

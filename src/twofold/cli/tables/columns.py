@@ -89,12 +89,12 @@ class Columns:
         label = self._label(table, talk)
         names = self._candidates(table, label)
         _refuse_nameless(table, names)
-        text = [name for name in names if not _is_numeric(table.frame[name])]
+        text = [name for name in names if name not in table.numeric]
         if text and self.others != "drop":
             raise click.ClickException(_text_message(table, text))
         if text:
             talk.note(f"{table.name}: left out, since not numbers: {listed(text)}")
-        names = [name for name in names if name not in text]
+        names = [name for name in names if name in table.numeric]
         if not names:
             raise click.ClickException(f"{table.name} has no column of numbers left to use")
         return self._finished(table, names, label, talk, named=table.named)
@@ -121,11 +121,12 @@ class Columns:
         names = self._candidates(table, label)
         if needed is not None and table.named:
             self._check_needed(table, names, needed, owner)
-            extra = [name for name in names if name not in {*needed, *self.keep}]
+            known = {*needed, *self.keep}
+            extra = [name for name in names if name not in known]
             self._leave_out(table, extra, owner, talk)
             return self._finished(table, list(needed), label, talk, named=True, called=needed)
-        text = [name for name in names if not _is_numeric(table.frame[name])]
-        names = [name for name in names if name not in text]
+        text = [name for name in names if name not in table.numeric]
+        names = [name for name in names if name in table.numeric]
         if len(names) != n_needed:
             raise click.ClickException(
                 f"{table.name} has {len(names)} columns of numbers, {owner} needs {n_needed}; --label, --id and "
@@ -177,7 +178,8 @@ class Columns:
     def _check_needed(
         self, table: Table, names: list[str], needed: Sequence[str], owner: str
     ) -> None:
-        missing = [name for name in needed if name not in set(names)]
+        there = set(names)
+        missing = [name for name in needed if name not in there]
         if not missing:
             return
         taken = [name for name in missing if name in table.names]
@@ -192,7 +194,7 @@ class Columns:
 
     def _leave_out(self, table: Table, extra: list[str], owner: str, talk: Talk) -> None:
         """Leave out columns that a model does not know: text without asking, numbers when asked."""
-        numbers = [name for name in extra if _is_numeric(table.frame[name])]
+        numbers = [name for name in extra if name in table.numeric]
         if numbers and self.others != "drop":
             raise click.ClickException(
                 f"{table.name} has columns that {owner} does not know: {listed(numbers)}; leave them out with "
@@ -212,9 +214,8 @@ class Columns:
         called: Sequence[str] | None = None,
     ) -> Chosen:
         """Return the columns as numbers, without the rows that have missing cells."""
-        for name in names:
-            if not _is_numeric(table.frame[name]):
-                raise click.ClickException(_text_message(table, [name]))
+        if text := [name for name in names if name not in table.numeric]:
+            raise click.ClickException(_text_message(table, text[:1]))
         values = as_numbers(table.frame[names])
         beside = {name: self._beside(table, name) for name in (self.id, label, *self.keep) if name}
         rows = np.arange(len(values))
@@ -266,16 +267,6 @@ def as_labels(column: Any) -> AnyArray:
         return values if values.dtype.kind in "biuf" else np.asarray(values, dtype=np.float64)
     texts: AnyArray = series.astype(object).map(str).mask(series.isna(), "").to_numpy(dtype=object)
     return texts
-
-
-def _is_numeric(column: Any) -> bool:
-    import pandas as pd
-
-    kind = column.dtype
-    if pd.api.types.is_complex_dtype(kind):
-        return False
-    # A column without any value is no text: its cells are missing.
-    return bool(pd.api.types.is_numeric_dtype(kind)) or bool(column.isna().all())
 
 
 def _refuse_nameless(table: Table, names: list[str]) -> None:

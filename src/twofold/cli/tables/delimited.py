@@ -20,6 +20,7 @@ from twofold.cli.errors import one_line
 from twofold.cli.tables.sources import Source
 from twofold.cli.tables.table import Reading, Table, check_names
 from twofold.cli.talk import Talk
+from twofold.cli.words import counted
 
 __all__ = ["read_delimited"]
 
@@ -55,7 +56,10 @@ def read_delimited(source: Source, kind: str, reading: Reading, talk: Talk) -> T
     with _text_of(source) as text:
         records = _records(text, source.name, delimiter)
         first, n_lines = next(records)
+        is_alone = next(records, None) is None
     header = _has_header(source, first, reading, talk)
+    if header and is_alone:
+        raise click.ClickException(f"{source.name} has {counted(len(first), 'column')} and no rows")
     given = [name.strip() for name in first] if header else [f"x{i}" for i in range(len(first))]
     names = [name or f"column{number}" for number, name in enumerate(given, start=1)]
     check_names(source.name, names)

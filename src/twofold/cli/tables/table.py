@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import click
@@ -74,6 +75,19 @@ class Table:
     def names(self) -> list[str]:
         """The names of the columns."""
         return [str(name) for name in self.frame.columns]
+
+    @cached_property
+    def numeric(self) -> frozenset[str]:
+        """Columns that are numbers, or have no value at all: those are no text, their cells are missing."""
+        from pandas.api.types import is_complex_dtype, is_numeric_dtype
+
+        kinds = zip(self.names, self.frame.dtypes, strict=True)
+        numbers = {
+            name: is_numeric_dtype(kind) and not is_complex_dtype(kind) for name, kind in kinds
+        }
+        return frozenset(
+            name for name, yes in numbers.items() if yes or self.frame[name].isna().all()
+        )
 
 
 def read_table(source: str, reading: Reading, talk: Talk) -> Table:
