@@ -238,10 +238,11 @@ def _fit(model: Any, chosen: Chosen, hold_out: float, seed: int, talk: Talk) -> 
 def _summary(fitted: Fitted, judged: Judged) -> tuple[dict[str, Any], list[tuple[str, str]]]:
     """Return what was fitted and how well, for programs and for people."""
     model = fitted.model
-    n_rows, n_columns = fitted.chosen.features.shape
+    n_rows, n_columns = len(fitted.training), fitted.chosen.features.shape[1]
     n_latents = int(model.embedding_.shape[1])
     document: dict[str, Any] = {
         "rows": n_rows,
+        "held_out_rows": len(fitted.held_out),
         "columns": n_columns,
         "latents": n_latents,
         "score": judged.score,

@@ -304,8 +304,8 @@ def _text_message(table: Table, names: list[str]) -> str:
         )
     if len(names) == 1:
         return (
-            f"{table.name}: {example}, and is no column of numbers; use --label {quote(names[0])} if it is the label, "
-            f"or {_drops(names)} to leave it out"
+            f"{table.name}: column {names[0]} has text, not numbers ({shown} in {table.place(row)}); use --label {quote(names[0])} if it is "
+            f"the label, or {_drops(names)} to leave it out"
         )
     return (
         f"{table.name}: {len(names)} columns are not numbers: {listed(names)} ({example}); use --label for the label, and "
