@@ -158,6 +158,8 @@ def test_pictures_without_data(model, tmp_path):
     error = fails("plot", model, "--label", "kind", *out, code=2)
     assert "--label names a column of DATA, which is missing" in error
     assert "--kind error shows DATA" in fails("plot", model, "--kind", "error", *out, code=2)
+    if not hasattr(plotting, "DecodedGridDisplay"):
+        assert "--image-shape 28x28" in fails("plot", model, "--kind", "decoded", *out, code=2)
     assert "must end in .png or .pdf" in fails("plot", model, "-o", tmp_path / "map.bmp", code=2)
     for wrong in ("3", "3x", "0x3", "axb"):
         shape = ("--kind", "decoded", "--image-shape", wrong)

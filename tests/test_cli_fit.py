@@ -178,6 +178,13 @@ def test_progress_as_lines(tmp_path):
     assert not any(type(handler).__module__.startswith("twofold") for handler in logger.handlers)
 
 
+def test_long_phases_tell_how_far_they_are(tmp_path, monkeypatch):
+    monkeypatch.setattr("twofold.cli.progress.SECONDS_BETWEEN_LINES", -1.0)
+    method = ("-m", "sne", "--set", "max_iter=4", "--set", "perplexity=5")
+    result = run("fit", write_flowers(tmp_path), *method, *ROLES, "-o", tmp_path / "m.twofold")
+    assert result.stderr.count(" of at most 4, objective ") == 4
+
+
 def test_verbose_lines_are_shown(tmp_path):
     data = write_flowers(tmp_path)
     method = ("-m", "sne", "--set", "max_iter=3", "--set", "perplexity=5", "--set", "verbose=2")

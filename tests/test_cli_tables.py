@@ -3,6 +3,9 @@
 import gzip
 import io
 import json
+import os
+import threading
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -111,9 +114,6 @@ def test_pipes(model):
 
 
 def test_a_pipe_by_name(model, tmp_path):
-    import os
-    import threading
-
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     text = flowers(4).to_csv(index=False)
@@ -296,9 +296,11 @@ def test_bytes_before_and_between(model, tmp_path):
         assert run("transform", model, "-", *ROLES, stdin=changed.encode()).stdout == expected
 
 
-def test_long_lines_and_breaks_in_cells(model, tmp_path):
+def test_long_lines_and_breaks_in_cells(model, tmp_path, monkeypatch):
+    monkeypatch.setattr("twofold.cli.tables.delimited.SMALLEST_BLOCK", 200)
+    monkeypatch.setattr("twofold.cli.tables.delimited.LINES_IN_BLOCK", 1)
     frame = flowers()
-    frame.loc[[3, 30], "kind"] = ["long " * 10**6, "two\nlines"]
+    frame.loc[[3, 30], "kind"] = ["long " * 1000, "two\nlines"]
     data = tmp_path / "long.csv"
     frame.to_csv(data, index=False)
     run("transform", model, data, *ROLES, "-o", tmp_path / "out.parquet")
@@ -390,6 +392,36 @@ def test_archives_that_hold_no_table(tmp_path, arrays, said):
     assert said in fails("standardize", tmp_path / "bad.npz")
 
 
+def test_parquet_that_is_none(tmp_path):
+    data = tmp_path / "bad.parquet"
+    flowers().to_parquet(data)
+    for content in (b"", b"no table", data.read_bytes()[:-20]):
+        data.write_bytes(content)
+        assert "cannot be read as Parquet" in fails("standardize", data)
+
+
+def test_rows_with_missing_cells(model, tmp_path):
+    frame = flowers()
+    frame.loc[[2, 5], "height"] = np.nan
+    data = tmp_path / "gaps.csv"
+    frame.to_csv(data, index=False)
+    error = fails("transform", model, data, *ROLES)
+    assert "column height has no value in line 4 (and 1 more row)" in error
+    found = pd.read_csv(
+        io.StringIO(run("transform", model, data, *ROLES, "--missing", "drop").stdout)
+    )
+    assert list(found["plant"]) == [
+        name for row, name in enumerate(frame["plant"]) if row not in (2, 5)
+    ]
+    frame["height"] = np.nan
+    frame.to_csv(data, index=False)
+    error = fails("transform", model, data, *ROLES, "--missing", "drop")
+    assert "every row has missing cells" in error
+    frame["height"] = ["", "NA", "?"] + ["1.5"] * 37
+    frame.to_csv(data, index=False)
+    assert "column height has '?' in line 4" in fails("transform", model, data, *ROLES)
+
+
 def test_files_of_numpy_that_are_none(tmp_path):
     good = tmp_path / "good.npy"
     np.save(good, np.eye(9))
@@ -422,9 +454,39 @@ def test_files_that_cannot_be_written(model, tmp_path):
     assert data.read_bytes() == before
 
 
-def test_a_failure_while_writing_leaves_the_old_file(model, tmp_path, monkeypatch):
-    from pathlib import Path
+def test_devices_are_not_replaced(model, tmp_path):
+    pipe = tmp_path / "pipe.csv"
+    os.mkfifo(pipe)
+    data = write_flowers(tmp_path)
+    assert "it is no plain file" in fails("transform", model, data, "-o", pipe)
+    assert "it is no plain file" in fails("fit", data, *QUICK, *ROLES, "-o", "/dev/null")
+    assert not Path("/dev/null").is_file()
+    assert pipe.is_fifo()
 
+
+def test_files_behind_links_are_written(model, tmp_path):
+    data = write_flowers(tmp_path)
+    (tmp_path / "real.csv").write_text("old")
+    (tmp_path / "link.csv").symlink_to("real.csv")
+    run("transform", model, data, *ROLES, "-o", tmp_path / "link.csv")
+    assert (tmp_path / "link.csv").is_symlink()
+    assert (tmp_path / "real.csv").read_text().startswith("plant,twoway0")
+    (tmp_path / "data.csv").symlink_to("flowers.csv")
+    told = fails("transform", model, data, "-o", tmp_path / "data.csv", code=2)
+    assert "is read by this command" in told
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+def test_files_that_are_protected(model, tmp_path):
+    data = write_flowers(tmp_path)
+    out = tmp_path / "out.csv"
+    out.write_text("kept")
+    out.chmod(0o444)
+    assert "permission denied" in fails("transform", model, data, "-o", out)
+    assert out.read_text() == "kept"
+
+
+def test_a_failure_while_writing_leaves_the_old_file(model, tmp_path, monkeypatch):
     data = write_flowers(tmp_path)
     out = tmp_path / "out.csv"
     out.write_text("old")

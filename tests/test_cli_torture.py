@@ -4,6 +4,8 @@ Every command that reads a table meets every bad table: one line on standard err
 changed.
 """
 
+from pathlib import Path
+
 import pytest
 from cli_runs import QUICK, fails, files_in, flowers, run, write_flowers
 
@@ -196,7 +198,7 @@ def test_bad_models(command, content, said, model, tmp_path):
         (["--hold-out", "2"], 2, "2"),
         (["--seed", "-1"], 2, "-1"),
         (["--label", "nothing"], 1, "there are plant, width, height, leaf length, kind"),
-        (["--drop", "widht"], 1, "did you mean width?"),
+        (["--drop", "wid"], 1, "did you mean width?"),
         (["--missing", "maybe"], 2, "maybe"),
         (
             ["--drop", "width", "--drop", "height", "--drop", "leaf length"],
@@ -244,8 +246,6 @@ def test_outputs_of_fit(tmp_path):
 
 
 def test_a_model_is_not_kept_where_its_latents_cannot_be(tmp_path, monkeypatch):
-    from pathlib import Path
-
     def fill_the_disk(path, content):
         raise OSError(28, "No space left on device", str(path))
 

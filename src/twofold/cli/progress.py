@@ -73,7 +73,7 @@ class Bar(logging.Handler):
         event = getattr(record, "progress", None)
         if event is None:
             return
-        if event.objective is None:
+        if event.objective is None:  # a phase begins or ends
             if self.task is not None:
                 self.progress.remove_task(self.task)
                 self.task = None

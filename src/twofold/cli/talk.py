@@ -62,7 +62,7 @@ class Talk:
         if self.as_json:
             if self.warned:
                 document = {**document, "warnings": self.warned}
-            click.echo(json.dumps(plain(document), allow_nan=False, ensure_ascii=False))
+            click.echo(json.dumps(plain(document), allow_nan=False))
             return
         width = max((len(name) for name, _ in lines), default=0)
         for name, text in lines:

@@ -295,7 +295,10 @@ def _check_labels(chosen: Chosen, method: str) -> None:
 
 def _note_dominant_column(chosen: Chosen, talk: Talk) -> None:
     """Say it where one column, by its unit, decides the map."""
-    values = np.asarray(chosen.features, dtype=np.float64)
+    some = _take(
+        chosen.features, np.arange(0, len(chosen.rows), -(-len(chosen.rows) // JUDGED_ROWS))
+    )
+    values = np.asarray(some, dtype=np.float64)
     with np.errstate(all="ignore"):
         spreads = values.std(axis=0)
         shares = np.square(spreads / spreads.max())

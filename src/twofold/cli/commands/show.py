@@ -80,8 +80,8 @@ def plot(
         _check_same_rows(estimator, chosen)
     with talk.warnings_as_lines():
         axes = draw(kind, estimator, features, labels, image_shape)
-        with needing("plot"):
-            save_figure(axes, output)
+        with needing("plot"), finished_file(output) as path:
+            save_figure(axes, path)
     talk.result({"picture": str(output), "kind": kind}, [("picture", str(output))])
 
 

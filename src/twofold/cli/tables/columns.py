@@ -139,13 +139,6 @@ class Columns:
             talk.note(f"{who} has no names of columns: they are taken in their order")
         return self._finished(table, names, label, talk, named=needed is not None, called=needed)
 
-    def column(self, table: Table, name: str, option: str) -> AnyArray:
-        """Return one column as an array, of text as strings."""
-        values = table.aside.get(name)
-        if values is None:
-            values = table.frame[self._found(table, name, option)]
-        return as_labels(values)
-
     def _label(self, table: Table, talk: Talk) -> str | None:
         if self.label is None and LABELS in table.aside and LABELS not in self.drop:
             talk.note(

@@ -34,30 +34,33 @@ def finished_file(path: Path) -> Iterator[Path]:
 
     A failure leaves what was there before. Within several of these, all files are written before the first is moved.
     """
+    target = path.resolve()  # a link stays one
     # The suffix stays: libraries take the format from it. Not tempfile: its files may be read by their owner alone.
-    beside = path.with_name(f".{uuid4().hex}{path.suffix}")
+    beside = target.with_name(f".{uuid4().hex}{path.suffix}")
     try:
         yield beside
-        beside.replace(path)
+        beside.replace(target)
     finally:
         beside.unlink(missing_ok=True)
 
 
 def check_writable(path: Path, *inputs: str) -> None:
     """Refuse, before any work, a file that cannot be written or that the command reads."""
-    folder = path.parent
+    target = path.resolve()
+    folder, exists = target.parent, target.exists()
+    reason = ""
     if not folder.is_dir():
-        raise click.ClickException(
-            f"cannot write {path}: there is no folder {folder}; make it first"
-        )
-    if path.is_dir():
-        raise click.ClickException(f"cannot write {path}: it is a folder; name a file in it")
-    if not os.access(folder, os.W_OK):
-        raise click.ClickException(
-            f"cannot write {path}: the folder {folder} may not be written to"
-        )
+        reason = f"there is no folder {path.parent}; make it first"
+    elif target.is_dir():
+        reason = "it is a folder; name a file in it"
+    elif exists and not target.is_file():  # such as /dev/null, which must not be replaced
+        reason = "it is no plain file; '-' is standard output, for tables"
+    elif not os.access(folder, os.W_OK) or (exists and not os.access(target, os.W_OK)):
+        reason = "permission denied"
+    if reason:
+        raise click.ClickException(f"cannot write {path}: {reason}")
     for one in inputs:
-        if one != STANDARD and path.exists() and Path(one).exists() and path.samefile(one):
+        if one != STANDARD and exists and Path(one).exists() and target.samefile(one):
             raise click.UsageError(f"{path} is read by this command; write to another file")
 
 
