@@ -12,6 +12,7 @@ SOURCE = Path(twofold.__file__).parent
 LAYERS = {
     "protocols": 0,
     "_blocks": 0,
+    "_files": 0,
     "_linalg": 0,
     "_memory": 0,
     "_path_loops": 0,
@@ -53,6 +54,8 @@ LAYERS = {
     "model_files": 3,
     "estimators": 4,
     "__main__": 5,
+    "closed_forms": 5,
+    "explorer": 5,
     "cli": 5,
     "plotting": 5,
 }

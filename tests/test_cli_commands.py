@@ -14,6 +14,7 @@ from sklearn.datasets import load_digits
 import twofold
 from twofold import plotting
 from twofold.cli.commands.demo import PICTURES
+from twofold.cli.errors import has_part
 from twofold.cli.pictures import KINDS
 
 ROLES = ("--label", "kind", "--id", "plant")
@@ -167,18 +168,31 @@ def test_pictures_without_data(model, tmp_path):
     assert files_in(tmp_path) == ["map.svg"]
 
 
-def test_labels_of_other_rows(model, tmp_path):
+def test_maps_of_other_rows(model, tmp_path):
     data = write_flowers(tmp_path, n_rows=12)
-    error = fails("plot", model, data, *ROLES, "-o", tmp_path / "map.png")
-    assert "the data have 12 rows and the map 40" in error
+    command = ("plot", model, data, *ROLES, "-o", tmp_path / "map.png")
+    if hasattr(plotting, "LatentMapDisplay"):
+        run(*command)
+        assert png(tmp_path / "map.png")
+    else:
+        assert "the data have 12 rows and the map 40" in fails(*command)
 
 
-def test_explore(model, data, tmp_path, monkeypatch):
+@pytest.mark.skipif(not has_part("explorer"), reason="this version has no explorer")
+def test_a_page_to_explore(model, data, tmp_path):
+    run("explore", model, data, *ROLES, "--colour", "width", "-o", tmp_path / "page.html")
+    text = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert text.startswith("<!doctype html>")
+    for word in ("aster", "p17", "leaf length"):
+        assert word in text
+
+
+def test_what_the_explorer_is_given(model, data, tmp_path, monkeypatch):
     given = {}
 
     def write(estimator, X, y=None, *, path, **options):
         path.write_text("<!doctype html>")
-        given.update(options, X=X, y=y)
+        given.update(options, X=X)
 
     stand_in(monkeypatch, "explorer", write=write)
     page = tmp_path / "page.html"
@@ -187,11 +201,12 @@ def test_explore(model, data, tmp_path, monkeypatch):
     assert str(page) in result.stdout
     assert page.read_text() == "<!doctype html>"
     np.testing.assert_array_equal(given["X"], flowers()[FEATURES])
-    assert list(given["y"]) == list(flowers()["kind"])
+    assert list(given["row_names"]) == list(flowers()["plant"])
     assert given["title"] == "m"
     assert given["feature_names"] == FEATURES
     assert given["image_shape"] == (3, 1)
-    assert list(given["columns"]) == ["plant", "width"]
+    assert list(given["columns"]) == ["kind", "width"]
+    assert list(given["columns"]["kind"]) == list(flowers()["kind"])
     assert "has no such column" in fails("explore", model, data, "--color", "depth", "-o", page)
 
     def fail(*_, path, **__):
@@ -249,6 +264,14 @@ def test_reproduce(tmp_path, monkeypatch):
     run("reproduce", "rpm2001", "rpm2001", *folder)
     assert ran == [(["ukr2005", "rpm2001"], True), (["rpm2001"], False)]
     assert "did you mean ukr2005?" in fails("reproduce", "ukr2006", *folder, code=2)
+    run("reproduce", "ukr2005:spiral", *folder)
+    assert ran[-1] == (["ukr2005:spiral"], False)
+
+    def fail(*_, **__):
+        raise RuntimeError("ukr2005 failed; report.html says why.")
+
+    stand_in(monkeypatch, "reproduce", NAMES=["ukr2005"], main=fail)
+    assert fails("reproduce", "all", *folder) == "ukr2005 failed; report.html says why."
 
 
 def test_bench(data):

@@ -30,14 +30,13 @@ import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.metadata import version
-from pathlib import Path
 from typing import Any, Final
-from uuid import uuid4
 
 import numpy as np
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
+from twofold._files import whole_file
 from twofold._object_graph import ESTIMATORS, Decoder, Encoder, ModelFileError, Unsaved
 from twofold.protocols import AnyArray
 
@@ -103,17 +102,11 @@ def save(estimator: Any, path: str | os.PathLike[str]) -> None:
         "arrays": [{"sha256": _digest(payload), "bytes": len(payload)} for payload in payloads],
     }
     text = json.dumps(document, allow_nan=False, ensure_ascii=False, indent=1).encode()
-    target = Path(path)
-    unfinished = target.with_name(f".{target.name}.{uuid4().hex}")
-    try:
-        with zipfile.ZipFile(unfinished, "w") as archive:
-            _write(archive, "model.json", text)
-            _write(archive, "sha256", _digest(text).encode())
-            for number, payload in enumerate(payloads):
-                _write(archive, f"{number}.npy", payload)
-        unfinished.replace(target)
-    finally:
-        unfinished.unlink(missing_ok=True)
+    with whole_file(path) as unfinished, zipfile.ZipFile(unfinished, "w") as archive:
+        _write(archive, "model.json", text)
+        _write(archive, "sha256", _digest(text).encode())
+        for number, payload in enumerate(payloads):
+            _write(archive, f"{number}.npy", payload)
 
 
 def load(path: str | os.PathLike[str]) -> Any:

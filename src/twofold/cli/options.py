@@ -208,20 +208,22 @@ def file_option(
     )
 
 
-def _height_and_width(
+def _image_shape(
     _: click.Context, __: click.Parameter, value: str | None
-) -> tuple[int, int] | None:
+) -> tuple[int, ...] | None:
     if value is None:
         return None
-    height, _x, width = value.lower().partition("x")
-    if not (height.isdecimal() and width.isdecimal() and int(height) and int(width)):
-        raise click.BadParameter(f"{value!r} must be height x width in pixels, such as 28x28.")
-    return int(height), int(width)
+    sides = value.lower().split("x")
+    if len(sides) not in (2, 3) or not all(side.isdecimal() and int(side) for side in sides):
+        raise click.BadParameter(
+            f"{value!r} must be height x width in pixels, such as 28x28, or 28x28x3 for colours."
+        )
+    return tuple(int(side) for side in sides)
 
 
 image_shape_option = click.option(
     "--image-shape",
     metavar="HxW",
-    callback=_height_and_width,
+    callback=_image_shape,
     help="Height and width in pixels, where a row is an image.",
 )

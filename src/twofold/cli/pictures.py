@@ -37,7 +37,7 @@ class Kind:
 
 
 KINDS: Final = {
-    "map": Kind("LatentMapDisplay", "the latents over their density", takes=("labels",)),
+    "map": Kind("LatentMapDisplay", "the latents over their density", takes=("data", "labels")),
     "decoded": Kind(
         "DecodedGridDisplay", "what places on the map look like", takes=("image_shape",)
     ),
@@ -53,7 +53,7 @@ def draw(
     model: Any,
     X: Any = None,
     labels: AnyArray | None = None,
-    image_shape: tuple[int, int] | None = None,
+    image_shape: tuple[int, ...] | None = None,
 ) -> Any:
     """Return the axes of a picture.
 
@@ -66,32 +66,44 @@ def draw(
     X : array-like of shape (n_rows, n_features), default=None
         Data, for the kinds that use some.
     labels : ndarray of shape (n_rows,), default=None
-        Labels of the training rows.
-    image_shape : (int, int), default=None
-        Height and width, for data that are images.
+        Labels of these rows.
+    image_shape : tuple of int, default=None
+        Height, width and perhaps channels, for data that are images.
     """
     wanted = KINDS[kind]
     with needing("plot"):
         plotting = part_of_twofold("plotting")
         display = getattr(plotting, wanted.display, None)
         if display is None:
-            return _older(plotting, kind, model, labels, image_shape)
+            return _older(plotting, kind, model, X, labels, image_shape)
         given = {"labels": labels, "image_shape": image_shape}
         options = {name: given[name] for name in wanted.takes if given.get(name) is not None}
-        uses_data = wanted.needs == "data" or ("data" in wanted.takes and X is not None)
-        shown = display.from_estimator(model, *([X] if uses_data else []), **options)
+        data = [X] if wanted.needs == "data" or _uses(wanted, model, X) else []
+        shown = display.from_estimator(model, *data, **options)
     return np.ravel(shown.ax_)[0]
+
+
+def _uses(kind: Kind, model: Any, X: Any) -> bool:
+    """Tell whether a picture that can do without data is to show them: a map has the rows of the fit already."""
+    if X is None or "data" not in kind.takes:
+        return False
+    return "labels" not in kind.takes or len(X) != len(model.embedding_)
 
 
 def _older(
     plotting: Any,
     kind: str,
     model: Any,
+    X: Any,
     labels: AnyArray | None,
-    image_shape: tuple[int, int] | None,
+    image_shape: tuple[int, ...] | None,
 ) -> Any:
     """Draw with the functions that came before the displays."""
     if kind == "map":
+        if X is not None and len(X) != len(model.embedding_):
+            raise click.ClickException(
+                f"the data have {len(X)} rows and the map {len(model.embedding_)}: labels are those of the rows of the fit"
+            )
         return plotting.plot_latent_map(model, labels=labels)
     if kind == "decoded":
         if image_shape is None:

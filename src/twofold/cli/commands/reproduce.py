@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 from click.shell_completion import CompletionItem
 
-from twofold.cli.errors import needing, part_of_twofold
+from twofold.cli.errors import needing, one_line, part_of_twofold
 from twofold.cli.options import examples, talk_options
 from twofold.cli.talk import Talk
 from twofold.cli.words import did_you_mean
@@ -22,7 +22,7 @@ def _complete(_: click.Context, __: click.Parameter, incomplete: str) -> list[Co
     return [CompletionItem(name) for name in names if name.startswith(incomplete)]
 
 
-@click.command(epilog=examples("twofold reproduce all --quick"))
+@click.command(epilog=examples("twofold reproduce all --quick", "twofold reproduce ukr2005 -o papers"))
 @click.argument("names", metavar="NAME|all...", nargs=-1, required=True, shell_complete=_complete)
 @click.option("--quick", is_flag=True, help="Small versions, to see whether they run.")
 @click.option(
@@ -43,12 +43,15 @@ def reproduce(names: tuple[str, ...], quick: bool, output: Path, talk: Talk) -> 
         module = part_of_twofold("reproduce")
     known = list(module.NAMES)
     for name in names:
-        if name not in (ALL, *known):
+        if name.partition(":")[0] not in (ALL, *known):  # "paper" or "paper:experiment"
             raise click.UsageError(
                 f"there is no experiment {name}; {did_you_mean(name, [ALL, *known])}"
             )
     wanted = known if ALL in names else list(dict.fromkeys(names))
     output.mkdir(parents=True, exist_ok=True)
     with talk.warnings_as_lines(), needing("plot"):
-        report = module.main(wanted, quick=quick, folder=output)
+        try:
+            report = module.main(wanted, quick=quick, folder=output)
+        except RuntimeError as error:  # some experiments failed; the report says why
+            raise click.ClickException(one_line(error)) from error
     talk.result({"experiments": wanted, "report": str(report)}, [("report", str(report))])

@@ -20,7 +20,7 @@ from twofold.cli.options import (
     talk_options,
 )
 from twofold.cli.pictures import KINDS, draw
-from twofold.cli.tables import Chosen, Columns, Reading, check_writable, finished_file
+from twofold.cli.tables import Columns, Reading, check_writable, finished_file
 from twofold.cli.talk import Talk
 
 __all__ = ["explore", "export", "plot"]
@@ -53,7 +53,7 @@ def plot(
     model: Path,
     data: str | None,
     kind: str,
-    image_shape: tuple[int, int] | None,
+    image_shape: tuple[int, ...] | None,
     output: Path,
     columns: Columns,
     reading: Reading,
@@ -61,7 +61,7 @@ def plot(
 ) -> None:
     """Draw a model.
 
-    DATA is needed for labels, which are those of the rows of the fit, and for --kind error.
+    DATA is needed for labels and for --kind error; a map shows other rows than those of the fit where they come down to.
     """
     check_writable(output, str(model), *([data] if data else []))
     if data is None and (columns.label is not None or KINDS[kind].needs == "data"):
@@ -76,8 +76,6 @@ def plot(
     estimator = load_model(model)
     chosen = None if data is None else data_for(estimator, data, reading, columns, talk)
     features, labels = (None, None) if chosen is None else (chosen.features, chosen.labels)
-    if kind == "map":
-        _check_same_rows(estimator, chosen)
     with talk.warnings_as_lines():
         axes = draw(kind, estimator, features, labels, image_shape)
         with needing("plot"), finished_file(output) as path:
@@ -112,7 +110,7 @@ def explore(
     data: str,
     title: str | None,
     colour: tuple[str, ...],
-    image_shape: tuple[int, int] | None,
+    image_shape: tuple[int, ...] | None,
     output: Path,
     columns: Columns,
     reading: Reading,
@@ -126,17 +124,18 @@ def explore(
     explorer = part_of_twofold("explorer")
     estimator = load_model(model)
     chosen = data_for(estimator, data, reading, replace(columns, keep=colour), talk)
-    beside = {name: values for name, values in chosen.beside.items() if name != chosen.label}
+    coloured = [name for name in (chosen.label, *colour) if name is not None]
     with talk.warnings_as_lines(), finished_file(output) as path:
         explorer.write(
             estimator,
             chosen.features,
-            chosen.labels,
             path=path,
             title=model.stem if title is None else title,
             feature_names=chosen.names,
+            row_names=None if chosen.id is None else chosen.beside[chosen.id],
             image_shape=image_shape,
-            columns=beside or None,
+            # The label is one of them, the first, so that the page calls it by its name.
+            columns={name: chosen.beside[name] for name in coloured},
         )
         size = path.stat().st_size
     lines = [("page", f"{output} ({size / 1e6:.2f} MB); open it in a browser")]
@@ -173,12 +172,3 @@ def export(model: Path, direction: str, distill: bool, output: Path, talk: Talk)
         size = path.stat().st_size
     lines = [(f"map {direction}", f"{output} ({size / 1e6:.2f} MB)")]
     talk.result({"onnx": str(output), "map": direction, "bytes": size}, lines)
-
-
-def _check_same_rows(estimator: object, chosen: Chosen | None) -> None:
-    """Refuse labels of other rows than those on the map."""
-    n_rows = len(estimator.embedding_)  # type: ignore[attr-defined]
-    if chosen is not None and len(chosen.rows) != n_rows:
-        raise click.ClickException(
-            f"the data have {len(chosen.rows)} rows and the map {n_rows}: labels are those of the rows of the fit"
-        )

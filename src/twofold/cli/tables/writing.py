@@ -6,17 +6,17 @@ import csv
 import io
 import os
 import sys
-from collections.abc import Callable, Container, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Container, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
-from uuid import uuid4
 
 import click
 import numpy as np
 
+from twofold._files import whole_file
 from twofold.cli.errors import needing
 from twofold.cli.tables.arrays import NAMES
 from twofold.cli.tables.columns import LABELS, Chosen
@@ -28,20 +28,13 @@ from twofold.protocols import AnyArray, Array
 __all__ = ["Output", "Rows", "check_writable", "finished_file"]
 
 
-@contextmanager
-def finished_file(path: Path) -> Iterator[Path]:
+def finished_file(path: Path) -> AbstractContextManager[Path]:
     """Give a name beside the file to write to, and move it there once all has been written.
 
     A failure leaves what was there before. Within several of these, all files are written before the first is moved.
+    A link stays one: what it leads to is replaced.
     """
-    target = path.resolve()  # a link stays one
-    # The suffix stays: libraries take the format from it. Not tempfile: its files may be read by their owner alone.
-    beside = target.with_name(f".{uuid4().hex}{path.suffix}")
-    try:
-        yield beside
-        beside.replace(target)
-    finally:
-        beside.unlink(missing_ok=True)
+    return whole_file(path.resolve())
 
 
 def check_writable(path: Path, *inputs: str) -> None:

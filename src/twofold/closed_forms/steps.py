@@ -1,0 +1,200 @@
+"""The steps that closed forms are made of, and what each does to rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import reduce
+from typing import ClassVar
+
+import numpy as np
+from scipy.special import expit
+from sklearn.metrics.pairwise import pairwise_kernels
+
+from twofold._linalg import shifted_exp, sqdist
+from twofold.domains import Domain, Points
+from twofold.feature_spaces import weighted_medians
+from twofold.kernels import Compact, Gaussian, StudentT
+from twofold.node_kernels import NodeKernel
+from twofold.protocols import Array, IntArray
+
+__all__ = [
+    "IntoDomain",
+    "Linear",
+    "NodeProducts",
+    "PairKernel",
+    "Put",
+    "RadialFeatures",
+    "RadialMeans",
+    "RadialMedians",
+    "Sigmoid",
+    "Step",
+    "Take",
+]
+
+
+@dataclass(frozen=True)
+class Take:
+    """``x[columns] * factor - shift``: data into centred units."""
+
+    columns: IntArray
+    factor: float
+    shift: Array
+
+    def __call__(self, x: Array) -> Array:
+        """Apply the step to rows (n, D)."""
+        return x[:, self.columns] * self.factor - self.shift
+
+
+@dataclass(frozen=True)
+class Put:
+    """``(u + shift) * factor`` into some columns, constants into the others: centred units into data."""
+
+    columns: IntArray
+    factor: float
+    shift: Array
+    constants: Array
+
+    def __call__(self, u: Array) -> Array:
+        """Apply the step to rows (n, D')."""
+        x = np.tile(self.constants, (len(u), 1))
+        x[:, self.columns] = (u + self.shift) * self.factor
+        return x
+
+
+@dataclass(frozen=True)
+class Linear:
+    """``x W + b``."""
+
+    matrix: Array
+    bias: Array
+
+    def __call__(self, x: Array) -> Array:
+        """Apply the step to rows."""
+        image: Array = x @ self.matrix + self.bias
+        return image
+
+
+@dataclass(frozen=True)
+class Sigmoid:
+    """``1 / (1 + exp(-x))``."""
+
+    def __call__(self, x: Array) -> Array:
+        """Apply the step to rows."""
+        image: Array = expit(x)
+        return image
+
+
+@dataclass(frozen=True)
+class RadialFeatures:
+    """``k(|x - c_m|^2 / h^2)``, one column for each centre."""
+
+    centers: Array
+    width: float
+    kernel: Gaussian | Compact | StudentT
+
+    def __call__(self, x: Array) -> Array:
+        """Apply the step to rows."""
+        scaled = sqdist(x / self.width, self.centers / self.width)
+        features: Array = np.exp(self.kernel.log_profile(scaled))
+        return features
+
+
+@dataclass(frozen=True)
+class RadialMeans:
+    """``sum_m k_m y_m / sum_m k_m``; where no centre is in reach, the target of the nearest."""
+
+    centers: Array
+    width: float
+    kernel: Gaussian | Compact | StudentT
+    targets: Array
+
+    def __call__(self, x: Array) -> Array:
+        """Apply the step to rows."""
+        return _weights(self, x) @ self.targets
+
+
+@dataclass(frozen=True)
+class RadialMedians:
+    """Medians of the columns of ``targets`` under the same weights: the pre-images of the city-block kernel."""
+
+    centers: Array
+    width: float
+    kernel: Gaussian | Compact | StudentT
+    targets: Array
+
+    def __call__(self, x: Array) -> Array:
+        """Apply the step to rows."""
+        return weighted_medians(self.targets, _weights(self, x))
+
+
+@dataclass(frozen=True)
+class PairKernel:
+    """A kernel of scikit-learn between rows and centres, one column for each centre."""
+
+    NAMES: ClassVar = ("linear", "polynomial", "sigmoid", "laplacian", "cosine")
+
+    centers: Array
+    name: str
+    gamma: float
+    degree: float
+    coef0: float
+
+    def __call__(self, x: Array) -> Array:
+        """Apply the step to rows."""
+        parameters = {"gamma": self.gamma, "degree": self.degree, "coef0": self.coef0}
+        kernels: Array = pairwise_kernels(
+            x, self.centers, metric=self.name, filter_params=True, **parameters
+        )
+        return kernels
+
+
+@dataclass(frozen=True)
+class NodeProducts:
+    """Kernels along each dimension between rows and nodes, multiplied over the dimensions, or added."""
+
+    nodes: Array
+    kernels: tuple[NodeKernel, ...]
+    widths: Array
+    is_sum: bool
+
+    def __call__(self, z: Array) -> Array:
+        """Apply the step to rows."""
+        parts = [
+            kernel.values(z[:, column], self.nodes[:, column], float(width))
+            for column, (kernel, width) in enumerate(zip(self.kernels, self.widths, strict=True))
+        ]
+        return reduce(np.add if self.is_sum else np.multiply, parts)
+
+
+@dataclass(frozen=True)
+class IntoDomain:
+    """The nearest place of a domain: the end of an interval, the same place of a circle, one of k points."""
+
+    domain: Domain | Points
+
+    def __call__(self, z: Array) -> Array:
+        """Apply the step to rows."""
+        return self.domain.into(z)
+
+
+Step = (
+    Take
+    | Put
+    | Linear
+    | Sigmoid
+    | RadialFeatures
+    | RadialMeans
+    | RadialMedians
+    | PairKernel
+    | NodeProducts
+    | IntoDomain
+)
+
+
+def _weights(step: RadialMeans | RadialMedians, x: Array) -> Array:
+    scaled = sqdist(x / step.width, step.centers / step.width)
+    weights, shift = shifted_exp(step.kernel.log_profile(scaled))
+    reached = np.isfinite(shift)
+    weights /= np.where(reached, weights.sum(axis=1), 1.0)[:, None]
+    weights[np.flatnonzero(~reached), scaled[~reached].argmin(axis=1)] = 1.0
+    return weights

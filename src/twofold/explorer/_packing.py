@@ -1,0 +1,119 @@
+"""Arrays as text that a browser unpacks: as few bytes each number as it needs, deflated, in base64.
+
+Pixels are whole numbers of some step (1, 1/255, 0.01, ...). Where an array's numbers are, their multiples are stored, in one byte or
+two; all others are stored as float32, from an offset where they lie far from zero and in a unit where they are beyond float32, or as
+float64 where asked. Bytes of equal significance stand together, which deflates better.
+"""
+
+from __future__ import annotations
+
+import zlib
+from base64 import b64encode
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from twofold.protocols import AnyArray, Array
+
+__all__ = ["Packer"]
+
+STEPS = (1.0, 0.5, 0.25, 1 / 16, 1 / 255, 1 / 256, 1e-1, 1e-2, 1e-3, 1e-4)
+LARGEST_CODE = 65_535
+LARGEST_WHOLE = 2.0**40
+CLOSE = 1e-6
+"""Parts of the range by which multiples of a step may be off: float32 data are."""
+
+CLOSE_TO_STEP = 1e-3
+FAR = 16.0
+"""Half ranges from zero beyond which an offset is taken."""
+
+LARGEST_EXPONENT = 64
+"""Powers of two within which numbers are stored in their own unit."""
+
+
+@dataclass
+class Packer:
+    """Arrays that were packed, each once.
+
+    Attributes
+    ----------
+    texts : list of str
+        Base64 of the arrays, in the order of their numbers.
+    """
+
+    texts: list[str] = field(default_factory=list)
+    _numbers: dict[Any, int] = field(default_factory=dict)
+
+    def pack(self, values: Any, *, exact: bool = False) -> dict[str, Any]:
+        """Pack an array and return what the page needs to unpack it.
+
+        Parameters
+        ----------
+        values : array-like
+            Finite numbers.
+        exact : bool, default=False
+            Whether to keep numbers that are no multiples of a step as float64.
+        """
+        array = np.asarray(values, dtype=np.float64)
+        step, offset, codes = _as_multiples(array)
+        if codes is None and exact:
+            codes = array
+        if codes is None:
+            step, offset = _unit_and_offset(array)
+            codes = ((array - offset) / step).astype(np.float32)
+        return {
+            "array": self._number(codes),
+            "type": codes.dtype.name,
+            "shape": list(array.shape),
+            "step": step,
+            "offset": offset,
+        }
+
+    def _number(self, codes: AnyArray) -> int:
+        little = np.ascontiguousarray(codes.astype(codes.dtype.newbyteorder("<"), copy=False))
+        planes = little.reshape(-1).view(np.uint8).reshape(-1, little.itemsize).T
+        deflated = zlib.compress(planes.tobytes(), 9)
+        key = (codes.dtype.name, deflated)
+        if key not in self._numbers:
+            self._numbers[key] = len(self.texts)
+            self.texts.append(b64encode(deflated).decode("ascii"))
+        return self._numbers[key]
+
+
+def _as_multiples(array: Array) -> tuple[float, float, AnyArray | None]:
+    """Return step, offset and codes with ``array = offset + step * codes``; no codes where there is no such step."""
+    if not array.size:
+        return 1.0, 0.0, None
+    low, high = float(array.min()), float(array.max())
+    if not max(abs(low), abs(high)) < LARGEST_WHOLE:
+        return 1.0, 0.0, None
+    some = array.reshape(-1)[:2_000]
+    for step in STEPS:
+        if (high - low) / step > LARGEST_CODE:
+            continue
+        # Judged on a few numbers first: most arrays fail there.
+        if _is_multiple(some - low, step, high - low) and _is_multiple(
+            array - low, step, high - low
+        ):
+            codes = np.rint((array - low) / step)
+            small = codes.max() <= np.iinfo(np.uint8).max
+            return step, low, codes.astype(np.uint8 if small else np.uint16)
+    return 1.0, 0.0, None
+
+
+def _is_multiple(differences: Array, step: float, extent: float) -> bool:
+    off = np.abs(differences - step * np.rint(differences / step)).max()
+    return bool(off <= min(CLOSE * extent, CLOSE_TO_STEP * step))
+
+
+def _unit_and_offset(array: Array) -> tuple[float, float]:
+    """Return what keeps float32 from losing digits, or from overflow: 1 and 0 for most arrays."""
+    low, high = float(array.min(initial=np.inf)), float(array.max(initial=-np.inf))
+    if not low < high:
+        return 1.0, (low if array.size else 0.0)
+    largest = max(abs(low), abs(high))
+    offset = low if largest > FAR * (0.5 * high - 0.5 * low) else 0.0
+    largest = max(abs(low - offset), abs(high - offset))
+    exponent = int(np.frexp(largest)[1])
+    return (1.0 if abs(exponent) < LARGEST_EXPONENT else 2.0 ** (exponent - 1)), offset

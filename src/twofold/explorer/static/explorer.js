@@ -1,0 +1,363 @@
+// The page: its state and what it draws.
+
+const REACH = 24;
+const MOST_FEATURES_TO_COLOUR = 400;
+
+
+class Explorer {
+  constructor(content) {
+    this.content = content;
+    const q = content.model.n_components;
+    this.q = q;
+    this.landscape = new Landscape(content.landscape);
+    this.camera = new Camera(content.landscape, q);
+    this.points = new Points(content.latents, q, this.landscape);
+    this.points.project(this.camera);
+    this.decode = decoderOf(content.program);
+    const d = content.model.n_features;
+    this.features = content.features ?? Array.from({ length: d }, (_, l) => `feature ${l}`);
+    this.rowName = (row) => (content.rows ? content.rows[row] : `row ${row}`);
+    const { codes, step, offset } = content.data;
+    this.dataRow = (row) => Float64Array.from(codes.subarray(row * d, (row + 1) * d), (code) => offset + step * code);
+    this.featureColumn = (l) => {
+      const values = Float64Array.from({ length: this.points.n }, (_, i) => offset + step * codes[i * d + l]);
+      return preparedColumn({ name: this.features[l], kind: "number", values: { codes: values, step: 1, offset: 0 } });
+    };
+    this.columns = content.columns.map(preparedColumn);
+    this.column = this.columns[0];
+    this.tool = "walk";
+    this.withDensity = true;
+    this.theme = matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light";
+    this.here = null;
+    this.box = null;
+    this.pins = new Pins(this);
+    this.selection = new Selection(this);
+    this.tiles = new Tiles(this);
+    this.path = new Path((z, share) => {
+      byId("along").value = Math.round(share * 1000);
+      this.showAt(z);
+    });
+    this.shape = new SHAPES[content.appearance.kind](content.appearance, this.features, "Decoded");
+    byId("decoded").append(this.shape.node);
+    this.ground = byId("ground");
+    this.marks = byId("marks");
+    this.frames = 0;
+  }
+
+  start() {
+    const { model, n_rows: total, appearance } = this.content;
+    byId("title").textContent = this.content.title;
+    const some = this.points.n < total ? ` (${this.points.n.toLocaleString("en")} shown)` : "";
+    byId("summary").textContent =
+      `${model.name} · ${total.toLocaleString("en")} rows${some} · ${model.n_features} features as ${this.q} latents · ${appearance.kind}`;
+    this.fillColours();
+    this.fillSliders();
+    this.setTheme(this.theme);
+    document.querySelector('[data-tool="turn"]').hidden = this.q !== 3;
+    this.listen();
+    new ResizeObserver(() => this.resize()).observe(byId("map"));
+    this.resize();
+    this.showAt(this.camera.focus);
+  }
+
+  fillColours() {
+    const select = byId("colour");
+    this.columns.forEach((column, k) => select.append(element("option", { value: k, textContent: column.name })));
+    if (this.features.length <= MOST_FEATURES_TO_COLOUR) {
+      const group = element("optgroup", { label: "features" });
+      this.features.forEach((name, l) => group.append(element("option", { value: `feature ${l}`, textContent: name })));
+      select.append(group);
+    }
+    select.addEventListener("change", () => {
+      const [word, number] = select.value.split(" ");
+      this.column = word === "feature" ? this.featureColumn(Number(number)) : this.columns[Number(word)];
+      this.recolour();
+    });
+  }
+
+  recolour() {
+    this.points.colour(this.column, this.theme);
+    this.drawLegend();
+    this.draw();
+  }
+
+  // Sliders for latents that the map does not show in one plane; for more than three, which two it shows.
+  fillSliders() {
+    if (this.q < 3) return;
+    this.sliders = Array.from({ length: this.q }, (_, l) => {
+      const { low, high } = this.camera;
+      const slider = element("input", { type: "range", min: low[l], max: high[l], step: "any", value: this.camera.focus[l] });
+      slider.addEventListener("input", () => {
+        this.camera.focus[l] = Number(slider.value);
+        this.showAt(this.camera.focus);
+      });
+      byId("sliders").append(element("label", { textContent: `latent ${l + 1} ` }, slider));
+      return slider;
+    });
+    if (this.q === 3) return;
+    byId("axes").hidden = false;
+    const selects = [0, 1].map((chosen) => {
+      const options = Array.from({ length: this.q }, (_, l) => element("option", { value: l, textContent: `latent ${l + 1}` }));
+      const select = element("select", {}, ...options);
+      select.value = chosen;
+      select.setAttribute("aria-label", chosen ? "Upward axis" : "Axis to the right");
+      byId("axes").append(select);
+      return select;
+    });
+    for (const select of selects) {
+      select.addEventListener("change", () => {
+        const [first, second] = selects.map((one) => Number(one.value));
+        if (first === second) return;
+        this.camera.look(first, second);
+        this.fitted = this.camera.scale;
+        this.points.project(this.camera);
+        this.draw();
+      });
+    }
+  }
+
+  setTheme(theme) {
+    this.theme = theme;
+    document.documentElement.dataset.theme = theme;
+    this.recolour();
+    this.pins.show();
+    if (this.here) this.shape.show(this.decode(this.here));
+  }
+
+  drawLegend() {
+    const legend = byId("legend");
+    legend.textContent = "";
+    const { column } = this;
+    if (column.kind === "number") {
+      const ramp = element("canvas", { className: "ramp", width: 100, height: 1 });
+      const context = ramp.getContext("2d");
+      for (let i = 0; i < 100; i++) {
+        context.fillStyle = cssColour(rampColour(i / 99));
+        context.fillRect(i, 0, 1, 1);
+      }
+      const ends = [column.low, column.high].map((value) => element("span", { textContent: shortNumber(value) }));
+      legend.append(element("div", { textContent: column.name, dir: "auto" }), ramp, element("div", { className: "ends" }, ...ends));
+      return;
+    }
+    column.names.forEach((name, code) => {
+      const dot = element("span", { className: "dot" });
+      dot.style.background = cssColour(classColour(code, this.theme));
+      const entry = element("button", { type: "button", title: "Show or hide" }, dot, element("span", { textContent: name, dir: "auto" }));
+      entry.classList.toggle("off", !column.shown.has(code));
+      entry.setAttribute("aria-pressed", String(column.shown.has(code)));
+      entry.addEventListener("click", () => {
+        if (!column.shown.delete(code)) column.shown.add(code);
+        this.recolour();
+      });
+      legend.append(entry);
+    });
+  }
+
+  resize() {
+    const { clientWidth: width, clientHeight: height } = byId("map");
+    if (!width || !height) return;
+    this.ratio = Math.min(2, devicePixelRatio || 1);
+    for (const canvas of [this.ground, this.marks]) {
+      canvas.width = Math.round(width * this.ratio);
+      canvas.height = Math.round(height * this.ratio);
+    }
+    this.camera.resize(width, height);
+    if (this.camera.isFitted) this.fitted = this.camera.scale;
+    this.draw();
+  }
+
+  // Draw at most once a frame, however many events ask for it.
+  draw() {
+    this.groundIsOld = true;
+    this.drawMarks();
+  }
+
+  drawMarks() {
+    if (this.isAsked) return;
+    this.isAsked = true;
+    requestAnimationFrame(() => {
+      this.isAsked = false;
+      if (this.groundIsOld) this.drawGround();
+      this.groundIsOld = false;
+      this.drawOverlay();
+      this.frames++;
+    });
+  }
+
+  drawGround() {
+    const context = this.ground.getContext("2d");
+    context.setTransform(this.ratio, 0, 0, this.ratio, 0, 0);
+    context.clearRect(0, 0, this.camera.width, this.camera.height);
+    this.landscape.draw(context, this.camera, this.theme, this.withDensity && !this.tiles.isOn);
+    this.tiles.draw(context, this.camera);
+    if (this.tiles.isOn) return;
+    this.points.draw(context, this.camera, this.ratio, this.fitted ?? this.camera.scale);
+    this.points.drawNames(context, this.column, this.theme);
+  }
+
+  drawOverlay() {
+    const context = this.marks.getContext("2d");
+    const style = getComputedStyle(document.documentElement);
+    const [ink, focus] = ["--ink", "--focus"].map((name) => style.getPropertyValue(name));
+    context.setTransform(this.ratio, 0, 0, this.ratio, 0, 0);
+    context.clearRect(0, 0, this.camera.width, this.camera.height);
+    this.path.draw(context, this.camera, focus);
+    context.strokeStyle = ink;
+    context.lineWidth = 2;
+    for (const row of this.pins.rows) ring(context, this.points.x[row], this.points.y[row], 8);
+    if (this.here) {
+      let [x, y] = this.camera.latentToScreen(this.here);
+      context.strokeStyle = focus;
+      if (this.q === 1) {
+        y = 0.5 * this.camera.height;
+        context.beginPath();
+        context.moveTo(x, 0);
+        context.lineTo(x, this.camera.height);
+        context.stroke();
+      }
+      ring(context, x, y, 6);
+    }
+    if (this.box) {
+      const [left, top, right, bottom] = this.box;
+      context.setLineDash([5, 4]);
+      context.strokeStyle = ink;
+      context.strokeRect(left, top, right - left, bottom - top);
+      context.setLineDash([]);
+    }
+  }
+
+  // Decode a latent and say where it is.
+  showAt(z) {
+    this.here = Float64Array.from(z);
+    this.shape.show(this.decode(this.here));
+    const [x, y] = this.camera.latentToScreen(this.here);
+    const row = this.points.nearest(x, this.q === 1 ? 0.5 * this.camera.height : y, this.q === 1 ? Infinity : REACH);
+    const near = row < 0 ? "" : ` · near ${this.rowName(row)} (${rowText(this.column, row)})`;
+    const support = this.landscape.support(this.here);
+    byId("place").textContent = `(${Array.from(this.here, shortNumber).join(", ")})${support && ` · ${support}`}${near}`;
+    if (this.sliders) this.sliders.forEach((slider, l) => (slider.value = this.here[l]));
+    this.drawMarks();
+  }
+
+  setTool(tool) {
+    if (tool === "turn" && this.q !== 3) return;
+    this.tool = tool;
+    for (const button of document.querySelectorAll("[data-tool]")) button.setAttribute("aria-pressed", String(button.dataset.tool === tool));
+    this.marks.style.cursor = { pan: "grab", turn: "grab" }[tool] ?? "crosshair";
+  }
+
+  listen() {
+    for (const button of document.querySelectorAll("[data-tool]")) button.addEventListener("click", () => this.setTool(button.dataset.tool));
+    const zoom = (factor) => {
+      this.camera.zoom(factor);
+      this.draw();
+    };
+    byId("zoom-in").addEventListener("click", () => zoom(1.4));
+    byId("zoom-out").addEventListener("click", () => zoom(1 / 1.4));
+    byId("reset").addEventListener("click", () => this.reset());
+    byId("theme").addEventListener("click", () => this.setTheme(this.theme === "dark" ? "light" : "dark"));
+    byId("help-button").addEventListener("click", () => this.toggleHelp());
+    byId("density").addEventListener("change", (event) => {
+      this.withDensity = event.target.checked;
+      this.draw();
+    });
+    byId("tiles-label").hidden = this.content.appearance.kind !== "image" || this.q === 1;
+    byId("tiles").addEventListener("change", (event) => {
+      this.tiles.toggle(event.target.checked);
+      this.draw();
+    });
+    byId("play").addEventListener("click", () => this.togglePlay());
+    byId("along").addEventListener("input", (event) => {
+      this.path.pause();
+      this.showPlaying();
+      this.path.go(Number(event.target.value) / 1000);
+    });
+    byId("download").addEventListener("click", () => this.selection.download());
+    byId("forget").addEventListener("click", () => this.select([]));
+    listenToPointer(this);
+    document.addEventListener("keydown", (event) => onKey(this, event));
+  }
+
+  reset() {
+    this.camera.reset();
+    this.fitted = this.camera.scale;
+    this.draw();
+  }
+
+  toggleHelp() {
+    byId("help").hidden = !byId("help").hidden;
+    byId("help-button").setAttribute("aria-expanded", String(!byId("help").hidden));
+  }
+
+  togglePlay() {
+    if (!this.path.isThere) return;
+    if (this.path.isPlaying) this.path.pause();
+    else this.path.play();
+    this.showPlaying();
+  }
+
+  showPlaying() {
+    byId("play").textContent = this.path.isPlaying ? "Pause" : "Play";
+  }
+
+  endPath() {
+    byId("player").hidden = !this.path.end();
+    this.showPlaying();
+  }
+
+  clearPath() {
+    this.path.clear();
+    byId("player").hidden = true;
+  }
+
+  select(rows) {
+    this.selection.choose(rows);
+    if (!rows.length) this.box = null;
+    this.drawMarks();
+  }
+
+  pinNear(x, y) {
+    const row = this.points.nearest(x, y, REACH);
+    if (row < 0) return;
+    this.pins.toggle(row);
+    this.camera.focus = Float64Array.from(this.points.latent(row));
+    this.showAt(this.camera.focus);
+  }
+}
+
+function ring(context, x, y, radius) {
+  context.beginPath();
+  context.arc(x, y, radius, 0, 2 * Math.PI);
+  context.stroke();
+}
+
+const ready = withArrays(JSON.parse(byId("content").textContent)).then((content) => {
+  const explorer = new Explorer(content);
+  explorer.start();
+  return explorer;
+});
+
+// For the console: decode latents, and read what the page shows.
+window.twofold = Object.freeze({
+  ready: ready.then(() => true),
+  decode: async (z) => Array.from((await ready).decode(z)),
+  state: async () => {
+    const e = await ready;
+    return {
+      here: e.here && Array.from(e.here),
+      tool: e.tool,
+      theme: e.theme,
+      frames: e.frames,
+      pins: e.pins.rows.map((row) => ({ row, error: e.pins.of(row).error })),
+      selected: e.selection.rows.slice(),
+      path: e.path.isThere ? { share: e.path.share, isPlaying: e.path.isPlaying, corners: e.path.corners.length } : null,
+      images: e.tiles.count,
+      view: { u: e.camera.u, v: e.camera.v, scale: e.camera.scale },
+    };
+  },
+  csv: async () => (await ready).selection.csv(),
+  screenOf: async (row) => {
+    const { x, y } = (await ready).points;
+    return [x[row], y[row]];
+  },
+});

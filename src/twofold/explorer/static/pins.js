@@ -1,0 +1,72 @@
+// Rows that were clicked: each beside its reconstruction, with the distance between the two.
+
+const MOST_PINS = 6;
+
+class Pins {
+  constructor(explorer) {
+    this.explorer = explorer;
+    this.rows = [];
+  }
+
+  toggle(row) {
+    if (this.rows.includes(row)) this.rows = this.rows.filter((pinned) => pinned !== row);
+    else this.rows = [row, ...this.rows].slice(0, MOST_PINS);
+    this.show();
+  }
+
+  clear() {
+    this.rows = [];
+    this.show();
+  }
+
+  // The row, what the model makes of its latent, and their distance.
+  of(row) {
+    const { dataRow, points, decode } = this.explorer;
+    const data = dataRow(row);
+    const rebuilt = decode(points.latent(row));
+    const error = Math.sqrt(data.reduce((sum, value, l) => sum + (value - rebuilt[l]) ** 2, 0));
+    return { data, rebuilt, error };
+  }
+
+  show() {
+    const cards = byId("cards");
+    cards.textContent = "";
+    byId("pins").hidden = !this.rows.length;
+    for (const row of this.rows) cards.append(this.card(row));
+  }
+
+  card(row) {
+    const { content, features, rowName, column } = this.explorer;
+    const { data, rebuilt, error } = this.of(row);
+    const name = element("span", { dir: "auto", textContent: `${rowName(row)}${column ? ` · ${rowText(column, row)}` : ""}` });
+    const close = element("button", { type: "button", textContent: "×", title: "Unpin" });
+    close.setAttribute("aria-label", `Unpin ${rowName(row)}`);
+    close.addEventListener("click", () => {
+      this.toggle(row);
+      this.explorer.drawMarks();
+    });
+    const card = element("div", { className: "card" }, element("p", {}, name, close));
+    card.dataset.row = row;
+    card.dataset.error = error;
+    const { kind } = content.appearance;
+    if (kind === "image") {
+      const pair = element("div", { className: "pair shape" });
+      for (const [caption, x] of [["data", data], ["rebuilt", rebuilt]]) {
+        const shape = new ImageShape(content.appearance, features, caption);
+        shape.show(x);
+        pair.append(element("figure", {}, shape.node, element("figcaption", { textContent: caption })));
+      }
+      card.append(pair);
+    } else if (kind === "curve") {
+      const shape = new CurveShape(content.appearance, features, "data, dashed, and rebuilt");
+      shape.show(rebuilt, data);
+      card.append(element("div", { className: "shape" }, shape.node), element("p", { textContent: "data dashed, rebuilt in colour" }));
+    } else {
+      const shape = new TableShape(content.appearance, features, "", ["feature", "data", "rebuilt"]);
+      shape.show(data, rebuilt);
+      card.append(element("div", { className: "shape" }, shape.node));
+    }
+    card.append(element("p", { className: "error", textContent: `distance ${shortNumber(error)}` }));
+    return card;
+  }
+}
