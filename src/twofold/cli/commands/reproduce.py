@@ -22,7 +22,9 @@ def _complete(_: click.Context, __: click.Parameter, incomplete: str) -> list[Co
     return [CompletionItem(name) for name in names if name.startswith(incomplete)]
 
 
-@click.command(epilog=examples("twofold reproduce all --quick", "twofold reproduce ukr2005 -o papers"))
+@click.command(
+    epilog=examples("twofold reproduce all --quick", "twofold reproduce ukr2005 -o papers")
+)
 @click.argument("names", metavar="NAME|all...", nargs=-1, required=True, shell_complete=_complete)
 @click.option("--quick", is_flag=True, help="Small versions, to see whether they run.")
 @click.option(
