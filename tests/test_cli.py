@@ -1,80 +1,36 @@
+"""The program: how it starts, ends and completes."""
+
+import json
+import os
+import signal
 import subprocess
 import sys
+import time
+import types
 
 import click
 import pytest
-from click.testing import CliRunner
+from cli_runs import QUICK, fails, files_in, run, write_flowers
+from click.shell_completion import BashComplete
 
-from twofold import UKR, __version__, cli
-
-
-def test_demo(tmp_path):
-    result = CliRunner().invoke(cli.cli, ["demo", "-o", str(tmp_path / "out"), "--quiet"])
-    assert result.exit_code == 0, result.output
-    assert "reconstruction error" in result.stdout
-    assert "1-NN accuracy" in result.stdout
-    for name in ("latent-map.png", "decoded-digits.png"):
-        picture = tmp_path / "out" / name
-        assert picture.read_bytes().startswith(b"\x89PNG")
-        assert 10_000 < picture.stat().st_size < 400_000
+import twofold.cli
+from twofold import __version__
+from twofold.cli.application import cli
 
 
-def test_demo_says_where_it_cannot_write(tmp_path):
-    (tmp_path / "file").write_text("in the way")
-    result = CliRunner().invoke(cli.cli, ["demo", "-o", str(tmp_path / "file" / "out")])
-    assert result.exit_code == 1
-    assert result.stderr.startswith("Error: ")
-    assert "file" in result.stderr
-
-
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-def test_demo_says_what_it_could_not_write(tmp_path, monkeypatch):
-    (tmp_path / "latent-map.png").mkdir()
-    monkeypatch.setattr(cli, "UKR", lambda **_: UKR(init="pca", homotopy=False, max_iter=2))
-    result = CliRunner().invoke(cli.cli, ["demo", "-o", str(tmp_path), "--quiet"])
-    assert result.exit_code == 1
-    assert "cannot write to" in result.stderr
-
-
-def test_demo_needs_matplotlib(tmp_path, monkeypatch):
-    monkeypatch.setitem(sys.modules, "matplotlib", None)
-    result = CliRunner().invoke(cli.cli, ["demo", "-o", str(tmp_path)])
-    assert result.exit_code == 1
-    assert "twofold[plot]" in result.stderr
+def complete(*words):
+    *before, incomplete = words
+    found = BashComplete(cli, {}, "twofold", "_TWOFOLD_COMPLETE").get_completions(
+        before, incomplete
+    )
+    return [item.value for item in found]
 
 
 def run_main(monkeypatch, *arguments):
     monkeypatch.setattr(sys, "argv", ["twofold", *arguments])
     with pytest.raises(SystemExit) as exit_:
-        cli.main()
+        twofold.cli.main()
     return exit_.value.code
-
-
-def test_exit_codes(monkeypatch, capsys):
-    assert run_main(monkeypatch, "--nonsense") == 2
-    assert "No such option" in capsys.readouterr().err
-
-    def interrupt(**_):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(cli.demo, "callback", interrupt)
-    assert run_main(monkeypatch, "demo") == 130
-    assert "interrupted" in capsys.readouterr().err
-
-    def fill_the_disk(**_):
-        raise OSError("No space left on device")
-
-    monkeypatch.setattr(cli.demo, "callback", fill_the_disk)
-    assert run_main(monkeypatch, "demo") == 1
-    assert capsys.readouterr().err == "Error: No space left on device\n"
-
-    def leave(**_):
-        raise click.exceptions.Exit(3)
-
-    monkeypatch.setattr(cli.demo, "callback", leave)
-    assert run_main(monkeypatch, "demo") == 3
-    monkeypatch.setattr(cli.demo, "callback", lambda **_: None)
-    assert run_main(monkeypatch, "demo") == 0
 
 
 def test_installed_command():
@@ -82,3 +38,183 @@ def test_installed_command():
         [sys.executable, "-m", "twofold", "--version"], capture_output=True, text=True, check=True
     )
     assert __version__ in done.stdout
+
+
+def test_help_of_every_command_is_short_and_has_examples():
+    for name in cli.commands:
+        help_ = run(name, "-h").stdout
+        assert f"Usage: twofold {name}" in help_
+        assert "..." not in cli.commands[name].get_short_help_str(limit=60), name
+        assert "Examples:" in help_ or name == "demo"
+
+
+@pytest.mark.parametrize(
+    ("raised", "code", "said"),
+    [
+        (KeyboardInterrupt(), 130, "interrupted\n"),
+        (click.Abort(), 130, "interrupted\n"),
+        (OSError("No space left on device"), 1, "Error: No space left on device\n"),
+        (PermissionError(13, "Permission denied", "a.csv"), 1, "Error: a.csv: Permission denied\n"),
+        (ValueError("two\n lines"), 1, "Error: two lines\n"),
+        (MemoryError(), 1, "Error: MemoryError\n"),
+        (click.exceptions.Exit(3), 3, ""),
+    ],
+)
+def test_exit_codes(monkeypatch, capsys, raised, code, said):
+    def leave(**_):
+        raise raised
+
+    monkeypatch.setattr(cli.commands["demo"], "callback", leave)
+    assert run_main(monkeypatch, "demo") == code
+    assert capsys.readouterr().err == said
+
+
+def test_a_bug_is_one_line_that_says_where_to_look(monkeypatch, capsys):
+    def stumble(**_):
+        raise KeyError("nothing there")
+
+    monkeypatch.setattr(cli.commands["demo"], "callback", stumble)
+    assert run_main(monkeypatch, "demo") == 1
+    assert (
+        "unexpected KeyError: 'nothing there' (a bug; TWOFOLD_TRACEBACK=1"
+        in capsys.readouterr().err
+    )
+    monkeypatch.setenv("TWOFOLD_TRACEBACK", "1")
+    monkeypatch.setattr(sys, "argv", ["twofold", "demo"])
+    with pytest.raises(KeyError):
+        twofold.cli.main()
+
+
+def test_wrong_usage_is_one_line(monkeypatch, capsys):
+    assert run_main(monkeypatch, "fit", "--nonsense") == 2
+    error = capsys.readouterr().err
+    assert error.startswith("Error: No such option")
+    assert error.endswith("('twofold fit -h' says more)\n")
+    assert error.count("\n") == 1
+    assert run_main(monkeypatch) == 2
+    assert "Commands:" in capsys.readouterr().err
+    assert run_main(monkeypatch, "--version") == 0
+
+
+def test_ctrl_c_while_the_program_is_loaded(monkeypatch, capsys):
+    class Interrupting:
+        def __getattr__(self, name):
+            raise KeyboardInterrupt
+
+    monkeypatch.setitem(sys.modules, "twofold.cli.application", Interrupting())
+    assert run_main(monkeypatch, "demo") == 130
+    assert capsys.readouterr().err == "interrupted\n"
+
+
+def test_without_the_extra(monkeypatch):
+    for name in ("click", "twofold.cli.application"):
+        monkeypatch.setitem(sys.modules, name, None)
+    monkeypatch.delitem(sys.modules, "twofold.cli.application")
+    assert 'pip install "twofold[cli]"' in run_main(monkeypatch, "demo")
+
+
+def test_ctrl_c_in_a_fit_leaves_nothing(tmp_path):
+    data = write_flowers(tmp_path, n_rows=400)
+    # So many iterations that it is never done before it is interrupted.
+    command = [sys.executable, "-m", "twofold", "fit", data, "--label", "kind", "--id", "plant"]
+    settings = [
+        "-m",
+        "sne",
+        "--set",
+        "max_iter=1000000",
+        "--set",
+        "tol=1e-300",
+        "--set",
+        "guidance=null",
+    ]
+    outputs = ["-o", tmp_path / "model.twofold", "--embedding", tmp_path / "latents.csv"]
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    with subprocess.Popen([*command, *settings, *outputs], **pipes) as process:
+        told = ""
+        while "minimisation" not in told:
+            told = process.stderr.readline()
+            assert told, "it ended by itself"
+        time.sleep(0.2)
+        process.send_signal(signal.SIGINT)
+        out, error = process.communicate(timeout=20)
+    assert process.returncode == 130
+    assert error.splitlines()[-1] == "interrupted"
+    assert "Traceback" not in error
+    assert out == ""
+    assert files_in(tmp_path) == ["flowers.csv"]
+
+
+def test_a_reader_who_leaves_is_no_error(tmp_path):
+    data = write_flowers(tmp_path)
+    run("fit", data, *QUICK, "--label", "kind", "--id", "plant", "-o", tmp_path / "m.twofold")
+    command = [sys.executable, "-m", "twofold", "sample", tmp_path / "m.twofold", "-n", "5000"]
+    environment = os.environ | {"PYTHONUNBUFFERED": ""}
+    for unbuffered in ("", "1"):
+        environment["PYTHONUNBUFFERED"] = unbuffered
+        pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+        with subprocess.Popen(command, env=environment, **pipes) as process:
+            assert process.stdout.read(5) == b"width"
+            process.stdout.close()
+            assert process.stderr.read() == b""
+        assert process.returncode == 1
+
+
+def test_completion():
+    assert complete("tr") == ["transform"]
+    assert complete("fit", "x.csv", "-m", "s") == ["sne", "supervised-isomap"]
+    assert complete("fit", "x.csv", "-m", "sne", "--set", "per") == ["perplexity="]
+    assert complete("fit", "x.csv", "--set", "leave") == ["leave_out="]
+    assert complete("fit", "x.csv", "--set", "max_iter=1") == []
+    assert complete("plot", "m.twofold", "--kind", "dec") == ["decoded"]
+
+
+def test_completion_of_experiments(monkeypatch):
+    module = types.ModuleType("twofold.reproduce")
+    module.NAMES = ["ukr2005", "rpm2001"]
+    monkeypatch.setitem(sys.modules, "twofold.reproduce", module)
+    assert complete("reproduce", "") == ["all", "ukr2005", "rpm2001"]
+    assert complete("reproduce", "u") == ["ukr2005"]
+
+
+def test_completion_script():
+    environment = os.environ | {"_TWOFOLD_COMPLETE": "bash_source"}
+    done = subprocess.run(
+        [sys.executable, "-m", "twofold"],
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert "_TWOFOLD_COMPLETE=bash_complete" in done.stdout
+
+
+def test_errors_name_what_to_install(tmp_path, monkeypatch):
+    data = write_flowers(tmp_path)
+    model = tmp_path / "m.twofold"
+    run("fit", data, *QUICK, "--label", "kind", "--id", "plant", "-o", model)
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    assert 'pip install "twofold[plot]"' in fails("plot", model, "-o", tmp_path / "map.png")
+    assert 'pip install "twofold[plot]"' in fails("demo", "-o", tmp_path)
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    assert 'pip install "twofold[cli]"' in fails("transform", model, data)
+
+
+def test_json_is_alone_on_standard_output(tmp_path):
+    data = write_flowers(tmp_path)
+    model = tmp_path / "m.twofold"
+    columns = ("--label", "kind", "--id", "plant")
+    for command in (
+        ("fit", data, *QUICK, *columns, "-o", model),
+        ("info", model),
+        ("transform", model, data, *columns),
+        ("reconstruct", model, data, *columns),
+        ("sample", model, "-n", "3"),
+        ("score", model, data, *columns),
+        ("plot", model, data, *columns, "-o", tmp_path / "map.png"),
+        ("standardize", data, *columns),
+        ("bench", data, *columns, "-m", "pca"),
+    ):
+        document = json.loads(run(*command, "--json").stdout)
+        assert isinstance(document, dict)
+        assert document

@@ -11,7 +11,12 @@ import pytest
 from sklearn.base import BaseEstimator
 
 from twofold.estimators import _progress
-from twofold.estimators._progress import CallbackSupportMixin, FitProgress, with_callbacks
+from twofold.estimators._progress import (
+    CallbackSupportMixin,
+    FitProgress,
+    ProgressEvent,
+    with_callbacks,
+)
 
 
 class Fit(CallbackSupportMixin, BaseEstimator):
@@ -54,6 +59,17 @@ def test_iterations_are_logged(caplog):
     with caplog.at_level(logging.DEBUG, logger="twofold"):
         assert Fit().fit().stopped == [False] * 3
     assert any(line.startswith("descending, iteration 2: 0.333333 (") for line in caplog.messages)
+
+
+def test_records_tell_programs_how_far_it_is(caplog):
+    progress = FitProgress(Fit())
+    phase = progress.phase("descending", max_iter=None, at_most=9)
+    with caplog.at_level(logging.DEBUG, logger="twofold"), phase as on_iteration:
+        on_iteration(4, 0.5, np.zeros(1))
+    begin, step, end = [record.progress for record in caplog.records]
+    assert begin == ProgressEvent("Fit", "descending", at_most=9)
+    assert step == ProgressEvent("Fit", "descending", at_most=9, n_iter=4, objective=0.5)
+    assert end == ProgressEvent("Fit", "descending", at_most=9, ended=True)
 
 
 @pytest.mark.parametrize(("verbose", "lines"), [(0, 0), (1, 2), (2, 5)])

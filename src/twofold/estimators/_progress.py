@@ -10,6 +10,7 @@ import logging
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 try:
@@ -27,11 +28,39 @@ except ImportError:  # scikit-learn < 1.9
 
 from twofold.protocols import Array
 
-__all__ = ["CallbackSupportMixin", "FitProgress", "with_callbacks"]
+__all__ = ["CallbackSupportMixin", "FitProgress", "ProgressEvent", "with_callbacks"]
 
 logger = logging.getLogger("twofold")
 
 SECONDS_BETWEEN_LINES = 5.0
+
+
+@dataclass(frozen=True)
+class ProgressEvent:
+    """What a line of the log says, for programs: each record of a fit has it as its attribute ``progress``.
+
+    Parameters
+    ----------
+    estimator : str
+        The class that is being fitted.
+    phase : str
+        What it is doing.
+    at_most : int or None
+        A bound on the iterations of the phase, where there is one. Runs end before it when they converge.
+    n_iter : int
+        Iterations so far.
+    objective : float or None
+        Its value, in phases that minimise one.
+    ended : bool
+        Whether the phase is over.
+    """
+
+    estimator: str
+    phase: str
+    at_most: int | None = None
+    n_iter: int = 0
+    objective: float | None = None
+    ended: bool = False
 
 
 class FitProgress:
@@ -66,7 +95,7 @@ class FitProgress:
 
     @contextmanager
     def phase(
-        self, name: str, *, max_iter: int | None = 0
+        self, name: str, *, max_iter: int | None = 0, at_most: int | None = None
     ) -> Iterator[Callable[[int, float, Array], bool]]:
         """Enclose one phase, and give the callback that its minimizer should call.
 
@@ -75,9 +104,12 @@ class FitProgress:
         name : str
             What is being done, for people to read.
         max_iter : int or None, default=0
-            The most iterations it may take; None where unknown.
+            The most iterations it may take, which callbacks hold it to; None where unknown.
+        at_most : int or None, default=None
+            A number of iterations that a run stays below unless it starts again, told to the log for the time left.
         """
-        self._tell(f"{type(self._estimator).__name__}: {name}", shown=self._verbose >= 1)
+        event = ProgressEvent(type(self._estimator).__name__, name, at_most)
+        self._tell(f"{event.estimator}: {name}", event, shown=self._verbose >= 1)
         began = last_told = time.perf_counter()
         context = None
         if self._context is not None:
@@ -90,7 +122,8 @@ class FitProgress:
             due = self._verbose >= 2 or now - last_told > SECONDS_BETWEEN_LINES
             rate = (now - began) / max(1, n_iter)
             line = f"{name}, iteration {n_iter}: {value:.6g} ({rate:.2g} s an iteration)"
-            self._tell(line, shown=self._verbose >= 1 and due)
+            step_event = replace(event, n_iter=n_iter, objective=value)
+            self._tell(line, step_event, shown=self._verbose >= 1 and due)
             last_told = now if due else last_told
             if context is None:
                 return False
@@ -103,10 +136,11 @@ class FitProgress:
         if context is not None:
             context.call_on_fit_task_end(estimator=self._estimator)
         seconds = time.perf_counter() - began
-        self._tell(f"{name}: {seconds:.1f} s", shown=self._verbose >= 1)
+        self._tell(f"{name}: {seconds:.1f} s", replace(event, ended=True), shown=self._verbose >= 1)
 
-    def _tell(self, line: str, *, shown: bool) -> None:
-        logger.log(logging.INFO if shown else logging.DEBUG, "%s", line)
+    def _tell(self, line: str, event: ProgressEvent, *, shown: bool) -> None:
+        level = logging.INFO if shown else logging.DEBUG
+        logger.log(level, "%s", line, extra={"progress": event})
 
 
 def _show_on_stderr() -> None:

@@ -80,7 +80,7 @@ def _minimise(
         with problem.progress.phase("homotopy", max_iter=None) as callback:
             until = float(settings.density_threshold) if plain else 0.0
             Z = scheme.anneal(Z, quick, until=until, leave_one_out=not plain, callback=callback)
-    with problem.progress.phase("minimisation", max_iter=None) as callback:
+    with problem.progress.phase("minimisation", max_iter=None, at_most=n_iter) as callback:
 
         def on_iteration(number: int, value: float, point: Array) -> bool:
             stop = callback(number, value, point)

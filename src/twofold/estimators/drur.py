@@ -197,7 +197,7 @@ class DRUR(TwoWayEstimator):
         moves = moves_of(self, n_centers, problem.rng, share)
         recenter = self.max_iter if self.recenter is True else int(self.recenter)
         settings = Settings(float(self.down_weight), self.max_iter, float(self.tol), recenter)
-        with problem.progress.phase("turns", max_iter=None) as callback:
+        with problem.progress.phase("turns", max_iter=None, at_most=self.max_iter) as callback:
             turns = run_turns(moves, settings, data, latents, held_out, callback)
         self._warn_if_cut_short(turns)
         domain = LatentDensity().fit(turns.latents[some_rows(len(data), N_REPRESENTATIVES)])

@@ -257,7 +257,7 @@ class PrincipalManifold(TwoWayEstimator):
                     rule=self.alpha_rule,
                     rng=problem.rng,
                 )
-        with problem.progress.phase("turns", max_iter=None) as callback:
+        with problem.progress.phase("turns", max_iter=None, at_most=self.max_iter) as callback:
             fitted = fitting.run(some, choice.alpha, first.up, first.latents, callback)
         if fitted.n_iter >= self.max_iter:
             self._warn_if_cut_short(fitted)

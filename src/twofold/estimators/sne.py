@@ -187,7 +187,7 @@ class SNE(TwoWayEstimator):
             guide = prepared(guidance, problem.data, unit, neighbors)
         minimizer = resolve_minimizer(self.optimizer, max_iter=int(self.max_iter), tol=self.tol)
         most = int(getattr(minimizer, "max_iter", self.max_iter))
-        with problem.progress.phase("minimisation", max_iter=None) as callback:
+        with problem.progress.phase("minimisation", max_iter=None, at_most=most) as callback:
 
             def on_iteration(number: int, value: float, Z: Array) -> bool:
                 return callback(number, value, Z) or number >= most

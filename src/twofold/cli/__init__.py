@@ -1,0 +1,27 @@
+"""The command line.
+
+Results go to standard output, progress, notes and errors to standard error. Exit codes: 0 done, 1 failed, 2
+wrong usage, 130 interrupted. An error is one line that says what to do; a command that fails leaves no file and
+changes none.
+"""
+
+from __future__ import annotations
+
+import sys
+
+__all__ = ["main"]
+
+
+def main() -> None:
+    """Run the command line."""
+    try:
+        from twofold.cli.application import cli  # takes a moment, which Ctrl-C may fall into
+
+        cli.main(prog_name="twofold")
+    except ModuleNotFoundError as error:  # an installation without the extra
+        if error.name not in ("click", "rich"):
+            raise
+        sys.exit(f'twofold: {error}. The command line needs: pip install "twofold[cli]"')
+    except KeyboardInterrupt:
+        sys.stderr.write("interrupted\n")
+        sys.exit(130)

@@ -1,0 +1,127 @@
+"""``twofold bench``: the methods beside each other, on this machine and on data you know."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any, Final
+
+import click
+import numpy as np
+from rich.console import Console
+from rich.table import Table as Printed
+
+from twofold.cli.methods import METHODS
+from twofold.cli.options import column_options, examples, seed_option, table_options, talk_options
+from twofold.cli.progress import shown_progress
+from twofold.cli.tables import Columns, Reading, read_table
+from twofold.cli.talk import Talk
+from twofold.cli.words import counted, table_size
+from twofold.protocols import AnyArray, Array
+
+__all__ = ["bench"]
+
+HELD_OUT: Final = 0.1
+RIVAL_NAMES: Final = ("pca", "kernel-pca", "umap")
+
+
+@click.command(
+    epilog=examples(
+        "twofold bench", "twofold bench flowers.csv --label species -m ukr -m pca --json"
+    )
+)
+@click.argument("data", metavar="[DATA]", required=False)
+@click.option(
+    "-m",
+    "--method",
+    "methods",
+    type=click.Choice([*METHODS, *RIVAL_NAMES]),
+    multiple=True,
+    help="Only this one; may be repeated.",
+)
+@click.option(
+    "-q",
+    "--dimensions",
+    type=click.IntRange(min=1),
+    default=2,
+    show_default=True,
+    help="Latent dimensions.",
+)
+@click.option(
+    "--rows", type=click.IntRange(min=10), help="Use so many rows, drawn at random; else all."
+)
+@seed_option
+@column_options(others="--text-columns")
+@table_options
+@talk_options
+def bench(
+    data: str | None,
+    methods: tuple[str, ...],
+    dimensions: int,
+    rows: int | None,
+    seed: int,
+    columns: Columns,
+    reading: Reading,
+    talk: Talk,
+) -> None:
+    """Measure the methods on this machine.
+
+    Rivals that are installed stand beside. A tenth of the rows is held out; the error is the share of their variance that is lost when they are rebuilt from their
+    latents. Each method runs once, with default settings. Without DATA: the digits that come with scikit-learn.
+    """
+    from twofold.cli.contest import contestants, measure, surroundings
+
+    name, X, labels = _data(data, reading, columns, talk)
+    order = np.random.default_rng(seed).permutation(len(X))[:rows]
+    n_test = max(1, round(HELD_OUT * len(order)))
+    test, train = order[:n_test], order[n_test:]
+    makers = contestants(dimensions, seed, X[train], with_labels=labels is not None)
+    if unable := [one for one in methods if one not in makers]:
+        why = "needs --label" if METHODS.get(unable[0]) else "is not installed"
+        raise click.UsageError(f"-m {unable[0]} {why}")
+    known = None if labels is None else labels[train]
+    measured = []
+    for method in methods or makers:
+        talk.note(f"{method} ...")
+        with shown_progress(talk if talk.on_terminal else Talk(quiet=True)):
+            measured.append(measure(method, makers[method], X[train], known, X[test]))
+    document: dict[str, Any] = {
+        "data": name,
+        "rows": len(train),
+        "held_out_rows": len(test),
+        "columns": X.shape[1],
+        "latents": dimensions,
+        "seed": seed,
+        "results": [asdict(one) for one in measured],
+        **surroundings(),
+    }
+    shape = f"{table_size(X[train].shape)}, {len(test)} held out, {counted(dimensions, 'latent')}"
+    talk.result(document, [(name, f"{shape}, {counted(document['cores'], 'core')}")])
+    if not talk.as_json:
+        Console(soft_wrap=True).print(_table(document["results"]))
+
+
+def _data(
+    data: str | None, reading: Reading, columns: Columns, talk: Talk
+) -> tuple[str, Array, AnyArray | None]:
+    """Return the name of the data, the features and the labels."""
+    if data is not None:
+        chosen = columns.choose(read_table(data, reading, talk), talk)
+        return data, np.asarray(chosen.features, dtype=np.float64), chosen.labels
+    from sklearn.datasets import load_digits
+
+    X, y = load_digits(return_X_y=True)
+    return "digits", X, y
+
+
+def _table(results: list[dict[str, Any]]) -> Printed:
+    """Return the results for people, best first."""
+    table = Printed("method", "held-out error", "fit, s", "transform, s", "inverse, s", box=None)
+    for column in table.columns[1:]:
+        column.justify = "right"
+    for one in sorted(results, key=lambda one: np.inf if one["error"] is None else one["error"]):
+        if one["failed"]:
+            table.add_row(one["method"], f"failed: {one['failed']}")
+            continue
+        seconds = (one[f"{what}_seconds"] for what in ("fit", "transform", "inverse"))
+        table.add_row(one["method"], f"{one['error']:.4f}", *(f"{value:.2f}" for value in seconds))
+    return table

@@ -1,0 +1,174 @@
+"""``twofold plot``, ``explore`` and ``export``: a model as a picture, a page or an ONNX file."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import click
+
+from twofold.cli.errors import needing, part_of_twofold
+from twofold.cli.models import data_for, load_model
+from twofold.cli.options import (
+    column_options,
+    data_argument,
+    examples,
+    file_option,
+    image_shape_option,
+    model_argument,
+    table_options,
+    talk_options,
+)
+from twofold.cli.pictures import KINDS, draw
+from twofold.cli.tables import Columns, Reading, check_writable, finished_file
+from twofold.cli.talk import Talk
+
+__all__ = ["explore", "export", "plot"]
+
+to_known_columns = column_options(others="--extra-columns")
+kinds_help = "; ".join(f"{name}: {kind.about}" for name, kind in KINDS.items())
+
+
+@click.command(
+    epilog=examples(
+        "twofold plot flowers.twofold flowers.csv --label species -o map.png",
+        "twofold plot digits.twofold --kind decoded --image-shape 8x8 -o digits.png",
+    )
+)
+@model_argument
+@click.argument("data", metavar="[DATA]", required=False)
+@click.option(
+    "--kind",
+    type=click.Choice(list(KINDS)),
+    default="map",
+    show_default=True,
+    help=kinds_help.capitalize() + ".",
+)
+@image_shape_option
+@file_option("Picture to write.", ".png", ".pdf", ".svg", ".jpg")
+@to_known_columns
+@table_options
+@talk_options
+def plot(
+    model: Path,
+    data: str | None,
+    kind: str,
+    image_shape: tuple[int, ...] | None,
+    output: Path,
+    columns: Columns,
+    reading: Reading,
+    talk: Talk,
+) -> None:
+    """Draw a model.
+
+    DATA is needed for labels and for --kind error; a map shows other rows than those of the fit where they come down to.
+    """
+    check_writable(output, str(model), *([data] if data else []))
+    if data is None and (columns.label is not None or KINDS[kind].needs == "data"):
+        what = (
+            "--label names a column of DATA"
+            if columns.label is not None
+            else f"--kind {kind} shows DATA"
+        )
+        raise click.UsageError(f"{what}, which is missing: twofold plot {model} DATA -o {output}")
+    with needing("plot"):
+        from twofold.plotting import save_figure
+    estimator = load_model(model)
+    chosen = None if data is None else data_for(estimator, data, reading, columns, talk)
+    features, labels = (None, None) if chosen is None else (chosen.features, chosen.labels)
+    with talk.warnings_as_lines():
+        axes = draw(kind, estimator, features, labels, image_shape)
+        with needing("plot"), finished_file(output) as path:
+            save_figure(axes, path)
+    talk.result({"picture": str(output), "kind": kind}, [("picture", str(output))])
+
+
+@click.command(
+    epilog=examples(
+        "twofold explore flowers.twofold flowers.csv --label species -o flowers.html",
+        "twofold explore digits.twofold digits.npz --image-shape 8x8 -o digits.html",
+    )
+)
+@model_argument
+@data_argument
+@click.option("--title", help="Title of the page; else the name of the model's file.")
+@click.option(
+    "--colour",
+    "--color",
+    "colour",
+    metavar="COL",
+    multiple=True,
+    help="Further column to colour by; may be repeated.",
+)
+@image_shape_option
+@file_option("Page to write.", ".html", ".htm")
+@to_known_columns
+@table_options
+@talk_options
+def explore(
+    model: Path,
+    data: str,
+    title: str | None,
+    colour: tuple[str, ...],
+    image_shape: tuple[int, ...] | None,
+    output: Path,
+    columns: Columns,
+    reading: Reading,
+    talk: Talk,
+) -> None:
+    """Write a page to explore a model.
+
+    The page is one file for a browser and needs no network.
+    """
+    check_writable(output, str(model), data)
+    explorer = part_of_twofold("explorer")
+    estimator = load_model(model)
+    chosen = data_for(estimator, data, reading, replace(columns, keep=colour), talk)
+    coloured = [name for name in (chosen.label, *colour) if name is not None]
+    with talk.warnings_as_lines(), finished_file(output) as path:
+        explorer.write(
+            estimator,
+            chosen.features,
+            path=path,
+            title=model.stem if title is None else title,
+            feature_names=chosen.names,
+            row_names=None if chosen.id is None else chosen.beside[chosen.id],
+            image_shape=image_shape,
+            # The label is one of them, the first, so that the page calls it by its name.
+            columns={name: chosen.beside[name] for name in coloured},
+        )
+        size = path.stat().st_size
+    lines = [("page", f"{output} ({size / 1e6:.2f} MB); open it in a browser")]
+    talk.result({"page": str(output), "bytes": size, "rows": len(chosen.rows)}, lines)
+
+
+@click.command(epilog=examples("twofold export flowers.twofold --map up -o up.onnx"))
+@model_argument
+@click.option(
+    "--map",
+    "direction",
+    type=click.Choice(["up", "down"]),
+    default="down",
+    show_default=True,
+    help="Down: data to latents. Up: latents to data.",
+)
+@click.option(
+    "--distill",
+    is_flag=True,
+    help="Write a network that learned the map, where the map itself has no ONNX form.",
+)
+@file_option("ONNX file to write.", ".onnx")
+@talk_options
+def export(model: Path, direction: str, distill: bool, output: Path, talk: Talk) -> None:
+    """Write one of the maps as ONNX.
+
+    Such a file runs without Python.
+    """
+    check_writable(output, str(model))
+    onnx = part_of_twofold("onnx")
+    estimator = load_model(model)
+    with talk.warnings_as_lines(), finished_file(output) as path, needing("onnx"):
+        onnx.export(estimator, path, map=direction, distill=distill)
+        size = path.stat().st_size
+    lines = [(f"map {direction}", f"{output} ({size / 1e6:.2f} MB)")]
+    talk.result({"onnx": str(output), "map": direction, "bytes": size}, lines)

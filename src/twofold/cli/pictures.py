@@ -1,0 +1,121 @@
+"""Pictures of a model by the name of their kind."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Final
+
+import click
+import numpy as np
+
+from twofold.cli.errors import needing, part_of_twofold
+from twofold.protocols import AnyArray
+
+__all__ = ["KINDS", "draw", "is_drawn"]
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of picture.
+
+    Parameters
+    ----------
+    display : str
+        The class of `twofold.plotting` that draws it.
+    about : str
+        What it shows.
+    needs : str
+        What it cannot do without: "data", "image_shape", or nothing.
+    takes : tuple of str
+        What else it can use: "data", "labels", "image_shape".
+    """
+
+    display: str
+    about: str
+    needs: str = ""
+    takes: tuple[str, ...] = ()
+
+
+KINDS: Final = {
+    "map": Kind("LatentMapDisplay", "the latents over their density", takes=("data", "labels")),
+    "decoded": Kind(
+        "DecodedGridDisplay", "what places on the map look like", takes=("image_shape",)
+    ),
+    "error": Kind("ReconstructionErrorDisplay", "how far rows are off the manifold", needs="data"),
+    "manifold": Kind("ManifoldDisplay", "the curve or surface among the data", takes=("data",)),
+    "candidates": Kind("CandidatesDisplay", "the starts that were compared"),
+    "learning-curve": Kind("LearningCurveDisplay", "the objective over the iterations"),
+}
+
+
+def draw(
+    kind: str,
+    model: Any,
+    X: Any = None,
+    labels: AnyArray | None = None,
+    image_shape: tuple[int, ...] | None = None,
+) -> Any:
+    """Return the axes of a picture.
+
+    Parameters
+    ----------
+    kind : str
+        One of the kinds.
+    model : TwoWayEstimator
+        A fitted model.
+    X : array-like of shape (n_rows, n_features), default=None
+        Data, for the kinds that use some.
+    labels : ndarray of shape (n_rows,), default=None
+        Labels of these rows.
+    image_shape : tuple of int, default=None
+        Height, width and perhaps channels, for data that are images.
+    """
+    wanted = KINDS[kind]
+    with needing("plot"):
+        plotting = part_of_twofold("plotting")
+        display = getattr(plotting, wanted.display, None)
+        if display is None:
+            return _older(plotting, kind, model, X, labels, image_shape)
+        given = {"labels": labels, "image_shape": image_shape}
+        options = {name: given[name] for name in wanted.takes if given.get(name) is not None}
+        data = [X] if wanted.needs == "data" or _uses(wanted, model, X) else []
+        shown = display.from_estimator(model, *data, **options)
+    return np.ravel(shown.ax_)[0]
+
+
+def _uses(kind: Kind, model: Any, X: Any) -> bool:
+    """Tell whether a picture that can do without data is to show them: a map has the rows of the fit already."""
+    if X is None or "data" not in kind.takes:
+        return False
+    return "labels" not in kind.takes or len(X) != len(model.embedding_)
+
+
+def _older(
+    plotting: Any,
+    kind: str,
+    model: Any,
+    X: Any,
+    labels: AnyArray | None,
+    image_shape: tuple[int, ...] | None,
+) -> Any:
+    """Draw with the functions that came before the displays."""
+    if kind == "map":
+        if X is not None and len(X) != len(model.embedding_):
+            raise click.ClickException(
+                f"the data have {len(X)} rows and the map {len(model.embedding_)}: labels are those of the rows of the fit"
+            )
+        return plotting.plot_latent_map(model, labels=labels)
+    if kind == "decoded":
+        if image_shape is None:
+            raise click.UsageError(
+                "--kind decoded needs the size of the images: --image-shape 28x28"
+            )
+        return plotting.plot_decoded_images(model, image_shape)
+    raise click.ClickException(
+        f"this version of twofold draws no picture of kind {kind}; upgrade twofold"
+    )
+
+
+def is_drawn(kind: str) -> bool:
+    """Tell whether this version of the library draws such pictures."""
+    return kind in ("map", "decoded") or hasattr(part_of_twofold("plotting"), KINDS[kind].display)

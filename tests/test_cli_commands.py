@@ -1,0 +1,371 @@
+"""The commands beside `twofold fit`, on a small model."""
+
+import io
+import json
+import sys
+import types
+
+import numpy as np
+import pandas as pd
+import pytest
+from cli_runs import QUICK, fails, files_in, flowers, run, write_flowers
+from sklearn.datasets import load_digits
+
+import twofold
+from twofold import plotting
+from twofold.cli.commands.demo import PICTURES
+from twofold.cli.errors import has_part
+from twofold.cli.pictures import KINDS
+
+ROLES = ("--label", "kind", "--id", "plant")
+FEATURES = ["width", "height", "leaf length"]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("flowers")
+    run("fit", write_flowers(folder), *QUICK, *ROLES, "-o", folder / "m.twofold")
+    return folder
+
+
+@pytest.fixture
+def model(folder):
+    return folder / "m.twofold"
+
+
+@pytest.fixture
+def data(folder):
+    return folder / "flowers.csv"
+
+
+def stand_in(monkeypatch, name, **functions):
+    """Put a module in the place of a part of the library."""
+    module = types.ModuleType(f"twofold.{name}")
+    vars(module).update(functions)
+    monkeypatch.setitem(sys.modules, f"twofold.{name}", module)
+
+
+def png(path):
+    return path.read_bytes().startswith(b"\x89PNG")
+
+
+# Maps.
+
+
+def test_reconstruct(model, data):
+    found = pd.read_csv(io.StringIO(run("reconstruct", model, data, *ROLES).stdout))
+    assert list(found.columns) == ["plant", *FEATURES, "kind"]
+    expected = twofold.load(model).reconstruct(flowers()[FEATURES])
+    np.testing.assert_array_equal(found[FEATURES], expected)
+
+
+def test_up_from_latents(model, data, tmp_path):
+    latents = tmp_path / "z.csv"
+    run("transform", model, data, *ROLES, "-o", latents)
+    up = run("reconstruct", model, latents, "--from-latents", *ROLES).stdout
+    assert up == run("reconstruct", model, data, *ROLES).stdout
+    assert "lacks 2 of the 2 columns that the model's latent space needs" in fails(
+        "reconstruct", model, data, "--from-latents"
+    )
+
+
+def test_sample(model):
+    found = pd.read_csv(io.StringIO(run("sample", model, "-n", 5, "--seed", 1).stdout))
+    np.testing.assert_array_equal(found, twofold.load(model).sample(5, random_state=1))
+    told = json.loads(run("sample", model, "-n", 2, "--json").stdout)
+    assert [len(column) for column in told["table"].values()] == [2, 2, 2]
+    assert "x>=1" in fails("sample", model, "-n", 0, code=2)
+
+
+def test_score(model, data, tmp_path):
+    estimator = twofold.load(model)
+    X = flowers()[FEATURES]
+    judged = tmp_path / "judged.csv"
+    result = run("score", model, data, *ROLES, "-o", judged)
+    assert f"{estimator.score(X):.4f} of the variance kept (40 rows)" in result.stdout
+    found = pd.read_csv(judged)
+    assert list(found.columns) == ["plant", "reconstruction_error", "log_density", "kind"]
+    np.testing.assert_array_equal(found["reconstruction_error"], estimator.reconstruction_error(X))
+    expected = estimator.log_density(estimator.transform(X))
+    np.testing.assert_array_equal(found["log_density"], expected)
+    told = json.loads(run("score", model, data, *ROLES, "--json").stdout)
+    assert told["score"] == pytest.approx(estimator.score(X))
+    assert "both want standard output" in fails("score", model, data, "-o", "-", "--json", code=2)
+    rows = run("score", model, data, *ROLES, "-o", "-")
+    assert rows.stdout.count("\n") == 41
+    assert "of the variance kept" in rows.stderr
+
+
+def test_info(model):
+    lines = run("info", model).stdout
+    assert "TwoWay (-m two-way)" in lines
+    assert "40 rows of 3 columns" in lines
+    assert "width, height, leaf length" in lines
+    assert "embedding='pca'" in lines
+    assert "n_centers" not in lines
+    told = json.loads(run("info", model, "--json").stdout)
+    assert told["feature_names"] == FEATURES
+    assert told["versions"]["twofold"] == twofold.__version__
+
+
+# Pictures, pages, ONNX.
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_plot(kind, model, data, tmp_path):
+    display = KINDS[kind].display
+    if kind not in ("map", "decoded") and not hasattr(plotting, display):
+        error = fails("plot", model, data, *ROLES, "--kind", kind, "-o", tmp_path / "p.png")
+        assert f"draws no picture of kind {kind}" in error
+        pytest.skip(f"twofold.plotting has no {display} yet")
+    if kind in ("candidates", "learning-curve"):
+        run("fit", data, "--set", "max_iter=5", *ROLES, "-o", tmp_path / "ukr.twofold")
+        model = tmp_path / "ukr.twofold"
+    shape = ["--image-shape", "3x1"] if kind == "decoded" else []
+    run("plot", model, data, *ROLES, "--kind", kind, *shape, "-o", tmp_path / "p.png")
+    assert png(tmp_path / "p.png")
+
+
+def test_displays_are_given_what_they_take(model, data, tmp_path, monkeypatch):
+    given = {}
+    axes = plotting.plot_latent_map(twofold.load(model))
+
+    def display(name):
+        def from_estimator(estimator, *positional, **named):
+            given[name] = (len(positional), sorted(named))
+            return types.SimpleNamespace(ax_=np.array([[axes]]))
+
+        return types.SimpleNamespace(from_estimator=from_estimator)
+
+    for kind in KINDS.values():
+        monkeypatch.setattr(plotting, kind.display, display(kind.display), raising=False)
+    for kind in KINDS:
+        options = ("--kind", kind, "--image-shape", "3x1", "-o", tmp_path / "p.png")
+        run("plot", model, data, *ROLES, *options)
+    assert given == {
+        "LatentMapDisplay": (0, ["labels"]),
+        "DecodedGridDisplay": (0, ["image_shape"]),
+        "ReconstructionErrorDisplay": (1, []),
+        "ManifoldDisplay": (1, []),
+        "CandidatesDisplay": (0, []),
+        "LearningCurveDisplay": (0, []),
+    }
+
+
+def test_pictures_without_data(model, tmp_path):
+    run("plot", model, "-o", tmp_path / "map.svg")
+    assert "<svg" in (tmp_path / "map.svg").read_text()
+    out = ("-o", tmp_path / "p.png")
+    error = fails("plot", model, "--label", "kind", *out, code=2)
+    assert "--label names a column of DATA, which is missing" in error
+    assert "--kind error shows DATA" in fails("plot", model, "--kind", "error", *out, code=2)
+    if not hasattr(plotting, "DecodedGridDisplay"):
+        assert "--image-shape 28x28" in fails("plot", model, "--kind", "decoded", *out, code=2)
+    assert "must end in .png or .pdf" in fails("plot", model, "-o", tmp_path / "map.bmp", code=2)
+    for wrong in ("3", "3x", "0x3", "axb"):
+        shape = ("--kind", "decoded", "--image-shape", wrong)
+        assert "height x width" in fails("plot", model, *shape, *out, code=2)
+    assert files_in(tmp_path) == ["map.svg"]
+
+
+def test_maps_of_other_rows(model, tmp_path):
+    data = write_flowers(tmp_path, n_rows=12)
+    command = ("plot", model, data, *ROLES, "-o", tmp_path / "map.png")
+    if hasattr(plotting, "LatentMapDisplay"):
+        run(*command)
+        assert png(tmp_path / "map.png")
+    else:
+        assert "the data have 12 rows and the map 40" in fails(*command)
+
+
+@pytest.mark.skipif(not has_part("explorer"), reason="this version has no explorer")
+def test_a_page_to_explore(model, data, tmp_path):
+    run("explore", model, data, *ROLES, "--colour", "width", "-o", tmp_path / "page.html")
+    text = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert text.startswith("<!doctype html>")
+    for word in ("aster", "p17", "leaf length"):
+        assert word in text
+
+
+def test_what_the_explorer_is_given(model, data, tmp_path, monkeypatch):
+    given = {}
+
+    def write(estimator, X, y=None, *, path, **options):
+        path.write_text("<!doctype html>")
+        given.update(options, X=X)
+
+    stand_in(monkeypatch, "explorer", write=write)
+    page = tmp_path / "page.html"
+    options = ("--colour", "width", "--image-shape", "3x1", "-o", page)
+    result = run("explore", model, data, *ROLES, *options)
+    assert str(page) in result.stdout
+    assert page.read_text() == "<!doctype html>"
+    np.testing.assert_array_equal(given["X"], flowers()[FEATURES])
+    assert list(given["row_names"]) == list(flowers()["plant"])
+    assert given["title"] == "m"
+    assert given["feature_names"] == FEATURES
+    assert given["image_shape"] == (3, 1)
+    assert list(given["columns"]) == ["kind", "width"]
+    assert list(given["columns"]["kind"]) == list(flowers()["kind"])
+    assert "has no such column" in fails("explore", model, data, "--color", "depth", "-o", page)
+
+    def fail(*_, path, **__):
+        path.write_text("half a page")
+        raise ValueError("no map of three dimensions")
+
+    stand_in(monkeypatch, "explorer", write=fail)
+    assert fails("explore", model, data, "-o", page) == "no map of three dimensions"
+    assert page.read_text() == "<!doctype html>"
+    assert files_in(tmp_path) == ["page.html"]
+
+
+def test_export(model, tmp_path, monkeypatch):
+    given = {}
+
+    def export(estimator, path, **options):
+        path.write_bytes(b"onnx")
+        given.update(options)
+
+    stand_in(monkeypatch, "onnx", export=export)
+    out = tmp_path / "up.onnx"
+    told = json.loads(run("export", model, "--map", "up", "--distill", "-o", out, "--json").stdout)
+    assert given == {"map": "up", "distill": True}
+    assert told == {"onnx": str(out), "map": "up", "bytes": 4}
+
+    def fail(*_, **__):
+        raise ModuleNotFoundError("No module named 'onnx'", name="onnx")
+
+    stand_in(monkeypatch, "onnx", export=fail)
+    assert 'pip install "twofold[onnx]"' in fails("export", model, "-o", tmp_path / "down.onnx")
+    assert "must end in .onnx" in fails("export", model, "-o", tmp_path / "down.pb", code=2)
+    assert files_in(tmp_path) == ["up.onnx"]
+
+
+def test_parts_that_this_version_lacks(model, data, tmp_path, monkeypatch):
+    monkeypatch.setattr("twofold.cli.errors.has_part", lambda name: False)
+    error = fails("explore", model, data, "-o", tmp_path / "page.html")
+    assert error == "this version of twofold has no explorer; upgrade twofold"
+
+
+# The papers, the contest, the demo.
+
+
+def test_reproduce(tmp_path, monkeypatch):
+    ran = []
+
+    def main(names, *, quick, folder):
+        ran.append((names, quick))
+        return folder / "report.md"
+
+    stand_in(monkeypatch, "reproduce", NAMES=["ukr2005", "rpm2001"], main=main)
+    folder = ("-o", tmp_path / "papers")
+    result = run("reproduce", "all", "--quick", *folder)
+    assert str(tmp_path / "papers" / "report.md") in result.stdout
+    run("reproduce", "rpm2001", "rpm2001", *folder)
+    assert ran == [(["ukr2005", "rpm2001"], True), (["rpm2001"], False)]
+    assert "did you mean ukr2005?" in fails("reproduce", "ukr2006", *folder, code=2)
+    run("reproduce", "ukr2005:spiral", *folder)
+    assert ran[-1] == (["ukr2005:spiral"], False)
+
+    def fail(*_, **__):
+        raise RuntimeError("ukr2005 failed; report.html says why.")
+
+    stand_in(monkeypatch, "reproduce", NAMES=["ukr2005"], main=fail)
+    assert fails("reproduce", "all", *folder) == "ukr2005 failed; report.html says why."
+
+
+def test_bench(data):
+    methods = ("-m", "pca", "-m", "kernel-pca", "-m", "isomap")
+    result = run("bench", data, *ROLES, *methods)
+    assert "36 rows of 3 columns, 4 held out, 2 latents" in result.stdout
+    told = json.loads(run("bench", data, *ROLES, *methods, "--json").stdout)
+    assert [one["method"] for one in told["results"]] == ["pca", "kernel-pca", "isomap"]
+    for one in told["results"]:
+        assert one["failed"] is None
+        assert 0.0 < one["error"] < 1.0
+        assert one["fit_seconds"] > 0.0
+        assert one["method"] in result.stdout
+    assert told["versions"]["twofold"] == twofold.__version__
+
+
+def test_bench_goes_on_after_a_failure(data):
+    methods = ("-m", "isomap", "-m", "pca", "-q", "3")
+    told = json.loads(run("bench", data, *ROLES, *methods, "--drop", "width", "--json").stdout)
+    assert all("n_components" in one["failed"] for one in told["results"])
+    assert "failed:" in run("bench", data, *ROLES, *methods, "--drop", "width").stdout
+
+
+def test_bench_of_the_digits():
+    told = json.loads(
+        run("bench", "--rows", 60, "-m", "pca", "-m", "supervised-isomap", "--json").stdout
+    )
+    assert (told["data"], told["rows"], told["held_out_rows"], told["columns"]) == (
+        "digits",
+        54,
+        6,
+        64,
+    )
+    assert all(one["error"] > 0.3 for one in told["results"])
+
+
+def test_bench_says_what_cannot_take_part(data):
+    assert "-m supervised-isomap needs --label" in fails(
+        "bench", data, "--id", "plant", "--drop", "kind", "-m", "supervised-isomap", code=2
+    )
+
+
+def test_standardize(data, tmp_path):
+    scaled = pd.read_csv(io.StringIO(run("standardize", data, *ROLES).stdout))
+    np.testing.assert_allclose(scaled[FEATURES].mean(), 0.0, atol=1e-12)
+    np.testing.assert_allclose(scaled[FEATURES].std(ddof=0), 1.0)
+    new = flowers()[:5].assign(constant=1.0)
+    new.drop(columns="kind").to_csv(tmp_path / "new.csv", index=False)
+    by = ("--by", data, "--id", "plant")
+    assert "lacks 1 of the 4 columns" in fails("standardize", tmp_path / "new.csv", *by)
+    found = run("standardize", tmp_path / "new.csv", *by, "--drop", "constant").stdout
+    np.testing.assert_allclose(pd.read_csv(io.StringIO(found))[FEATURES], scaled[FEATURES][:5])
+    assert "--undo needs the table" in fails("standardize", data, "--undo", code=2)
+
+
+def quick_demo(monkeypatch):
+    """Let the demo run on few digits and for few iterations."""
+    X, y = load_digits(return_X_y=True)
+    monkeypatch.setattr("sklearn.datasets.load_digits", lambda **_: (X[:150], y[:150]))
+    quick = twofold.UKR(init="pca", homotopy=False, max_iter=2)
+    monkeypatch.setattr(twofold, "UKR", lambda **_: quick)
+
+
+def test_demo(tmp_path, monkeypatch):
+    quick_demo(monkeypatch)  # CI runs the whole one
+    result = run("demo", "-o", tmp_path / "out", "--quiet")
+    assert "reconstruction error" in result.stdout
+    assert "1-NN accuracy" in result.stdout
+    for kind, name in PICTURES.items():
+        picture = tmp_path / "out" / name
+        if kind == "error" and not hasattr(plotting, KINDS[kind].display):
+            continue  # not drawn by this version
+        assert png(picture)
+        assert 10_000 < picture.stat().st_size < 400_000
+        assert str(picture) in result.stdout
+
+
+def test_demo_writes_a_page(tmp_path, monkeypatch):
+    def write(estimator, X, y=None, *, path, title, image_shape):
+        assert X.shape == (135, 64)
+        path.write_text(title)
+
+    stand_in(monkeypatch, "explorer", write=write)
+    quick_demo(monkeypatch)
+    told = json.loads(run("demo", "-o", tmp_path, "--json", "--quiet").stdout)
+    assert told["files"][-1] == str(tmp_path / "explorer.html")
+    assert (tmp_path / "explorer.html").read_text() == "Handwritten digits"
+
+
+def test_demo_says_where_it_cannot_write(tmp_path, monkeypatch):
+    (tmp_path / "file").write_text("in the way")
+    assert "file" in fails("demo", "-o", tmp_path / "file" / "out")
+    (tmp_path / "latent-map.png").mkdir()
+    quick_demo(monkeypatch)
+    result = run("demo", "-o", tmp_path, "--quiet", code=1)
+    assert result.stderr.splitlines()[-1].startswith("Error: ")
+    assert "latent-map.png" in result.stderr
