@@ -55,6 +55,7 @@ LAYERS = {
     "__main__": 5,
     "closed_forms": 5,
     "cli": 5,
+    "onnx": 5,
     "plotting": 5,
 }
 SEPARATE = 2
