@@ -4,12 +4,13 @@ The projection onto a manifold is a search, for which ONNX has no node. What can
 finds. Four kinds are compared:
 
 * "rbf", "krr", "mlp": a radial basis network, kernel ridge regression, a perceptron from rows to the latents they project to;
-* "images": means of these latents, weighted by how near a row lies to their *images* ``f(z_m)``. With a narrow kernel that is the
-  nearest of so many points of the manifold: the projection, up to their spacing. It does not average over places that are apart, as
-  regressions do where a map is torn into clusters.
+* "images": means of latents, weighted by how near a row lies to their *images* ``f(z_m)``. With a narrow kernel that is the
+  nearest of so many points of the manifold: the projection, up to their spacing. So more latents than those of the rows are drawn from
+  their density. It does not average over places that are apart, as regressions do where a map is torn into clusters.
 
 Rows are split in three: the candidates are fitted to some, chosen by others, and the one that was chosen is fitted to both and
-judged by the rest. That judgement is what is reported.
+judged by the rest. That judgement is what is reported. They are chosen by how far the images of their latents lie from the images of
+the projections: of two places of the map that rebuild a row equally well either will do, a place between the two will not.
 
 On a domain with circles the regressions give cosines and sines, and places come from these (`twofold.onnx.angles`).
 """
@@ -19,7 +20,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 from contextlib import suppress
-from copy import copy
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -28,22 +28,16 @@ import numpy as np
 
 from twofold._blocks import some_rows
 from twofold._linalg import row_norms_sq
-from twofold._units import CentredUnits
-from twofold.closed_forms import ClosedForm, IntoDomain, NoClosedForm, closed_form
-from twofold.domains import PERIOD, Domain, Points
-from twofold.estimators._feature_maps import PreimageDecoder
-from twofold.maps import GRNN, MLP, KernelExpansion, NadarayaWatson, RBFNetwork
-from twofold.onnx.angles import Angles, on_circles
+from twofold._validation import warn_user
+from twofold.closed_forms import ClosedForm, NoClosedForm
+from twofold.maps import MLP, KernelExpansion, NadarayaWatson, RBFNetwork
+from twofold.onnx.lessons import Lesson, root_mean_square, spread_of
 from twofold.protocols import Array, IntArray
 from twofold.widths import width_grid
 
 __all__ = ["CANDIDATES", "Distillation", "distilled"]
 
 CANDIDATES = ("rbf", "krr", "mlp", "images")
-FEWEST_ROWS = 20
-MOST_ROWS = 6_000
-"""Rows that are projected and learned from; of more, some."""
-
 HELD_OUT_SHARE = 0.2
 MOST_HELD_OUT = 1_000
 MOST_RBF_CENTERS = 300
@@ -53,6 +47,10 @@ HIDDEN_ITERATIONS = 200
 DECAY = 1e-2
 NARROWEST = 8.0
 """Below the spacing of images, by so many times, a weighted mean of them is that of the nearest."""
+MUCH = 0.1
+"""Share of the variance that a regression may lose beyond the projection without a warning."""
+POOR = 0.25
+"""Relative deviation of latents without images that is worth one."""
 MOST_WIDTHS = 3
 """From that spacing on."""
 
@@ -67,6 +65,9 @@ class Distillation:
     ----------
     kind : str
         "rbf", "krr", "mlp", "images", or "own", the down-map that `DRUR` learned itself.
+    rows : str
+        "given", or "kept" by the model, which it was fitted to. A model may rebuild the rows it has seen much better than new ones; the
+        figures are then those of rows that it has seen.
     n_rows, n_held_out : int
         Rows that it learned from and that it is judged by.
     deviation : float
@@ -79,10 +80,12 @@ class Distillation:
         Shares of the rows' variance that are lost when they are taken down by the model and by the regression, and up again by the
         model; None for models without a way up.
     candidates : dict
-        The kinds that were compared, with the relative deviations they were chosen by.
+        The kinds that were compared, with what they were chosen by: distances between the images of their latents and of the
+        model's, in units of the data's spread.
     """
 
     kind: str
+    rows: str
     n_rows: int
     n_held_out: int
     deviation: float
@@ -94,7 +97,7 @@ class Distillation:
 
 
 def distilled(
-    estimator: Any, rows: Array | None, kind: bool | str
+    estimator: Any, rows: Array | None, kind: bool | str, n_images: int
 ) -> tuple[ClosedForm, Distillation]:
     """Fit a regression to the latents that a model finds by a search.
 
@@ -106,25 +109,22 @@ def distilled(
         Rows to learn from; None means those that the model keeps.
     kind : bool or str
         A name of `CANDIDATES`, or True for the best.
+    n_images : int
+        Points of the manifold that "images" compares a row with, at least.
     """
-    rows = _rows_of(estimator) if rows is None else rows
-    if len(rows) < FEWEST_ROWS:
-        raise ValueError(
-            f"X has {len(rows)} rows; distilling needs {FEWEST_ROWS} at least, some of them held out."
-        )
-    rows = rows[some_rows(len(rows), MOST_ROWS)]
-    lesson = _Lesson.of(estimator, rows)
-    order = np.random.default_rng(0).permutation(len(rows))
-    n_held_out = min(MOST_HELD_OUT, int(HELD_OUT_SHARE * len(rows)))
+    lesson = Lesson.of(estimator, rows, n_images)
+    order = np.random.default_rng(0).permutation(len(lesson.data))
+    n_held_out = min(MOST_HELD_OUT, int(HELD_OUT_SHARE * len(order)))
     held_out, chosen_by, train = np.split(order, [n_held_out, 2 * n_held_out])
     fits = _candidates(lesson, kind)
-    judged = [lesson.relative_deviation(fit(train), chosen_by) for _, fit in fits]
+    judged = [lesson.distance_of_images(fit(train), chosen_by) for _, fit in fits]
     name, fit = fits[int(np.argmin(judged))]
     form = lesson.form(fit(np.concatenate([train, chosen_by])))
     candidates: dict[str, float] = {}
     for (one, _), deviation in zip(fits, judged, strict=True):
         candidates[one] = min(deviation, candidates.get(one, np.inf))
     report = _judgement(name, form, lesson, held_out, candidates)
+    _warn_if_poor(report)
     logger.info(
         "distilled by %s: on %d held-out rows latents deviate by %.3g of their spread (median %.3g)",
         name,
@@ -135,101 +135,21 @@ def distilled(
     return form, report
 
 
-@dataclass(frozen=True)
-class _Lesson:
-    """What is to be learned: the latents of some rows.
-
-    Attributes
-    ----------
-    estimator : TwoWayEstimator
-        Whose latents.
-    data : ndarray of shape (n, D)
-        The rows, in the caller's units.
-    latents : ndarray of shape (n, q)
-        Their latents, likewise.
-    inputs, targets : ndarray of shape (n, D') and (n, q')
-        The same as a regression sees them.
-    images : ndarray of shape (n, D') or None
-        The latents' images, likewise.
-    domain : Domain or None
-        Where latents lie, if there are bounds or circles.
-    """
-
-    estimator: Any
-    data: Array
-    latents: Array
-    inputs: Array
-    targets: Array
-    images: Array | None
-    domain: Domain | None
-
-    @classmethod
-    def of(cls, estimator: Any, rows: Array) -> _Lesson:
-        """Ask a model for the latents of rows."""
-        domain = getattr(estimator.decoder_, "domain", None)
-        if isinstance(domain, Points):
-            raise NoClosedForm(
-                f"Latents of {domain!r} are numbers of points, which no regression gives. The nearest of "
-                "model.inverse_transform(range(k)) is the projection."
-            )
-        latents = estimator._encode(rows)
-        units = estimator._data_units
-        try:
-            images = units.into(estimator._decode(latents))
-        except NotImplementedError:  # a feature space without a way back
-            images = None
-        if domain is None:
-            targets = estimator._latent_units.into(latents)
-        else:
-            targets = on_circles(latents, domain.wrapped)
-        return cls(estimator, rows, latents, units.into(rows), targets, images, domain)
-
-    def form(self, encoder: Any) -> ClosedForm:
-        """Return the closed form of a fitted regression, from the caller's units to the caller's units."""
-        model = copy(self.estimator)
-        model.encoder_ = encoder
-        q = self.latents.shape[1]
-        if self.domain is None:
-            return closed_form(model, "down")
-        model._latent_units = CentredUnits.identity(self.targets.shape[1])
-        form = closed_form(model, "down")
-        angles = (Angles(self.domain.wrapped),) if any(self.domain.wrapped) else ()
-        return ClosedForm((*form.steps, *angles, IntoDomain(self.domain)), form.n_inputs, q)
-
-    def distances(self, found: Array, numbers: IntArray) -> Array:
-        """Return how far latents lie from those of some rows, the short way around circles."""
-        offsets = found - self.latents[numbers]
-        if self.domain is not None:
-            wrapped = np.array(self.domain.wrapped)
-            around = np.mod(offsets + 0.5 * PERIOD, PERIOD) - 0.5 * PERIOD
-            offsets = np.where(wrapped, around, offsets)
-        return np.sqrt(row_norms_sq(offsets))
-
-    def relative_deviation(self, encoder: Any, numbers: IntArray) -> float:
-        """Return the root mean square of these distances, in units of the latents' spread."""
-        found = self.form(encoder)(self.data[numbers])
-        return float(np.sqrt(np.square(self.distances(found, numbers)).mean())) / self.spread
-
-    @property
-    def spread(self) -> float:
-        """The root of the latents' total variance."""
-        centred = self.latents - self.latents.mean(axis=0)
-        return float(np.sqrt(row_norms_sq(centred).mean())) or 1.0
+def _warn_if_poor(report: Distillation) -> None:
+    if report.error is None or report.distilled_error is None:
+        is_poor = report.relative_deviation > POOR
+    else:
+        is_poor = report.distilled_error > report.error + MUCH
+    if is_poor:
+        warn_user(
+            f"The best regression found ({report.kind}) is a poor substitute for the projection: on held-out rows its latents deviate by "
+            f"{report.relative_deviation:.2g} of their spread. See `distillation` in the report; give more rows (X) or more images (n_images), or choose a "
+            "model whose down-map has a closed form.",
+            UserWarning,
+        )
 
 
-def _rows_of(estimator: Any) -> Array:
-    """Return the training rows that a model keeps as targets of its up-map."""
-    decoder = estimator.decoder_
-    if isinstance(decoder, NadarayaWatson | GRNN):
-        return estimator._data_units.back(decoder.targets_)  # type: ignore[no-any-return]
-    if isinstance(decoder, PreimageDecoder):
-        return estimator._data_units.back(decoder.space.data)  # type: ignore[no-any-return]
-    raise ValueError(
-        f"X=None: this {type(estimator).__name__} keeps no training rows to distill from. Pass X, the rows it was fitted to or others like them."
-    )
-
-
-def _candidates(lesson: _Lesson, kind: bool | str) -> list[tuple[str, Callable[[IntArray], Any]]]:
+def _candidates(lesson: Lesson, kind: bool | str) -> list[tuple[str, Callable[[IntArray], Any]]]:
     """Return kinds of maps, each with a function that fits one to rows of given numbers."""
     names = CANDIDATES if kind is True else (kind,)
     fits: list[tuple[str, Callable[[IntArray], Any]]] = []
@@ -237,7 +157,8 @@ def _candidates(lesson: _Lesson, kind: bool | str) -> list[tuple[str, Callable[[
         if name in names:
             fits.append((name, partial(_fitted, lesson, build)))
     if "images" in names and lesson.images is not None:
-        fits += [("images", partial(_means, lesson, width)) for width in _widths(lesson.images)]
+        every = np.concatenate([lesson.images, lesson.drawn[0]])
+        fits += [("images", partial(_means, lesson, width)) for width in _widths(every)]
     if kind is True and hasattr(lesson.estimator, "_ways"):
         own = lesson.estimator._ways["map"]
         with suppress(NoClosedForm):
@@ -250,7 +171,7 @@ def _candidates(lesson: _Lesson, kind: bool | str) -> list[tuple[str, Callable[[
     return fits
 
 
-def _fitted(lesson: _Lesson, build: Callable[[Array], Any], numbers: IntArray) -> Any:
+def _fitted(lesson: Lesson, build: Callable[[Array], Any], numbers: IntArray) -> Any:
     inputs = lesson.inputs[numbers]
     return build(inputs).fit(inputs, lesson.targets[numbers])
 
@@ -275,21 +196,25 @@ def _widths(images: Array) -> list[float]:
     return [grid[0] / NARROWEST * 2.0**k for k in range(3)] + grid
 
 
-def _means(lesson: _Lesson, width: float, numbers: IntArray) -> Any:
+def _means(lesson: Lesson, width: float, numbers: IntArray) -> Any:
     assert lesson.images is not None
-    return NadarayaWatson(bandwidth=width).fit(lesson.images[numbers], lesson.targets[numbers])
+    images, targets = (
+        np.concatenate([own[numbers], further])
+        for own, further in zip((lesson.images, lesson.targets), lesson.drawn, strict=True)
+    )
+    return NadarayaWatson(bandwidth=width).fit(images, targets)
 
 
 def _judgement(
-    kind: str, form: ClosedForm, lesson: _Lesson, held_out: IntArray, candidates: dict[str, float]
+    kind: str, form: ClosedForm, lesson: Lesson, held_out: IntArray, candidates: dict[str, float]
 ) -> Distillation:
     found = form(lesson.data[held_out])
     distances = lesson.distances(found, held_out)
-    deviation = float(np.sqrt(np.square(distances).mean()))
+    deviation, spread = root_mean_square(distances), spread_of(lesson.latents)
     error = distilled_error = None
     if lesson.images is not None:
         inside, units = lesson.inputs[held_out], lesson.estimator._data_units
-        variance = float(row_norms_sq(inside - inside.mean(axis=0)).mean()) or 1.0
+        variance = spread_of(inside) ** 2
         again = units.into(lesson.estimator._decode(found))
         error, distilled_error = (
             float(row_norms_sq(inside - image).mean()) / variance
@@ -297,11 +222,12 @@ def _judgement(
         )
     return Distillation(
         kind,
+        lesson.origin,
         len(lesson.data) - len(held_out),
         len(held_out),
         deviation,
-        deviation / lesson.spread,
-        float(np.median(distances)) / lesson.spread,
+        deviation / spread,
+        float(np.median(distances)) / spread,
         error,
         distilled_error,
         candidates,

@@ -17,7 +17,7 @@ from uuid import uuid4
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from twofold._validation import check_choice, check_data, check_real, warn_user
+from twofold._validation import check_choice, check_data, check_int, check_real, warn_user
 from twofold.closed_forms import ClosedForm, NoClosedForm, closed_form
 from twofold.estimators.base import TwoWayEstimator
 from twofold.onnx.distillation import CANDIDATES, Distillation, distilled
@@ -80,6 +80,7 @@ def export(
     method: str = "auto",
     distill: bool | str = False,
     X: Any = None,
+    n_images: int = 4_000,
     dtype: str = "float32",
     tol: float = 1e-5,
 ) -> ExportReport:
@@ -100,6 +101,9 @@ def export(
         projections on held-out rows, a name the one of that kind. Maps with a formula are written as they are.
     X : array-like of shape (n_samples, n_features), default=None
         Rows to distill from. `UKR` and models whose up-map is a weighted mean of data have their own; others need them.
+    n_images : int, default=4000
+        Points of the manifold that a distilled map of the kind "images" compares a row with: the more, the closer to the projection, and
+        the larger the file.
     dtype : {"float32", "float64"}, default="float32"
         Type of input and output.
     tol : float, default=1e-5
@@ -136,11 +140,12 @@ def export(
     tol = check_real("tol", tol)
     if not isinstance(distill, bool):
         check_choice("distill", distill, CANDIDATES)
+    check_int("n_images", n_images)
     rows = None if X is None else check_data(estimator, X, reset=False)[0]
     kind = np.dtype(dtype)
     if kind == FLOAT32:
         _check_range(estimator, map)
-    form, reference, distillation = _form(estimator, map, method, distill, rows)
+    form, reference, distillation = _form(estimator, map, method, distill, rows, n_images)
     probes = probes_of(estimator, form, map, reference, kind)
     build = partial(_model, form, map, kind)
     model, precision, deviation = chosen_precision(precisions_of(form, kind), build, probes, tol)
@@ -170,7 +175,7 @@ def export(
 
 
 def _form(
-    estimator: Any, map: str, method: str, distill: bool | str, rows: Array | None
+    estimator: Any, map: str, method: str, distill: bool | str, rows: Array | None, n_images: int
 ) -> tuple[ClosedForm, Callable[[Array], Array], Distillation | None]:
     """Return the map as steps, what it should compute, and what was lost where a regression stands for a projection."""
     if map == "up":
@@ -200,7 +205,7 @@ def _form(
                 f"{error} distill=True writes a regression fitted to the model's latents instead, and reports how far it deviates on "
                 f"held-out rows.{own}"
             ) from None
-    form, distillation = distilled(estimator, rows, distill)
+    form, distillation = distilled(estimator, rows, distill, n_images)
     return form, form, distillation
 
 

@@ -61,7 +61,7 @@ class Graph:
         key = (array.dtype.str, array.item()) if array.ndim == 0 else None
         if key is not None and key in self._scalars:
             return self._scalars[key]
-        total = array.nbytes + sum(len(one.raw_data) for one in self.constants)
+        total = array.nbytes + sum(one.ByteSize() for one in self.constants)
         if total > MOST_BYTES:
             raise ValueError(
                 f"The map has more than {MOST_BYTES / 1e9:.3g} GB of numbers, the most that an ONNX file can hold. Use dtype='float32' if "
