@@ -57,6 +57,7 @@ LAYERS = {
     "closed_forms": 5,
     "explorer": 5,
     "cli": 5,
+    "onnx": 5,
     "plotting": 5,
 }
 SEPARATE = 2

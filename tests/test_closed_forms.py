@@ -112,6 +112,15 @@ def test_steps_that_do_nothing_are_left_out():
     assert kinds.count(Put) == 1
 
 
+def test_constant_columns_at_the_end_are_left_out_too():
+    X = np.hstack([np.random.default_rng(0).choice([-1.0, 1.0], size=(40, 3)), np.zeros((40, 2))])
+    X = np.vstack([X, -X])  # of mean 0, so that nothing but the columns is changed
+    model = TwoWay("pca", up="nw", down="nw", random_state=0).fit(X)
+    assert not model._data_units.center.any()
+    assert model._data_units.exponent == 0
+    np.testing.assert_allclose(closed_form(model, "down")(X), model.transform(X), atol=1e-12)
+
+
 class DoubledMap(type(MAPS["rbf"])):
     def predict(self, inputs):
         return 2.0 * super().predict(inputs)

@@ -45,6 +45,7 @@ __all__ = [
     "NodeKernel",
     "PeriodicKernel",
     "SplineKernel",
+    "fourier_coefficients",
     "fourier_form",
     "fourier_slopes",
     "resolve_node_kernel",
@@ -185,7 +186,7 @@ class DeltaKernel:
 
 def fourier_form(t: Array, width: float, period: float = 2.0, n_terms: int = 200) -> Array:
     """Return Eq. (20) with the coefficients that make it `PeriodicKernel`, as a function of ``t = z - c``."""
-    frequencies, coefficients = _series(width, period, n_terms)
+    frequencies, coefficients = fourier_coefficients(width, period, n_terms)
     waves = np.cos(np.multiply.outer(t, frequencies)) @ coefficients
     series: Array = np.sqrt(2.0 * np.pi) * width / period * (1.0 + waves)
     return series
@@ -193,13 +194,14 @@ def fourier_form(t: Array, width: float, period: float = 2.0, n_terms: int = 200
 
 def fourier_slopes(t: Array, width: float, period: float = 2.0, n_terms: int = 200) -> Array:
     """Return the derivative of `fourier_form`."""
-    frequencies, coefficients = _series(width, period, n_terms)
+    frequencies, coefficients = fourier_coefficients(width, period, n_terms)
     waves = np.sin(np.multiply.outer(t, frequencies)) @ (coefficients * frequencies)
     slopes: Array = -np.sqrt(2.0 * np.pi) * width / period * waves
     return slopes
 
 
-def _series(width: float, period: float, n_terms: int) -> tuple[Array, Array]:
+def fourier_coefficients(width: float, period: float, n_terms: int) -> tuple[Array, Array]:
+    """Return the frequencies and coefficients of the cosines in `fourier_form`, both (n_terms,)."""
     frequencies = np.arange(1.0, n_terms + 1.0) * (2.0 * np.pi / period)
     with np.errstate(under="ignore"):
         coefficients: Array = 2.0 * np.exp(-0.5 * np.square(np.minimum(frequencies * width, 1e100)))

@@ -97,10 +97,10 @@ def closed_form(estimator: Any, map: str = "up") -> ClosedForm:
     n_features, n_components = len(data.center), estimator.embedding_.shape[1]
     if map == "up":
         steps = [_take(latents), *_steps(estimator.decoder_), _put(data)]
-        return ClosedForm(_simplified(steps), n_components, n_features)
+        return ClosedForm(_simplified(steps, n_components), n_components, n_features)
     if map == "down":
         steps = [_take(data), *_steps(estimator.encoder_), _put(latents)]
-        return ClosedForm(_simplified(steps), n_features, n_components)
+        return ClosedForm(_simplified(steps, n_features), n_features, n_components)
     raise ValueError(f"map={map!r} must be 'up' (latents to data) or 'down' (data to latents).")
 
 
@@ -114,7 +114,7 @@ def _put(units: CentredUnits) -> Put:
     return Put(columns, 2.0**units.exponent, units.center[columns], units.constants)
 
 
-def _simplified(steps: list[Step]) -> tuple[Step, ...]:
+def _simplified(steps: list[Step], n_inputs: int) -> tuple[Step, ...]:
     """Leave out steps that do nothing, and let weighted means be of data in the caller's units."""
     *before, last = steps
     if before and isinstance(before[-1], RadialMeans | RadialMedians) and isinstance(last, Put):
@@ -124,14 +124,15 @@ def _simplified(steps: list[Step]) -> tuple[Step, ...]:
             *before[:-1],
             type(means)(means.centers, means.width, means.kernel, targets),
         ]
-    return tuple(step for step in steps if not _does_nothing(step))
+    return tuple(step for step in steps if not _does_nothing(step, n_inputs))
 
 
-def _does_nothing(step: Step) -> bool:
+def _does_nothing(step: Step, n_inputs: int) -> bool:
     if not isinstance(step, Take | Put) or step.factor != 1.0 or step.shift.any():
         return False
-    width = len(step.constants) if isinstance(step, Put) else int(step.columns.max()) + 1
-    return bool(len(step.columns) == width and (step.columns == np.arange(width)).all())
+    # Columns ascend, so that as many as there are is all of them.
+    width = len(step.constants) if isinstance(step, Put) else n_inputs
+    return len(step.columns) == width
 
 
 def _steps(part: Any) -> list[Step]:
