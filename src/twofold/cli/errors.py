@@ -71,6 +71,8 @@ def needing(extra: str) -> Iterator[None]:
     try:
         yield
     except ImportError as error:
+        if (error.name or "").startswith("twofold"):
+            raise  # nothing that could be installed
         message = f'{one_line(error)}; this needs: pip install "twofold[{extra}]"'
         raise click.ClickException(message) from error
 

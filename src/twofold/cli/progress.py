@@ -88,8 +88,8 @@ class Bar(logging.Handler):
 class Lines(logging.Handler):
     """Tells phases, and the objective every few seconds, as lines."""
 
-    def __init__(self, talk: Talk) -> None:
-        super().__init__(logging.DEBUG)
+    def __init__(self, talk: Talk, *, phases: bool) -> None:
+        super().__init__(logging.DEBUG if phases else logging.INFO)
         self.talk = talk
         self.last = time.perf_counter()
         self.latest = ""
@@ -98,8 +98,10 @@ class Lines(logging.Handler):
         """Say what a record says, where it is time to."""
         event = getattr(record, "progress", None)
         now = time.perf_counter()
-        if event is None or record.levelno >= logging.INFO:
+        if record.levelno >= logging.INFO:
             self.talk.line(record.getMessage())
+        elif event is None:
+            return
         elif event.objective is None:
             if event.ended and self.latest:
                 self.talk.line(self.latest)
@@ -131,14 +133,22 @@ def progress_bar(talk: Talk) -> Progress:
 
 
 @contextmanager
-def shown_progress(talk: Talk) -> Iterator[None]:
-    """Show how far the fits inside are."""
+def shown_progress(talk: Talk, *, phases: bool = True) -> Iterator[None]:
+    """Show how far the fits inside are.
+
+    Parameters
+    ----------
+    talk : Talk
+        Where.
+    phases : bool, default=True
+        Whether lines tell each phase of a fit; many fits in a row would tell too much.
+    """
     if talk.quiet:
         yield
         return
     logger = logging.getLogger("twofold")
     before = logger.level, logger.propagate
-    handler: Bar | Lines = Bar(talk) if talk.on_terminal else Lines(talk)
+    handler: Bar | Lines = Bar(talk) if talk.on_terminal else Lines(talk, phases=phases)
     logger.addHandler(handler)
     logger.setLevel(logging.DEBUG)
     logger.propagate = False

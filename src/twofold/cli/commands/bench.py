@@ -82,7 +82,7 @@ def bench(
     measured = []
     for method in methods or makers:
         talk.note(f"{method} ...")
-        with shown_progress(talk if talk.on_terminal else Talk(quiet=True)):
+        with shown_progress(talk, phases=False):
             measured.append(measure(method, makers[method], X[train], known, X[test]))
     document: dict[str, Any] = {
         "data": name,

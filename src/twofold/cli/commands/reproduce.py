@@ -9,6 +9,7 @@ from click.shell_completion import CompletionItem
 
 from twofold.cli.errors import needing, one_line, part_of_twofold
 from twofold.cli.options import examples, talk_options
+from twofold.cli.progress import shown_progress
 from twofold.cli.talk import Talk
 from twofold.cli.words import did_you_mean
 
@@ -51,7 +52,7 @@ def reproduce(names: tuple[str, ...], quick: bool, output: Path, talk: Talk) -> 
             )
     wanted = known if ALL in names else list(dict.fromkeys(names))
     output.mkdir(parents=True, exist_ok=True)
-    with talk.warnings_as_lines(), needing("plot"):
+    with shown_progress(talk, phases=False), talk.warnings_as_lines(), needing("plot"):
         try:
             report = module.main(wanted, quick=quick, folder=output)
         except RuntimeError as error:  # some experiments failed; the report says why
