@@ -12,6 +12,13 @@ import numpy as np
 from benchmarks.rivals.methods import Method
 
 
+def sheet(n=120, seed=0):
+    """Return a noisy plane in six dimensions and its parameters."""
+    rng = np.random.default_rng(seed)
+    truth = rng.uniform(-1.0, 1.0, (n, 2))
+    return truth @ rng.standard_normal((2, 6)) + 0.05 * rng.standard_normal((n, 6)), truth
+
+
 class Linear:
     """Principal components: everything a method can have."""
 
@@ -76,7 +83,7 @@ class HogByProxy(Linear):
         subprocess.run([sys.executable, "-c", code], check=True)
 
 
-class Crasher(Linear):
+class Killed(Linear):
     def fit(self, X):
         os.kill(os.getpid(), signal.SIGKILL)
 
@@ -98,7 +105,7 @@ METHODS = [
     _method(Linear, ours=True),
     _method(OneWay, seeded=False),
     *map(
-        _method, (Gregarious, Undefined, Sleeper, Hog, HogOnTheWayBack, HogByProxy, Crasher, Raiser)
+        _method, (Gregarious, Undefined, Sleeper, Hog, HogOnTheWayBack, HogByProxy, Killed, Raiser)
     ),
     Method("Missing", _missing, "", package="a-package"),
 ]

@@ -89,9 +89,12 @@ def _measured(options):
             raise ValueError(f"no set is called {sorted(unknown)}; there are {names}")
         sets = [data for data in sets if data.name in options.sets]
     if options.list:
-        print("sets:", *(data.name for data in sets), sep="\n  ")
+        said = [f"{data.name}{' (on request)' if data.on_request else ''}" for data in sets]
+        print("sets:", *said, sep="\n  ")
         print("methods:", *(method.name for method in settings.chosen()), sep="\n  ")
         return None
+    if not options.sets:
+        sets = [data for data in sets if not data.on_request]
     if options.restart:
         for name in ("about.json", "jobs.jsonl", "results.json"):
             (options.folder / name).unlink(missing_ok=True)

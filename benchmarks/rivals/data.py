@@ -51,6 +51,8 @@ class DataSet:
     name: str
     load: Callable[[], Split] = field(repr=False)
     family: str = ""
+    on_request: bool = False
+    """Whether it is left out unless it is asked for by name."""
 
     def prepare(self, folder):
         """Write the set into the folder and return what the report says of it."""
@@ -125,6 +127,8 @@ def catalogue(quick):
 
 
 FULL_SIZES = (10**3, 10**4, 10**5, 10**6)
+MOST_VALUES = 50_000_000
+"""A set of more numbers than this, and only the largest roll has them, is run on request alone."""
 
 
 def load_digits_with(loader):
@@ -191,7 +195,7 @@ def _synthetic(name, make, rows, n_features, quick):
         X, truth = make(rows + n_test, n_features=n_features, random_state=SPLIT_SEED)
         return Split(X[:rows], X[rows:], truth_train=truth[:rows], truth_test=truth[rows:])
 
-    return DataSet(name, load, family=name.split(",")[0])
+    return DataSet(name, load, name.split(",")[0], on_request=rows * n_features > MOST_VALUES)
 
 
 def _in_common_units(raw):

@@ -17,7 +17,7 @@ from benchmarks.rivals.data import slug
 from benchmarks.rivals.process import run_job
 
 FEW_ROWS = 2_000
-"""Up to here a method is run for every seed, beyond for the first alone."""
+"""Up to here a method is run for every seed and may take half as long, beyond for the first alone."""
 MANY_ROWS = 500_000
 """From here on a job may take twice as long."""
 GROWTH = 0.8
@@ -45,7 +45,7 @@ class Settings:
 
     def cap(self, rows):
         """Return the seconds a job on so many rows may take."""
-        return self.seconds * (2 if rows >= MANY_ROWS else 1)
+        return self.seconds * (0.5 if rows <= FEW_ROWS else 2.0 if rows >= MANY_ROWS else 1.0)
 
     def packages(self):
         """Return the packages of all methods, so that it does not matter which are chosen."""
