@@ -1,0 +1,146 @@
+"""The command line: ``python -m benchmarks.rivals [--quick | --full] [--data mine.npz] [--publish]``."""
+
+import argparse
+import json
+import os
+import shutil
+import sys
+from pathlib import Path
+
+from benchmarks.rivals import ROOT, goal, memory, summary
+from benchmarks.rivals.data import catalogue, from_file
+from benchmarks.rivals.page import write_page
+from benchmarks.rivals.run import OtherRunError, Run, Settings
+
+QUICK = {"seeds": (0,), "seconds": 60.0, "repeat_within": 5.0}
+FULL = {"seeds": (0, 1, 2), "seconds": 300.0, "repeat_within": 20.0}
+
+
+def main(arguments=None):
+    options = _options(arguments)
+    if options.report_only:
+        results = options.report_only
+    else:
+        try:
+            results = _measured(options)
+        except (OtherRunError, ValueError) as error:
+            sys.exit(f"rivals: {error}")
+        except KeyboardInterrupt:
+            sys.stderr.write("rivals: interrupted; the same command goes on where it stopped\n")
+            sys.exit(130)
+        if results is None:
+            return
+    verdicts = report(results, options.folder, publish=options.publish)
+    if options.check and not all(v.holds for v in verdicts):
+        sys.exit(1)
+
+
+def report(path, folder, *, publish=False):
+    """Write the page and the pictures of a run, print the goal set by set; return the verdicts.
+
+    With ``publish`` they become the ones in ``docs``, and the results those beside this file.
+    """
+    results = summary.read(path)
+    folder = Path(folder)
+    page = ROOT / "docs" / "rivals.md" if publish else folder / "rivals.md"
+    picture = None
+    try:
+        from benchmarks.rivals.plots import draw_all
+
+        drawn = draw_all(summary.rows_of(results), folder / "images")
+    except ImportError as error:
+        sys.stderr.write(f"rivals: no pictures: {error}\n")
+        drawn = []
+    if drawn:
+        picture = "images/rivals.png"
+        if publish:
+            shutil.copy(drawn[0], ROOT / "docs" / picture)
+    verdicts = write_page(results, page, picture)
+    if publish:
+        kept = ROOT / "benchmarks" / "rivals" / "results.json"
+        kept.write_text(json.dumps(results, indent=1) + "\n")
+    for verdict in verdicts:
+        print(goal.sentence(verdict))
+    print(goal.count(verdicts))
+    print(f"{page} and {len(drawn)} pictures")
+    return verdicts
+
+
+def _measured(options):
+    """Run what is to be run and return the path of the results; None if it was only asked what would be."""
+    given = dict(QUICK if options.mode == "quick" else FULL)
+    if options.seeds is not None:
+        given["seeds"] = tuple(range(options.seeds))
+    if options.seconds is not None:
+        given["seconds"] = options.seconds
+    settings = Settings(
+        mode=options.mode,
+        registry=options.registry,
+        threads=options.threads,
+        most_bytes=int(options.memory * 2**30),
+        methods=tuple(options.methods or ()),
+        **given,
+    )
+    sets = [from_file(path) for path in options.data] or catalogue(options.mode == "quick")
+    if options.sets:
+        unknown = set(options.sets) - {data.name for data in sets}
+        if unknown:
+            names = ", ".join(repr(data.name) for data in sets)
+            raise ValueError(f"no set is called {sorted(unknown)}; there are {names}")
+        sets = [data for data in sets if data.name in options.sets]
+    if options.list:
+        said = [f"{data.name}{' (on request)' if data.on_request else ''}" for data in sets]
+        print("sets:", *said, sep="\n  ")
+        print("methods:", *(method.name for method in settings.chosen()), sep="\n  ")
+        return None
+    if not options.sets:
+        sets = [data for data in sets if not data.on_request]
+    if options.restart:
+        for name in ("about.json", "jobs.jsonl", "results.json"):
+            (options.folder / name).unlink(missing_ok=True)
+    return Run(options.folder, settings, say=_say).measure_all(sets)
+
+
+def _say(line):
+    print(line, flush=True)
+
+
+def _options(arguments):
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.rivals",
+        description="Measure twofold and its rivals side by side, on quality and on cost.",
+    )
+    add = parser.add_argument
+    size = parser.add_mutually_exclusive_group()
+    size.add_argument(
+        "--quick",
+        dest="mode",
+        action="store_const",
+        const="quick",
+        default="quick",
+        help="everything at reduced sizes, one seed (the default)",
+    )
+    size.add_argument(
+        "--full", dest="mode", action="store_const", const="full", help="all sizes, three seeds"
+    )
+    add("--data", action="append", default=[], metavar="FILE.npz", help="your own set instead")
+    add("--sets", nargs="+", metavar="NAME", help="only these sets")
+    add("--methods", nargs="+", metavar="NAME", help="only these methods")
+    add("--list", action="store_true", help="print the names of sets and methods and stop")
+    add("--seeds", type=int, metavar="N", help="number of seeds on small sets")
+    add("--threads", type=int, default=min(2, os.cpu_count() or 1), help="for every method")
+    add("--seconds", type=float, help="cap on the time of a job")
+    memory_gb = memory.machine_bytes() / 2**30
+    default = round(min(12.0, 0.6 * memory_gb), 1)
+    add("--memory", type=float, default=default, metavar="GB", help="cap on its memory")
+    add("--registry", default=Settings.registry, help="module with other METHODS")
+    add("--folder", type=Path, default=Path("rivals-run"), help="for results, page and pictures")
+    add("--restart", action="store_true", help="forget what the folder holds of an earlier run")
+    add("--report-only", type=Path, metavar="RESULTS.json", help="write page and pictures anew")
+    add("--publish", action="store_true", help="write docs/rivals.md and keep the results")
+    add("--check", action="store_true", help="exit with 1 where a rival is faster and better")
+    return parser.parse_args(arguments)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,132 @@
+"""What is measured of one method on one set: cost first, then quality, then promises.
+
+Each step notes its figures as soon as it has them, so that a job stopped in its third step keeps the first two.
+"""
+
+import time
+
+import numpy as np
+
+from benchmarks.rivals import memory
+from twofold.metrics import (
+    continuity,
+    nearest_neighbor_accuracy,
+    procrustes_r2,
+    relative_reconstruction_error,
+    trustworthiness,
+)
+
+NEIGHBOURS = 5
+BATCH_ROWS = 20
+"""Rows whose latents are asked for again in other company."""
+SINGLE_ROWS = 3
+
+
+def measure(make, split, notes, *, warm_up=None, repeat_within=0.0):
+    """Measure a method on a set.
+
+    Parameters
+    ----------
+    make : callable
+        Returns an unfitted model with ``fit``, ``transform`` and ``inverse_transform``, the last two
+        perhaps missing or None.
+    split : Split
+        Rows to fit and rows held out.
+    notes : Notes
+        ``notes.step(name)`` before each step, ``notes.add(**figures)`` after it.
+    warm_up : callable, default=None
+        See ``Method.warm_up``.
+    repeat_within : float, default=0
+        The fit is repeated, to see whether it is deterministic, if it took at most these seconds.
+    """
+    if warm_up is not None:
+        notes.step("warm-up")
+        warm_up(make, split.X_train)
+    model, Z_test = _cost(make, split, notes)
+    if Z_test is None:
+        return
+    _quality(model, split, Z_test, notes)
+    notes.step("batches")
+    notes.add(batch_gap=_batch_gap(model, split.X_test, Z_test))
+    if notes.figures["fit_seconds"] <= repeat_within:
+        notes.step("repetition")
+        again = make()
+        again.fit(split.X_train)
+        notes.add(repeat_gap=_gap(Z_test, _latents(again.transform(split.X_test))))
+
+
+def _cost(make, split, notes):
+    """Time the three steps of a user, and note the peak of memory; return the model and the latents."""
+    before = memory.start_counting()
+    notes.step("fit")
+    model = make()
+    processor = time.process_time()
+    notes.add(fit_seconds=_seconds(lambda: model.fit(split.X_train))[0])
+    # Of all threads; unlike the wall clock it hardly depends on what else the machine does.
+    notes.add(fit_processor_seconds=time.process_time() - processor)
+    _note_memory(before, notes)
+    if getattr(model, "transform", None) is None:
+        notes.add(no_transform=True)
+        return model, None
+    notes.step("transform")
+    seconds, Z_test = _seconds(lambda: model.transform(split.X_test))
+    Z_test = _latents(Z_test)
+    notes.add(transform_seconds=seconds)
+    if getattr(model, "inverse_transform", None) is None:
+        notes.add(no_inverse=True)
+    else:
+        notes.step("inverse_transform")
+        seconds, rebuilt = _seconds(lambda: model.inverse_transform(Z_test))
+        notes.add(inverse_seconds=seconds)
+        notes.add(error=relative_reconstruction_error(split.X_test, rebuilt))
+    _note_memory(before, notes)
+    return model, Z_test
+
+
+def _quality(model, split, Z_test, notes):
+    notes.step("quality")
+    notes.add(
+        trustworthiness=trustworthiness(split.X_test, Z_test, NEIGHBOURS),
+        continuity=continuity(split.X_test, Z_test, NEIGHBOURS),
+    )
+    if split.truth_test is not None:
+        notes.add(procrustes_r2=procrustes_r2(split.truth_test, Z_test))
+    if split.y_test is not None:
+        Z = getattr(model, "embedding_", None)
+        Z = _latents(model.transform(split.X_train) if Z is None else Z)
+        notes.add(accuracy=nearest_neighbor_accuracy(Z, split.y_train, Z_test, split.y_test))
+
+
+def _batch_gap(model, X, Z):
+    """Return how far the latents of rows move when they come in another batch, or alone."""
+    few = slice(None, BATCH_ROWS)
+    moved = _gap(Z[few], _latents(model.transform(X[few][::-1]))[::-1], unit=Z)
+    for row in range(min(SINGLE_ROWS, len(X))):
+        one = slice(row, row + 1)
+        moved = max(moved, _gap(Z[one], _latents(model.transform(X[one])), unit=Z))
+    return moved
+
+
+def _gap(one, other, unit=None):
+    """Return the largest difference, in standard deviations of the latents."""
+    spread = float(np.std(one if unit is None else unit, axis=0).max()) or 1.0
+    return float(np.abs(one - other).max()) / spread
+
+
+def _latents(values):
+    values = np.asarray(values, dtype=np.float64)
+    if not np.isfinite(values).all():
+        bad = int((~np.isfinite(values)).any(axis=1).sum())
+        raise ValueError(f"NaN or infinity in the latents of {bad} of {len(values)} rows")
+    return values
+
+
+def _seconds(function):
+    began = time.perf_counter()
+    value = function()
+    return time.perf_counter() - began, value
+
+
+def _note_memory(before, notes):
+    peak = memory.peak_bytes()
+    notes.add(peak_bytes=peak, extra_bytes=max(0, peak - before))

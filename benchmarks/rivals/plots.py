@@ -1,0 +1,149 @@
+"""The trade: held-out error against time, one picture for each set and one of all.
+
+Colours are from the palette of Okabe and Ito, which is made for all kinds of sight; ours and theirs differ in shape
+as well. The line joins those that nobody beats on both.
+"""
+
+from pathlib import Path
+
+import numpy as np
+
+OURS, THEIRS, LINE = "#0072B2", "#D55E00", "#999999"
+MOST_BYTES = 300_000
+
+
+def draw_all(rows_of_set, folder):
+    """Draw every set that has a held-out error; return the paths of the pictures, that of all first."""
+    from matplotlib.figure import Figure
+
+    from benchmarks.rivals.data import slug
+
+    folder = Path(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    shown = {name: [row for row in rows if row.is_two_way] for name, rows in rows_of_set.items()}
+    shown = {name: rows for name, rows in shown.items() if rows}
+    if not shown:
+        return []
+    columns = min(3, len(shown))
+    lines = -(-len(shown) // columns)
+    figure = Figure(figsize=(4.0 * columns, 3.1 * lines), layout="constrained")
+    panels = figure.subplots(lines, columns, squeeze=False).ravel()
+    for ax, (name, rows) in zip(panels, shown.items(), strict=False):
+        pareto(ax, rows, name, size=6.5)
+    for ax in panels[len(shown) :]:
+        ax.set_axis_off()
+    figure.draw_without_rendering()  # once for all panels: places on paper are known from here on
+    for ax, rows in zip(panels, shown.values(), strict=False):
+        label_points(ax, rows, size=6.5)
+    paths = [folder / "rivals.png"]
+    _save(figure, paths[0])
+    for name, rows in shown.items():
+        figure = Figure(figsize=(6.4, 4.4), layout="constrained")
+        ax = figure.subplots()
+        pareto(ax, rows, name, size=8.5)
+        figure.draw_without_rendering()
+        label_points(ax, rows, size=8.5)
+        paths.append(folder / f"rivals-{slug(name)}.png")
+        _save(figure, paths[-1])
+    return paths
+
+
+def pareto(ax, rows, title, size):
+    """Draw the error of methods against their time into axes."""
+    for ours, colour, marker, label in (
+        (True, OURS, "o", "twofold"),
+        (False, THEIRS, "s", "rivals"),
+    ):
+        some = [row for row in rows if row.ours == ours]
+        ax.scatter(
+            [row.seconds for row in some],
+            [row.error for row in some],
+            color=colour,
+            marker=marker,
+            s=size * 3,
+            label=label,
+            zorder=3,
+        )
+    front = frontier(rows)
+    ax.plot(
+        [row.seconds for row in front],
+        [row.error for row in front],
+        color=LINE,
+        linewidth=1,
+        zorder=1,
+    )
+    ax.set(xscale="log", yscale="log", title=title)
+    ax.set_xlabel("seconds: fit, held-out rows down and up", fontsize=size)
+    ax.set_ylabel("held-out error", fontsize=size)
+    ax.title.set_fontsize(size + 2)
+    ax.tick_params(which="both", labelsize=size)
+    ax.margins(0.18, 0.14)
+    ax.grid(visible=True, alpha=0.25)
+    ax.legend(fontsize=size, loc="best", framealpha=0.6)
+
+
+def frontier(rows):
+    """Return the rows that no other beats on both, from fast to good."""
+    front = []
+    for row in sorted(rows, key=lambda row: (row.seconds, row.error)):
+        if not front or row.error < front[-1].error:
+            front.append(row)
+    return front
+
+
+def label_points(ax, rows, size):
+    """Write each name beside its point where it covers least; the figure must have been laid out."""
+    from matplotlib.transforms import Bbox
+
+    points = ax.transData.transform([(row.seconds, row.error) for row in rows])
+    point_size = size * ax.figure.dpi / 72.0
+    frame = ax.get_window_extent()
+    taken = [Bbox.from_bounds(x - 3, y - 3, 6, 6) for x, y in points]
+    legend = ax.get_legend()
+    if legend is not None:
+        taken.append(legend.get_window_extent())
+    for row, (x, y) in sorted(zip(rows, points, strict=True), key=lambda pair: pair[1][1]):
+        width, height = 0.58 * point_size * len(row.label), 1.05 * point_size
+        best, least = None, np.inf
+        for far in (1.0, 2.0, 3.2, 4.6):
+            for across, along in _DIRECTIONS:
+                left = x + across * (6 * far) - width * (1 - across) / 2
+                low = y + along * (4 + height * 0.7 * far) - height / 2
+                box = Bbox.from_bounds(left, low, width, height)
+                cost = 4.0 * far + sum(_overlap(box, other) for other in taken)
+                cost += 3.0 * (width * height - _overlap(box, frame))
+                if cost < least:
+                    best, least = box, cost
+        taken.append(best)
+        centre = ((best.x0 + best.x1) / 2, (best.y0 + best.y1) / 2)
+        written = ax.annotate(
+            row.label,
+            xy=(row.seconds, row.error),
+            xytext=ax.transData.inverted().transform(centre),
+            ha="center",
+            va="center",
+            fontsize=size,
+            color=OURS if row.ours else THEIRS,
+            arrowprops={"arrowstyle": "-", "color": LINE, "linewidth": 0.4},
+            annotation_clip=False,
+            zorder=4,
+        )
+        written.set_in_layout(False)  # or the axes would shrink and the places be others
+
+
+_DIRECTIONS = [(1, 0), (-1, 0), (0, 1), (0, -1), (1, 1), (1, -1), (-1, 1), (-1, -1)]
+
+
+def _overlap(one, other):
+    """Return the common area of two boxes."""
+    width = min(one.x1, other.x1) - max(one.x0, other.x0)
+    height = min(one.y1, other.y1) - max(one.y0, other.y0)
+    return max(width, 0.0) * max(height, 0.0)
+
+
+def _save(figure, path):
+    """Save a picture, coarser if it would be too large a file."""
+    for dpi in (110, 90, 70):
+        figure.savefig(path, dpi=dpi)
+        if path.stat().st_size <= MOST_BYTES:
+            return

@@ -1,0 +1,271 @@
+"""The run: every method on every set for every seed, one process after the other, resumable.
+
+Each finished job is one line of ``jobs.jsonl``. A run that was interrupted goes on where it stopped, provided
+that nothing it depends on has changed; at its end all is put together in ``results.json``.
+"""
+
+import importlib
+import json
+import shutil
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from benchmarks.rivals.about import describe
+from benchmarks.rivals.data import slug
+from benchmarks.rivals.process import run_job
+
+FEW_ROWS = 2_000
+"""Up to here a method is run for every seed and may take half as long, beyond for the first alone."""
+MANY_ROWS = 500_000
+"""From here on a job may take twice as long."""
+GROWTH = 0.8
+"""Time is taken to grow at least with this power of the rows, in judging whether a larger set can be run."""
+
+
+class OtherRunError(Exception):
+    """The folder holds a run under other conditions."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What a run depends on besides code and data."""
+
+    mode: str
+    registry: str = "benchmarks.rivals.methods"
+    seeds: tuple[int, ...] = (0, 1, 2)
+    threads: int = 2
+    seconds: float = 300.0
+    most_bytes: int = 12 * 2**30
+    repeat_within: float = 20.0
+    """A fit of at most these seconds is repeated for the first seed, to see whether it is deterministic."""
+    methods: tuple[str, ...] = ()
+    """Names of those to run; none means all."""
+
+    def cap(self, rows):
+        """Return the seconds a job on so many rows may take."""
+        return self.seconds * (0.5 if rows <= FEW_ROWS else 2.0 if rows >= MANY_ROWS else 1.0)
+
+    def packages(self):
+        """Return the packages of all methods, so that it does not matter which are chosen."""
+        found = importlib.import_module(self.registry).METHODS
+        return sorted({method.package for method in found})
+
+    def chosen(self):
+        found = importlib.import_module(self.registry).METHODS
+        unknown = set(self.methods) - {method.name for method in found}
+        if unknown:
+            names = ", ".join(repr(method.name) for method in found)
+            raise ValueError(f"no method is called {sorted(unknown)}; there are {names}")
+        return [method for method in found if not self.methods or method.name in self.methods]
+
+
+class Run:
+    """A run in a folder.
+
+    Parameters
+    ----------
+    folder : Path
+        For the data, the lines of the jobs and the results.
+    settings : Settings
+    say : callable
+        Gets a line of text at each job.
+    """
+
+    def __init__(self, folder: Path, settings: Settings, say=print):
+        self.folder = Path(folder)
+        self.settings = settings
+        self.say = say
+        self.methods = settings.chosen()
+        self.folder.mkdir(parents=True, exist_ok=True)
+        self._lines = self.folder / "jobs.jsonl"
+        self._about = self._agreed_about()
+        self.records = self._finished()
+        self._sets = []
+
+    def measure_all(self, sets: Sequence):
+        """Run what is not done yet on the given sets and write ``results.json``; return its path."""
+        missing = []
+        for data in sets:
+            try:
+                prepared = data.prepare(self.folder / "data")
+            except (FileNotFoundError, ValueError) as error:
+                self.say(f"{data.name}: left out, {error}")
+                missing.append({"name": data.name, "reason": _without_paths(error)})
+                continue
+            self._sets.append(prepared.summary())
+            self._measure_set(prepared)
+            Path(prepared.path).unlink()
+            self.write(missing)
+        self._first_calls()
+        return self.write(missing)
+
+    def write(self, missing=()):
+        """Put all that is known together in ``results.json``; return its path."""
+        names = {entry["name"] for entry in self._sets}
+        content = {
+            "about": {**self._about, "finished": _now()},
+            "settings": vars(self.settings),
+            "sets": self._sets,
+            "missing_sets": list(missing),
+            "methods": [
+                {
+                    "name": method.name,
+                    "label": method.label,
+                    "ours": method.ours,
+                    "settings": method.settings,
+                    "package": method.package,
+                }
+                for method in self.methods
+            ],
+            "jobs": [r for r in self.records.values() if r["data"] in names | {""}],
+        }
+        path = self.folder / "results.json"
+        path.write_text(json.dumps(content, indent=1))
+        return path
+
+    def _measure_set(self, prepared):
+        few = prepared.rows <= FEW_ROWS
+        for method in self.methods:
+            seeds = self.settings.seeds if few and method.seeded else self.settings.seeds[:1]
+            for seed in seeds:
+                # A job of another version of the set, by its digest, is another job.
+                key = f"{prepared.name}|{prepared.digest}|{method.name}|{seed}"
+                if key in self.records:
+                    continue
+                reason = method.refusal(prepared.rows, self.settings.most_bytes) or self._outgrown(
+                    method, prepared
+                )
+                about = {"data": prepared.name, "method": method.name, "seed": seed}
+                about |= {"kind": "measure", "rows": prepared.rows, "family": prepared.family}
+                record = (
+                    {"status": "skipped", "detail": reason, "step": "start", "figures": {}}
+                    if reason
+                    else self._run(method, {**about, "data_file": prepared.path})
+                )
+                self._keep(key, about | record)
+                if record["status"] in ("missing", "skipped", "time", "memory"):
+                    break  # another seed would say the same
+
+    def _run(self, method, about):
+        settings = self.settings
+        job = {
+            "kind": "measure",
+            "registry": settings.registry,
+            "method": method.name,
+            "threads": settings.threads,
+            "seed": about["seed"],
+            "data": str(Path(about["data_file"]).resolve()),
+            "repeat_within": settings.repeat_within if about["seed"] == settings.seeds[0] else 0,
+        }
+        return run_job(
+            job,
+            self.folder / "work",
+            seconds=settings.cap(about["rows"]),
+            most_bytes=settings.most_bytes,
+        )
+
+    def _outgrown(self, method, prepared):
+        """Return why a method that had trouble with fewer rows of the same family is not run, or None."""
+        cap = self.settings.cap(prepared.rows)
+        for record in self.records.values():
+            if (
+                record["kind"] != "measure"
+                or (record["family"], record["method"]) != (prepared.family, method.name)
+                or record["rows"] >= prepared.rows
+            ):
+                continue
+            if record["status"] in ("time", "memory"):
+                return f"not run: {record['detail']} with {record['rows']:,} rows already"
+            seconds = record["figures"].get("fit_seconds", 0.0)
+            expected = seconds * (prepared.rows / record["rows"]) ** GROWTH
+            if expected > cap:
+                return (
+                    f"not run: {seconds:.0f} s with {record['rows']:,} rows, so beyond the cap of "
+                    f"{cap:g} s here"
+                )
+        return None
+
+    def _first_calls(self):
+        """Time the first transform of fresh processes, with an empty compile cache and with a full one."""
+        settings = self.settings
+        for method in self.methods:
+            cache = self.folder / "numba" / slug(method.name)
+            if all(f"first|{state}|{method.name}" in self.records for state in ("empty", "full")):
+                continue
+            shutil.rmtree(cache, ignore_errors=True)
+            for state in ("empty", "full"):
+                about = {"data": "", "method": method.name, "seed": settings.seeds[0]}
+                about |= {"kind": "first_call", "cache": state}
+                job = {**about, "registry": settings.registry, "threads": settings.threads}
+                record = run_job(
+                    job,
+                    self.folder / "work",
+                    seconds=settings.seconds,
+                    most_bytes=settings.most_bytes,
+                    environment={"NUMBA_CACHE_DIR": str(cache.resolve())},
+                )
+                self._keep(f"first|{state}|{method.name}", about | record)
+            shutil.rmtree(cache, ignore_errors=True)
+
+    def _keep(self, key, record):
+        record["key"] = key
+        self.records[key] = record
+        with self._lines.open("a") as file:
+            file.write(json.dumps(record) + "\n")
+        figures = record["figures"]
+        shown = ", ".join(
+            f"{name} {figures[name]:.4g}"
+            for name in ("fit_seconds", "error", "accuracy", "first_call_seconds")
+            if name in figures
+        )
+        where = record["data"] or f"first call, {record['cache']} cache"
+        outcome = (
+            record["status"] if not record["detail"] else f"{record['status']}: {record['detail']}"
+        )
+        self.say(f"{where} | {record['method']} | seed {record['seed']} | {outcome} | {shown}")
+
+    def _finished(self):
+        """Return the records of finished jobs; a last line that was cut off is not one."""
+        records = {}
+        if self._lines.exists():
+            for line in self._lines.read_text().splitlines():
+                try:
+                    record = json.loads(line)
+                except json.JSONDecodeError:
+                    continue
+                records[record["key"]] = record
+        # A line that was cut off has no end; what is appended must not join it.
+        self._lines.write_text("".join(json.dumps(r) + "\n" for r in records.values()))
+        return records
+
+    def _agreed_about(self):
+        """Return what is known of machine and versions, the same as when the run began."""
+        path = self.folder / "about.json"
+        conditions = {key: value for key, value in vars(self.settings).items() if key != "methods"}
+        now = describe(self.settings.packages(), conditions)
+        if not path.exists():
+            now["started"] = _now()
+            path.write_text(json.dumps(now, indent=1))
+            return now
+        before = json.loads(path.read_text())
+        if before["conditions"] != json.loads(json.dumps(now["conditions"])):
+            differing = [
+                k for k, v in now["conditions"].items() if before["conditions"].get(k) != v
+            ]
+            raise OtherRunError(
+                f"{self.folder} holds a run under other conditions ({', '.join(differing)}), and "
+                "figures of two runs do not stand side by side. Give another --folder, or --restart."
+            )
+        return before
+
+
+def _without_paths(error):
+    """Return an error's first line without the folders of this machine."""
+    words = str(error).splitlines()[0].split()
+    return " ".join(Path(w).name if w.startswith("/") else w for w in words)
+
+
+def _now():
+    return datetime.now(UTC).isoformat(timespec="seconds")
