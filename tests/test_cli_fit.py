@@ -137,6 +137,9 @@ def test_latents_on_standard_output(tmp_path):
         "kind",
     ]
     assert "of the variance kept" in result.stderr
+    quiet = run("fit", tmp_path / "flowers.csv", *QUICK, *ROLES, "--embedding", "-", "--quiet")
+    assert quiet.stderr == ""
+    assert quiet.stdout == result.stdout
 
 
 def test_units_that_decide_the_map_are_told(tmp_path):
