@@ -110,6 +110,14 @@ def test_rows_held_out(tmp_path):
     assert "1-NN" in lines
 
 
+def test_labels_that_are_measured_are_no_classes(tmp_path):
+    data = write_flowers(tmp_path)
+    fit = ("fit", data, *QUICK, "--drop", "kind", "--id", "plant", "--hold-out", 0.25, "--json")
+    told = json.loads(run(*fit, "--label", "leaf length", "-o", tmp_path / "m.twofold").stdout)
+    assert told["columns"] == 2
+    assert told["nearest_neighbor_accuracy"] is None
+
+
 def test_latents_of_a_model_that_keeps_none(tmp_path):
     data = write_flowers(tmp_path)
     settings = (
@@ -137,6 +145,9 @@ def test_latents_on_standard_output(tmp_path):
         "kind",
     ]
     assert "of the variance kept" in result.stderr
+    quiet = run("fit", tmp_path / "flowers.csv", *QUICK, *ROLES, "--embedding", "-", "--quiet")
+    assert quiet.stderr == ""
+    assert quiet.stdout == result.stdout
 
 
 def test_units_that_decide_the_map_are_told(tmp_path):

@@ -204,9 +204,17 @@ def test_columns_that_the_data_lack(model, tmp_path):
     error = fails("transform", model, data)
     assert "lacks 2 of the 3 columns that the model needs: height, leaf length" in error
     data = write_flowers(tmp_path)
-    error = fails("transform", model, data, "--label", "height")
-    assert "needs the column height" in error
-    assert "--label" in error
+    error = fails("transform", model, data, "--drop", "height")
+    assert f"the model needs the column height of {data}, which --drop takes away" in error
+
+
+def test_a_feature_can_be_the_label_of_other_commands(model, tmp_path):
+    data = write_flowers(tmp_path)
+    found = pd.read_csv(io.StringIO(run("transform", model, data, "--label", "height").stdout))
+    assert list(found.columns) == ["twoway0", "twoway1", "height"]
+    np.testing.assert_array_equal(found["height"], flowers()["height"])
+    again = run("reconstruct", model, data, "--label", "height").stdout
+    assert again.startswith("width,height,leaf length,height_\n")
 
 
 def test_a_needed_column_of_text(model, tmp_path):
@@ -280,6 +288,16 @@ def test_separators(model, tmp_path):
     assert "say --decimal ," in fails("transform", model, data)
     assert run("transform", model, data, *ROLES, "--decimal", ",").stdout == expected
     assert "must be one character" in fails("transform", model, data, "--delimiter", "::", code=2)
+    frame[FEATURES].to_csv(data, index=False, sep=" ")
+    assert "say --delimiter ' '" in fails("standardize", data)
+    run("standardize", data, "--delimiter", " ", "-o", tmp_path / "spaces.npy")
+    assert np.load(tmp_path / "spaces.npy").shape == (40, 3)
+
+
+def test_numbers_of_python_alone(tmp_path):
+    data = tmp_path / "a.csv"
+    data.write_text("a,b\n1,2\n3,1_000\n4,5\n6,7\n")
+    assert "column b has '1_000' in line 3, which is no number" in fails("standardize", data)
 
 
 def test_bytes_before_and_between(model, tmp_path):
@@ -369,6 +387,17 @@ def test_arrays_beside_the_table(tmp_path):
     assert list(pd.read_csv(out).columns) == ["twoway0", "twoway1"]
     np.savez(data, table=X, mean=X.mean(axis=0))
     assert "array table" in run("fit", data, *QUICK, "--embedding", out).stderr
+
+
+def test_labels_saved_as_objects(tmp_path):
+    data = tmp_path / "objects.npz"
+    kinds = flowers()["kind"].to_numpy(dtype=object)
+    np.savez(data, X=flowers()[FEATURES].to_numpy(), y=kinds)
+    result = run("standardize", data)
+    assert "array y holds Python objects and is not read; save it as numbers" in result.stderr
+    assert "there are x0, x1, x2" in fails("standardize", data, "--label", "y")
+    np.savez(data, X=kinds[:, None])
+    assert "Python objects, which are not read" in fails("standardize", data)
 
 
 @pytest.mark.parametrize(

@@ -58,11 +58,13 @@ class Talk:
     def result(
         self, document: Mapping[str, Any], lines: Sequence[tuple[str, str]], *, err: bool = False
     ) -> None:
-        """Give the result, as JSON or as lines of a name and a text."""
+        """Give the result, as JSON or as lines of a name and a text; on standard error it is a note."""
         if self.as_json:
             if self.warned:
                 document = {**document, "warnings": self.warned}
             click.echo(json.dumps(plain(document), allow_nan=False))
+            return
+        if err and self.quiet:
             return
         width = max((len(name) for name, _ in lines), default=0)
         for name, text in lines:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import time
 from contextlib import ExitStack
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import click
 import numpy as np
 
+from twofold.cli.fitting import JUDGED_ROWS, fit_rows, summary, take
 from twofold.cli.methods import METHODS, complete_setting, parse_settings
 from twofold.cli.models import latent_names
 from twofold.cli.options import (
@@ -21,7 +20,6 @@ from twofold.cli.options import (
     table_options,
     talk_options,
 )
-from twofold.cli.progress import in_blocks, shown_progress
 from twofold.cli.tables import (
     Chosen,
     Columns,
@@ -34,13 +32,9 @@ from twofold.cli.tables import (
 )
 from twofold.cli.tables.sources import FORMATS
 from twofold.cli.talk import Talk
-from twofold.cli.words import counted, table_size
-from twofold.protocols import AnyArray, Array
+from twofold.cli.words import counted
 
 __all__ = ["fit"]
-
-JUDGED_ROWS: Final = 2_000
-"""Training rows that the score is taken of, where no rows are held out."""
 
 DOMINANT: Final = 0.9
 """A column with more than this share of the variance decides the map by its unit."""
@@ -142,7 +136,7 @@ def fit(
     chosen = columns.choose(read_table(data, reading, talk), talk)
     _check_labels(chosen, method)
     _note_dominant_column(chosen, talk)
-    fitted = _fit(model, chosen, hold_out, seed, talk)
+    fitted = fit_rows(model, chosen, hold_out, seed, talk)
     latents = fitted.latents(talk) if table_out is not None or fitted.is_classified else None
     judged = fitted.judged(latents)
     with ExitStack() as files:
@@ -150,7 +144,7 @@ def fit(
             model.save(files.enter_context(finished_file(output)))
         if table_out is not None and latents is not None:
             table_out.write(Rows.of(latent_names(model), latents, chosen), talk)
-    document, lines = _summary(fitted, judged)
+    document, lines = summary(fitted, judged)
     document |= {
         "method": method,
         "model": None if output is None else str(output),
@@ -160,111 +154,6 @@ def fit(
     lines += [("model", str(output))] if output is not None else []
     lines += [("latents", table_out.target)] if table_out is not None and not on_stdout else []
     talk.result(document, lines, err=on_stdout)
-
-
-@dataclass(frozen=True)
-class Fitted:
-    """A model with the rows it was fitted to and those held out."""
-
-    model: Any
-    chosen: Chosen
-    training: AnyArray
-    held_out: AnyArray
-    seconds: float
-
-    def latents(self, talk: Talk) -> Array:
-        """Return the latents of all rows: those that the fit found, and those of rows held out."""
-        features = self.chosen.features
-        if len(self.model.embedding_) != len(self.training):  # a model that does not keep them
-            return in_blocks(self.model.transform, features, "latents", talk)
-        Z = np.empty((len(features), self.model.embedding_.shape[1]))
-        Z[self.training] = self.model.embedding_
-        if len(self.held_out):
-            rows = _take(features, self.held_out)
-            Z[self.held_out] = in_blocks(self.model.transform, rows, "latents", talk)
-        return Z
-
-    @property
-    def is_classified(self) -> bool:
-        """Tell whether rows that were held out have labels."""
-        return len(self.held_out) > 0 and self.chosen.label is not None
-
-    def judged(self, latents: Array | None) -> Judged:
-        """Return how well rows are rebuilt: those held out, or some of the training rows."""
-        rows, of = self.held_out, "held-out rows"
-        if not len(rows):
-            step = -(-len(self.training) // JUDGED_ROWS)
-            rows, of = self.training[::step], "training rows"
-        score = self.model.score(_take(self.chosen.features, rows))
-        if latents is None or not self.is_classified:
-            return Judged(score, len(rows), of)
-        from twofold.metrics import nearest_neighbor_accuracy
-
-        labels = np.asarray(self.chosen.labels)
-        known = latents[self.training], labels[self.training]
-        return Judged(
-            score, len(rows), of, nearest_neighbor_accuracy(*known, latents[rows], labels[rows])
-        )
-
-
-@dataclass(frozen=True)
-class Judged:
-    """How well rows are rebuilt and, where it says something, how often the nearest latent has their label."""
-
-    score: float
-    n_rows: int
-    of: str
-    accuracy: float | None = None
-
-
-def _fit(model: Any, chosen: Chosen, hold_out: float, seed: int, talk: Talk) -> Fitted:
-    """Fit the model to the rows that are not held out."""
-    n_rows = len(chosen.features)
-    order = np.random.default_rng(seed).permutation(n_rows)
-    n_held_out = round(hold_out * n_rows)
-    if hold_out and not 0 < n_held_out < n_rows - 1:
-        raise click.UsageError(
-            f"--hold-out {hold_out} of {n_rows} rows leaves {n_rows - n_held_out} to fit"
-        )
-    held_out, training = np.sort(order[:n_held_out]), np.sort(order[n_held_out:])
-    X = _take(chosen.features, training) if n_held_out else chosen.features
-    labels = None if chosen.labels is None else chosen.labels[training]
-    start = time.perf_counter()
-    with shown_progress(talk), talk.warnings_as_lines():
-        model.fit(X, labels)
-    return Fitted(model, chosen, training, held_out, time.perf_counter() - start)
-
-
-def _summary(fitted: Fitted, judged: Judged) -> tuple[dict[str, Any], list[tuple[str, str]]]:
-    """Return what was fitted and how well, for programs and for people."""
-    model = fitted.model
-    n_rows, n_columns = len(fitted.training), fitted.chosen.features.shape[1]
-    n_latents = int(model.embedding_.shape[1])
-    document: dict[str, Any] = {
-        "rows": n_rows,
-        "held_out_rows": len(fitted.held_out),
-        "columns": n_columns,
-        "latents": n_latents,
-        "score": judged.score,
-        "score_of": judged.of,
-        "nearest_neighbor_accuracy": judged.accuracy,
-        "n_iter": getattr(model, "n_iter_", None),
-        "seconds": fitted.seconds,
-    }
-    shape = f"{table_size((n_rows, n_columns))} to {counted(n_latents, 'latent')} in {fitted.seconds:.1f} s"
-    lines = [
-        (type(model).__name__, shape),
-        ("score", f"{judged.score:.4f} of the variance kept ({judged.n_rows} {judged.of})"),
-    ]
-    if judged.accuracy is not None:
-        lines.append(
-            ("1-NN", f"{judged.accuracy:.4f} of the {judged.of} have their nearest latent's label")
-        )
-    return document, lines
-
-
-def _take(features: Any, rows: AnyArray) -> Any:
-    return features.iloc[rows] if hasattr(features, "iloc") else features[rows]
 
 
 def _check_model_file(path: Path, data: str) -> None:
@@ -295,7 +184,7 @@ def _check_labels(chosen: Chosen, method: str) -> None:
 
 def _note_dominant_column(chosen: Chosen, talk: Talk) -> None:
     """Say it where one column, by its unit, decides the map."""
-    some = _take(
+    some = take(
         chosen.features, np.arange(0, len(chosen.rows), -(-len(chosen.rows) // JUDGED_ROWS))
     )
     values = np.asarray(some, dtype=np.float64)

@@ -22,9 +22,9 @@ NAMES = "feature_names"
 NUMBERS = "biuf"
 
 
-def read_npy(source: Source) -> Table:
+def read_npy(source: Source, talk: Talk) -> Table:
     """Read a table of numbers without names."""
-    array = _load(source)
+    array = _load(source, talk)
     if isinstance(array, dict):
         raise click.ClickException(f"{source.name} holds several arrays; name it .npz")
     return Table(source.name, frame_of(_checked(source.name, array)), named=False)
@@ -32,7 +32,7 @@ def read_npy(source: Source) -> Table:
 
 def read_npz(source: Source, talk: Talk) -> Table:
     """Read the array ``X``, or the only one of two dimensions; arrays of one value a row stand aside."""
-    arrays = _load(source)
+    arrays = _load(source, talk)
     if not isinstance(arrays, dict):
         raise click.ClickException(f"{source.name} holds a single array; name it .npy")
     name = _main_array(source.name, arrays)
@@ -47,14 +47,27 @@ def read_npz(source: Source, talk: Talk) -> Table:
     return Table(source.name, frame_of(X, columns), named=named, aside=aside)
 
 
-def _load(source: Source) -> AnyArray | dict[str, AnyArray]:
-    """Return the array of a file, or its arrays by name; nothing in it is run."""
+def _load(source: Source, talk: Talk) -> AnyArray | dict[str, AnyArray]:
+    """Return the array of a file, or its arrays by name; nothing in it is run.
+
+    Labels are often saved as Python objects; they are no reason to refuse the table beside them.
+    """
     try:
         with source.open() as stream:
             loaded = np.load(stream, allow_pickle=False)
             if isinstance(loaded, np.ndarray):
                 return loaded
-            return {name: loaded[name] for name in loaded.files}
+            arrays = {}
+            for name in loaded.files:
+                try:
+                    arrays[name] = loaded[name]
+                except ValueError:
+                    if name == "X":
+                        raise
+                    talk.note(
+                        f"{source.name}: array {name} holds Python objects and is not read; save it as numbers or with dtype=str"
+                    )
+            return arrays
     except (ValueError, OSError, zipfile.BadZipFile, EOFError) as error:
         raise click.ClickException(_unreadable(source.name, error)) from error
 

@@ -120,6 +120,8 @@ class Columns:
         label = self._label(table, talk)
         names = self._candidates(table, label)
         if needed is not None and table.named:
+            # A label that the model needs was a feature of its fit, and stays one: rows may be coloured by it.
+            names += [name for name in {label, self.id} if name is not None and name in needed]
             self._check_needed(table, names, needed, owner)
             known = {*needed, *self.keep}
             extra = [name for name in names if name not in known]
@@ -178,7 +180,7 @@ class Columns:
         taken = [name for name in missing if name in table.names]
         if taken:
             raise click.ClickException(
-                f"{owner} needs the column {listed(taken)} of {table.name}, which --label, --id or --drop takes away"
+                f"{owner} needs the column {listed(taken)} of {table.name}, which --drop takes away"
             )
         raise click.ClickException(
             f"{table.name} lacks {len(missing)} of the {len(needed)} columns that {owner} needs: {listed(missing)}; "
@@ -288,8 +290,10 @@ def _text_message(table: Table, names: list[str]) -> str:
     row, cell = cells[0] if cells else (0, str(column.iloc[0]))
     shown = repr(cell if len(cell) <= 30 else cell[:27] + "...")
     example = f"column {names[0]} has {shown} in {table.place(row)}"
-    if _reads_as_number(cell.replace(",", ".")):
+    if "," in cell and _reads_as_number(cell.replace(",", ".")):
         return f"{table.name}: {example}; if that is a decimal comma, say --decimal ,"
+    if len(table.names) == 1 and " " in cell.strip():
+        return f"{table.name}: {example}; if cells are separated by spaces, say --delimiter ' '"
     if len(names) == 1 and 2 * len(cells) < len(column):
         return (
             f"{table.name}: {example}, which is no number; mend it, empty the cell if the value is missing, or leave the "
@@ -308,8 +312,11 @@ def _text_message(table: Table, names: list[str]) -> str:
 
 def _reads_as_number(cell: Any) -> bool:
     """Tell whether a cell is a number, or missing."""
-    if isinstance(cell, str) and cell.strip().lower() in ("", "na", "n/a", "null"):
-        return True
+    if isinstance(cell, str):
+        if cell.strip().lower() in ("", "na", "n/a", "null"):
+            return True
+        if "_" in cell:  # Python reads 1_000, other programs do not
+            return False
     try:
         float(cell)
     except (TypeError, ValueError):

@@ -117,7 +117,7 @@ def read_table(source: str, reading: Reading, talk: Talk) -> Table:
     else:
         from twofold.cli.tables.arrays import read_npy, read_npz
 
-        table = read_npy(found) if kind == "npy" else read_npz(found, talk)
+        table = read_npy(found, talk) if kind == "npy" else read_npz(found, talk)
     if not table.frame.shape[1]:
         raise click.ClickException(f"{table.name} has no columns")
     if not table.frame.shape[0]:
