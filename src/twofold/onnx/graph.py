@@ -82,6 +82,7 @@ class Graph:
     def stack(
         self,
         write: Callable[[Graph, list[str]], str],
+        n_turns: int,
         sequences: list[AnyArray | Value],
         result: np.dtype[Any],
     ) -> str:
@@ -92,16 +93,19 @@ class Graph:
         write : callable
             Writes the body: given a graph and the names of this turn's elements, it returns the name of the turn's result. It
             may use values of this graph.
+        n_turns : int
+            How often.
         sequences : list of ndarray or Value
             What is gone through along the first axis.
         result : dtype
             Type of the results.
         """
-        return self._loop(write, [], sequences, result)
+        return self._loop(write, n_turns, [], sequences, result)
 
     def fold(
         self,
         write: Callable[[Graph, list[str]], str],
+        n_turns: int,
         start: Value,
         sequences: list[AnyArray | Value],
     ) -> str:
@@ -111,37 +115,47 @@ class Graph:
         ----------
         write : callable
             As for `stack`, with what the turn before gave in front of the elements.
+        n_turns : int
+            How often.
         start : Value
             What the first turn is given.
         sequences : list of ndarray or Value
             What is gone through along the first axis.
         """
-        return self._loop(write, [start], sequences, start.dtype)
+        return self._loop(write, n_turns, [start], sequences, start.dtype)
 
     def _loop(
         self,
         write: Callable[[Graph, list[str]], str],
+        n_turns: int,
         start: list[Value],
         sequences: list[AnyArray | Value],
         result: np.dtype[Any],
     ) -> str:
         from onnx import helper
 
-        values = [*start, *sequences]
-        names = [one.name if isinstance(one, Value) else self.constant(one) for one in values]
+        names = [one.name if isinstance(one, Value) else self.constant(one) for one in sequences]
         body = Graph([], self.constants, f"{self.prefix}turn_{len(self.nodes)}_", self._scalars)
-        inner = [f"{body.prefix}input_{number}" for number in range(len(names))]
-        output = write(body, inner)
+        number, goes_on, state = (f"{body.prefix}{name}" for name in ("number", "goes_on", "state"))
+        elements = [body.node("Gather", name, number, axis=0) for name in names]
+        output = write(body, [*([state] if start else []), *elements])
+        inputs = [_described(number, np.int64, []), _described(goes_on, np.bool_, [])]
+        inputs += [_described(state, one.dtype) for one in start]
+        outputs = [
+            _described(body.node("Identity", goes_on), np.bool_, []),
+            _described(output, result),
+        ]
+        turn = helper.make_graph(body.nodes, f"{body.prefix}body", inputs, outputs)
+        # The condition may be left out, but ONNX's reference evaluator then does not begin.
+        limits = [self.constant(np.array(n_turns)), self.constant(np.array(True))]
+        return self.node("Loop", *limits, *(one.name for one in start), body=turn)
 
-        def described(name: str, dtype: Any) -> Any:
-            kind = helper.np_dtype_to_tensor_dtype(np.dtype(dtype))
-            return helper.make_tensor_value_info(name, kind, None)
 
-        inputs = [described(name, one.dtype) for name, one in zip(inner, values, strict=True)]
-        turn = helper.make_graph(
-            body.nodes, f"{body.prefix}body", inputs, [described(output, result)]
-        )
-        return self.node("Scan", *names, body=turn, num_scan_inputs=len(sequences))
+def _described(name: str, dtype: Any, shape: list[int] | None = None) -> Any:
+    from onnx import helper
+
+    kind = helper.np_dtype_to_tensor_dtype(np.dtype(dtype))
+    return helper.make_tensor_value_info(name, kind, shape)
 
 
 @dataclass(frozen=True)

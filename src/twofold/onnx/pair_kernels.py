@@ -6,6 +6,7 @@ import numpy as np
 
 from twofold.closed_forms import PairKernel
 from twofold.onnx.graph import Arithmetic, Graph, Value
+from twofold.protocols import AnyArray
 
 __all__ = ["write_pair_kernel"]
 
@@ -48,5 +49,6 @@ def _laplacian(step: PairKernel, x: str, inside: Arithmetic) -> str:
         return inner("Add", total, inner("Abs", inner("Sub", own, others)))
 
     centers = step.centers.T[:, None].astype(inside.dtype)
-    distances = graph.fold(add, inside.value(start), [inside.value(columns), centers])
+    sequences: list[AnyArray | Value] = [inside.value(columns), centers]
+    distances = graph.fold(add, centers.shape[0], inside.value(start), sequences)
     return inside("Exp", inside("Mul", distances, -step.gamma))

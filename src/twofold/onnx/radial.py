@@ -54,21 +54,22 @@ def write_medians(step: RadialMedians, x: Value, exact: Arithmetic) -> Value:
     The median is where the weights, summed in the order of the column's values, reach one half. Which value that is jumps with the
     last digit of a weight, so this is double precision always.
     """
-    weights = _weights(step, exact.read(x), exact)
+    # A row for each target: rows are gathered, added up and counted along much faster than columns.
+    weights = exact("Transpose", _weights(step, exact.read(x), exact), perm=[1, 0])
     order = np.argsort(step.targets, axis=0, kind="stable")
     values = np.take_along_axis(step.targets, order, axis=0)
 
     def column(body: Graph, elements: list[str]) -> str:
         inner = Arithmetic(body, exact.dtype)
         by_value, ascending = elements
-        reached = inner("CumSum", inner("Gather", weights, by_value, axis=1), np.array(1))
-        total = inner.column(reached, len(values) - 1)
+        reached = inner("CumSum", inner("Gather", weights, by_value, axis=0), np.array(0))
+        total = inner("Gather", reached, np.array(len(values) - 1), axis=0)
         below = inner("Less", reached, inner("Mul", total, 0.5 * (1.0 - 1e-12)))
-        n_below = inner("ReduceSum", body.cast(below, np.int32), np.array([1]), keepdims=0)
-        return inner("Gather", ascending, n_below, axis=0)
+        n_below = inner("ReduceSum", body.cast(below, inner.dtype), np.array([0]), keepdims=0)
+        return inner("Gather", ascending, body.cast(n_below, np.int64), axis=0)
 
     sequences: list[AnyArray | Value] = [order.T.astype(np.int32), values.T]
-    medians = exact.graph.stack(column, sequences, exact.dtype)
+    medians = exact.graph.stack(column, values.shape[1], sequences, exact.dtype)
     return exact.value(exact("Transpose", medians, perm=[1, 0]))
 
 
