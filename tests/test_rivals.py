@@ -74,6 +74,13 @@ def test_broken_promises_are_seen():
     assert found["repeat_gap"] > 0.0
 
 
+def test_a_row_alone_may_be_too_few():
+    found = measured(fake_rivals.Sociable, repeat_within=60)
+    assert found["fails_alone"]
+    assert found["batch_gap"] < 1e-12
+    assert found["repeat_gap"] == 0.0
+
+
 def test_long_fits_are_not_repeated():
     assert "repeat_gap" not in measured(fake_rivals.Linear)
 

@@ -50,6 +50,8 @@ def draw_all(rows_of_set, folder):
 
 def pareto(ax, rows, title, size):
     """Draw the error of methods against their time into axes."""
+    from matplotlib.ticker import LogFormatter
+
     for ours, colour, marker, label in (
         (True, OURS, "o", "twofold"),
         (False, THEIRS, "s", "rivals"),
@@ -73,6 +75,9 @@ def pareto(ax, rows, title, size):
         zorder=1,
     )
     ax.set(xscale="log", yscale="log", title=title)
+    for axis in (ax.xaxis, ax.yaxis):  # 0.2, not 2 x 10^-1
+        axis.set_major_formatter(LogFormatter())
+        axis.set_minor_formatter(LogFormatter(minor_thresholds=(1.5, 0.5)))
     ax.set_xlabel("seconds: fit, held-out rows down and up", fontsize=size)
     ax.set_ylabel("held-out error", fontsize=size)
     ax.title.set_fontsize(size + 2)
@@ -104,16 +109,16 @@ def label_points(ax, rows, size):
         taken.append(legend.get_window_extent())
     for row, (x, y) in sorted(zip(rows, points, strict=True), key=lambda pair: pair[1][1]):
         width, height = 0.58 * point_size * len(row.label), 1.05 * point_size
-        best, least = None, np.inf
+        best, least, distance = None, np.inf, 0.0
         for far in (1.0, 2.0, 3.2, 4.6):
             for across, along in _DIRECTIONS:
-                left = x + across * (6 * far) - width * (1 - across) / 2
-                low = y + along * (4 + height * 0.7 * far) - height / 2
+                left = x + across * (5 + 5 * far) - width * (1 - across) / 2
+                low = y + along * (3 + height * 0.7 * far) - height / 2
                 box = Bbox.from_bounds(left, low, width, height)
                 cost = 4.0 * far + sum(_overlap(box, other) for other in taken)
                 cost += 3.0 * (width * height - _overlap(box, frame))
                 if cost < least:
-                    best, least = box, cost
+                    best, least, distance = box, cost, far
         taken.append(best)
         centre = ((best.x0 + best.x1) / 2, (best.y0 + best.y1) / 2)
         written = ax.annotate(
@@ -124,7 +129,10 @@ def label_points(ax, rows, size):
             va="center",
             fontsize=size,
             color=OURS if row.ours else THEIRS,
-            arrowprops={"arrowstyle": "-", "color": LINE, "linewidth": 0.4},
+            # A line leads from a name to its point only where they are apart.
+            arrowprops={"arrowstyle": "-", "color": LINE, "linewidth": 0.5}
+            if distance > 1
+            else None,
             annotation_clip=False,
             zorder=4,
         )
