@@ -53,6 +53,15 @@ class Gregarious(Linear):
         return super().transform(X) - X.mean() + time.perf_counter() % 1.0
 
 
+class Sociable(Linear):
+    """Cannot take one row alone."""
+
+    def transform(self, X):
+        if len(X) == 1:
+            raise TypeError("one row is no table")
+        return super().transform(X)
+
+
 class Undefined(Linear):
     def transform(self, X):
         return np.full((len(X), 2), np.nan)

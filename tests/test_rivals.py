@@ -1,7 +1,11 @@
 """The benchmark beside the rivals: its machinery, with methods that behave and misbehave."""
 
 import json
+import os
+import signal
+import subprocess
 import sys
+import time
 from pathlib import Path
 
 import numpy as np
@@ -72,6 +76,13 @@ def test_broken_promises_are_seen():
     found = measured(fake_rivals.Gregarious, repeat_within=60)
     assert found["batch_gap"] > 1e-3
     assert found["repeat_gap"] > 0.0
+
+
+def test_a_row_alone_may_be_too_few():
+    found = measured(fake_rivals.Sociable, repeat_within=60)
+    assert found["fails_alone"]
+    assert found["batch_gap"] < 1e-12
+    assert found["repeat_gap"] == 0.0
 
 
 def test_long_fits_are_not_repeated():
@@ -169,6 +180,38 @@ def test_a_job_cut_short_keeps_what_it_had(fakes, tmp_path):
     assert (record["status"], record["step"]) == ("memory", "inverse_transform")
     assert {"fit_seconds", "transform_seconds", "peak_bytes"} <= record["figures"].keys()
     assert "error" not in record["figures"]
+
+
+@on_linux
+@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGKILL])
+def test_an_interrupted_run_leaves_nobody_behind(fakes, tmp_path, how):
+    X, _ = sheet()
+    np.savez(tmp_path / "mine.npz", X=X)
+    arguments = ["--data", tmp_path / "mine.npz", "--folder", tmp_path / "run", "--methods"]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "benchmarks.rivals", *arguments, "Sleeper", "--registry", fakes],
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    result = tmp_path / "run" / "work" / "result.json"
+    wait_for(lambda: result.exists() and json.loads(result.read_text())["step"] == "fit")
+    children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
+    process.send_signal(how)
+    _, said = process.communicate(timeout=30)
+    assert process.returncode == (130 if how == signal.SIGTERM else -how)
+    assert ("goes on where it stopped" in said) == (how == signal.SIGTERM)
+    assert children
+    wait_for(lambda: not any(Path(f"/proc/{child}/statm").exists() for child in children))
+
+
+def wait_for(condition, seconds=60.0):
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
 
 
 # -- a run of many jobs

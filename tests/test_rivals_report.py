@@ -137,7 +137,9 @@ def test_the_page_says_where_we_are_behind(tmp_path):
     jobs = [
         record("UKR()", 0, error=0.3, accuracy=0.9, batch_gap=0.0, extra_bytes=2**29),
         record("better", 0, error=0.2, fit_seconds=0.5, batch_gap=0.4, repeat_gap=1e-9),
-        record("one-way", 0, inverse_seconds=None, no_inverse=True),
+        record(
+            "one-way", 0, inverse_seconds=None, no_inverse=True, batch_gap=1e-16, fails_alone=True
+        ),
         record("slow", 0, "time", "over 300 s in fit", fit_seconds=None),
         record("bars", 0, "failed", "a | b <c>", fit_seconds=None),
     ]
@@ -150,6 +152,8 @@ def test_the_page_says_where_we_are_behind(tmp_path):
     assert "| one-way | none |" in text
     assert "| over 300 s in fit |" in text
     assert "a / b (c)" in text
+    assert "| **512** |" in text
+    assert "| one-way | same (to 1e-16), fails for one row alone |" in text
     assert "| better | no (0.4) | same (to 1e-09) |" in text
     assert "rival not installed" in text
     widths = {

@@ -4,6 +4,7 @@ import argparse
 import json
 import os
 import shutil
+import signal
 import sys
 from pathlib import Path
 
@@ -33,6 +34,10 @@ def main(arguments=None):
     verdicts = report(results, options.folder, publish=options.publish)
     if options.check and not all(v.holds for v in verdicts):
         sys.exit(1)
+
+
+def _interrupt(number, frame):  # noqa: ARG001 - the signature of a handler
+    raise KeyboardInterrupt
 
 
 def report(path, folder, *, publish=False):
@@ -143,4 +148,5 @@ def _options(arguments):
 
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGTERM, _interrupt)
     main()

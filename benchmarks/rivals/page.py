@@ -102,7 +102,7 @@ COLUMNS = {
     "fit, s": "fit_seconds",
     "down, s": "transform_seconds",
     "up, s": "inverse_seconds",
-    "memory, GB": "extra_bytes",
+    "memory, MB": "extra_bytes",
 }
 HIGHER = {"accuracy", "trustworthiness", "continuity", "procrustes_r2"}
 
@@ -145,7 +145,7 @@ def _cell(row, name, best):
             name != "fit_seconds" and row.figures.get("no_transform")
         )
         return "none" if none else ""
-    text = f"{value / 2**30:.2f}" if name.endswith("bytes") else _number(value)
+    text = f"{value / 2**20:,.0f}" if name.endswith("bytes") else _number(value)
     return f"**{text}**" if value == best else text
 
 
@@ -169,20 +169,22 @@ def _promises(results, table):
         repeat = [row.figures["repeat_gap"] for row in mine if "repeat_gap" in row.figures]
         times = first.get(method["name"], {})
         name = f"`{method['name']}`" if method["ours"] else method["name"]
-        cells = [name, _promise(batch, "same"), _promise(repeat, "same")]
+        alone = any(row.figures.get("fails_alone") for row in mine)
+        cells = [name, _promise(batch) + (", fails for one row alone" if alone else "")]
+        cells.append(_promise(repeat))
         cells += [_number(times.get(state)) for state in ("empty", "full")]
         body.append("| " + " | ".join(cells) + " |")
     lines[-1] += "\n" + "\n".join(body)
     return "\n\n".join(lines)
 
 
-def _promise(gaps, word):
+def _promise(gaps):
     if not gaps:
         return ""
     worst = max(gaps)
     if worst == BIT:
-        return f"{word}, bit for bit"
-    return f"{word} (to {worst:.0e})" if worst <= SAME else f"no ({worst:.2g})"
+        return "same, bit for bit"
+    return f"same (to {worst:.0e})" if worst <= SAME else f"no ({worst:.2g})"
 
 
 def _not_there(results):

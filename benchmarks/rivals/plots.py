@@ -32,6 +32,7 @@ def draw_all(rows_of_set, folder):
         pareto(ax, rows, name, size=6.5)
     for ax in panels[len(shown) :]:
         ax.set_axis_off()
+    _legend(figure, panels[0])
     figure.draw_without_rendering()  # once for all panels: places on paper are known from here on
     for ax, rows in zip(panels, shown.values(), strict=False):
         label_points(ax, rows, size=6.5)
@@ -41,6 +42,7 @@ def draw_all(rows_of_set, folder):
         figure = Figure(figsize=(6.4, 4.4), layout="constrained")
         ax = figure.subplots()
         pareto(ax, rows, name, size=8.5)
+        _legend(figure, ax)
         figure.draw_without_rendering()
         label_points(ax, rows, size=8.5)
         paths.append(folder / f"rivals-{slug(name)}.png")
@@ -50,6 +52,8 @@ def draw_all(rows_of_set, folder):
 
 def pareto(ax, rows, title, size):
     """Draw the error of methods against their time into axes."""
+    from matplotlib.ticker import FuncFormatter, NullFormatter
+
     for ours, colour, marker, label in (
         (True, OURS, "o", "twofold"),
         (False, THEIRS, "s", "rivals"),
@@ -73,13 +77,27 @@ def pareto(ax, rows, title, size):
         zorder=1,
     )
     ax.set(xscale="log", yscale="log", title=title)
+    for axis in (ax.xaxis, ax.yaxis):  # 0.1, not 10^-1
+        axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+        axis.set_minor_formatter(NullFormatter())
+    errors = [row.error for row in rows]
+    if max(errors) < 100 * min(errors):  # few powers of ten to read from
+        ax.yaxis.set_minor_formatter(FuncFormatter(_if_two_or_five))
     ax.set_xlabel("seconds: fit, held-out rows down and up", fontsize=size)
     ax.set_ylabel("held-out error", fontsize=size)
     ax.title.set_fontsize(size + 2)
     ax.tick_params(which="both", labelsize=size)
     ax.margins(0.18, 0.14)
     ax.grid(visible=True, alpha=0.25)
-    ax.legend(fontsize=size, loc="best", framealpha=0.6)
+
+
+def _legend(figure, ax):
+    """Explain the marks once, outside the axes, where it covers nothing."""
+    figure.legend(*ax.get_legend_handles_labels(), loc="outside upper right", ncols=2, fontsize=8)
+
+
+def _if_two_or_five(value, _):
+    return f"{value:g}" if f"{value:e}"[0] in "25" else ""
 
 
 def frontier(rows):
@@ -99,21 +117,18 @@ def label_points(ax, rows, size):
     point_size = size * ax.figure.dpi / 72.0
     frame = ax.get_window_extent()
     taken = [Bbox.from_bounds(x - 3, y - 3, 6, 6) for x, y in points]
-    legend = ax.get_legend()
-    if legend is not None:
-        taken.append(legend.get_window_extent())
     for row, (x, y) in sorted(zip(rows, points, strict=True), key=lambda pair: pair[1][1]):
         width, height = 0.58 * point_size * len(row.label), 1.05 * point_size
-        best, least = None, np.inf
+        best, least, distance = None, np.inf, 0.0
         for far in (1.0, 2.0, 3.2, 4.6):
             for across, along in _DIRECTIONS:
-                left = x + across * (6 * far) - width * (1 - across) / 2
-                low = y + along * (4 + height * 0.7 * far) - height / 2
+                left = x + across * (5 + 5 * far) - width * (1 - across) / 2
+                low = y + along * (3 + height * 0.7 * far) - height / 2
                 box = Bbox.from_bounds(left, low, width, height)
                 cost = 4.0 * far + sum(_overlap(box, other) for other in taken)
                 cost += 3.0 * (width * height - _overlap(box, frame))
                 if cost < least:
-                    best, least = box, cost
+                    best, least, distance = box, cost, far
         taken.append(best)
         centre = ((best.x0 + best.x1) / 2, (best.y0 + best.y1) / 2)
         written = ax.annotate(
@@ -124,7 +139,10 @@ def label_points(ax, rows, size):
             va="center",
             fontsize=size,
             color=OURS if row.ours else THEIRS,
-            arrowprops={"arrowstyle": "-", "color": LINE, "linewidth": 0.4},
+            # A line leads from a name to its point only where they are apart.
+            arrowprops={"arrowstyle": "-", "color": LINE, "linewidth": 0.5}
+            if distance > 1
+            else None,
             annotation_clip=False,
             zorder=4,
         )
