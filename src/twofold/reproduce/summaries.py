@@ -1,0 +1,39 @@
+"""What many runs are summed up by."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+__all__ = ["median", "quartiles", "reach", "summary"]
+
+
+def median(values: Iterable[float]) -> float:
+    """Return the median."""
+    return float(np.median(list(values)))
+
+
+def reach(values: Iterable[float], figure: float) -> float:
+    """Return how far the quartile on the side of a figure lies from the median.
+
+    A figure of a single sample that lies between the quartiles of ours is what one of ours might have been.
+    """
+    low, middle, high = quartiles(list(values))
+    return middle - low if figure < middle else high - middle
+
+
+def quartiles(values: Any) -> list[float]:
+    """Return the three quartiles."""
+    return [float(q) for q in np.quantile(values, [0.25, 0.5, 0.75])]
+
+
+def summary(values: Iterable[float]) -> dict[str, float]:
+    """Return median, least and greatest value."""
+    found = np.asarray(list(values))
+    return {
+        "median": float(np.median(found)),
+        "least": float(found.min()),
+        "greatest": float(found.max()),
+    }
