@@ -62,7 +62,7 @@ def demo(output: Path, seed: int, quiet: bool) -> None:
         ) from error
     except OSError as error:
         raise click.ClickException(f"cannot write to {output}: {error}") from error
-    from twofold.plotting import plot_decoded_images, plot_latent_map, save_figure
+    from twofold.plotting import DecodedGridDisplay, LatentMapDisplay, save_figure
 
     console = Console(stderr=True, quiet=quiet)
     X, y = load_digits(return_X_y=True)
@@ -80,11 +80,13 @@ def demo(output: Path, seed: int, quiet: bool) -> None:
         map_seconds = time.perf_counter() - start
     with console.status("drawing ..."):
         drawn = {
-            output / "latent-map.png": plot_latent_map(model, labels=y),
-            output / "decoded-digits.png": plot_decoded_images(model, (8, 8)),
+            output / "latent-map.png": LatentMapDisplay.from_estimator(model, labels=y),
+            output / "decoded-digits.png": DecodedGridDisplay.from_estimator(
+                model, image_shape=(8, 8)
+            ),
         }
         try:
-            pictures = [save_figure(axes, path) for path, axes in drawn.items()]
+            pictures = [save_figure(display, path) for path, display in drawn.items()]
         except OSError as error:
             raise click.ClickException(f"cannot write to {output}: {error}") from error
     table = Table("measure", "value", title="8x8 digits in two dimensions, held out")
