@@ -23,7 +23,13 @@ from sklearn.neighbors import KNeighborsClassifier
 
 from twofold import PrincipalManifold
 from twofold.datasets import load_oil_flow
-from twofold.plotting import plot_generalization, plot_latent_map, save_figure
+from twofold.plotting import (
+    GeneralizationDisplay,
+    LatentMapDisplay,
+    LearningCurveDisplay,
+    ManifoldDisplay,
+    save_figure,
+)
 
 OIL_SEEDS = range(5)
 LOOP_SEEDS = range(10)
@@ -95,14 +101,10 @@ def turns(folder):
     """Fig. 2: the functional falls with every turn."""
     X, _ = wave(200, 0)
     model = PrincipalManifold(n_nodes=10, width=4.5, alpha=0.1, tol=0.0, max_iter=60).fit(X)
-    figure = Figure(figsize=(5, 3.6), layout="constrained")
-    ax = figure.add_subplot()
-    ax.plot(np.arange(len(model.history_)) / 2.0, model.history_)
-    ax.set(xlabel="turn", ylabel="regularized quantization error")
-    save_figure(figure, folder / "turns.png")
+    save_figure(LearningCurveDisplay.from_estimator(model), folder / "turns.png")
     rise = float(np.diff(model.history_).max())
     report = model.generalization_report(wave(3_000, 1)[0], n_repeats=5)
-    save_figure(plot_generalization(report), folder / "generalization.png")
+    save_figure(GeneralizationDisplay.from_report(report), folder / "generalization.png")
     return {"largest rise": rise, "turns": model.n_iter_, "report": str(report).splitlines()}
 
 
@@ -145,7 +147,7 @@ def oil(folder):
     chosen = by_validation(2, np.logspace(-2, -5, 7), train, valid, n_nodes=49)
     figure = Figure(figsize=(16, 5), layout="constrained")
     axes = figure.subplots(1, 3)
-    plot_latent_map(first, labels=y_train, ax=axes[0])
+    LatentMapDisplay.from_estimator(first, labels=y_train, ax=axes[0])
     axes[0].set_title("principal manifold, 49 nodes")
     for number, title in ((1, "3-D, 216 nodes, first two components"), (2, "PCA")):
         Z = PCA(2).fit_transform(solid.embedding_) if number == 1 else plane.transform(train)
@@ -378,12 +380,11 @@ def picture(folder):
         X = shape(rng.uniform(-np.pi, np.pi, 500))
         X += NOISE * rng.standard_normal(X.shape)
         model = PrincipalManifold(domain="circle", random_state=0).fit(X)
-        ax.plot(*X.T, ".", ms=3, color="0.6")
-        ax.plot(*model.inverse_transform(np.linspace(-1, 1, 500)[:, None]).T, color="C3", lw=2)
-        ax.set(title=f"{name}: data and closed curve", aspect="equal")
+        ManifoldDisplay.from_estimator(model, X, ax=ax)
+        ax.set_title(f"{name}: data and closed curve")
     train, *_, y_train, _, _ = oil_data()
     model = PrincipalManifold(2, n_nodes=49, alpha=0.01, init="pca").fit(train)
-    plot_latent_map(model, labels=y_train, ax=axes[2])
+    LatentMapDisplay.from_estimator(model, labels=y_train, ax=axes[2])
     axes[2].set_title("oil flow: latents of a surface, three regimes")
     save_figure(figure, folder / "principal-manifolds.png")
     return {}

@@ -27,9 +27,11 @@ from twofold.kernels import Compact, Gaussian
 from twofold.objectives import GramReconstruction, Reconstruction
 from twofold.optimize import RProp
 from twofold.plotting import (
-    plot_class_borders,
-    plot_decoded_images,
-    plot_latent_map,
+    CandidatesDisplay,
+    ClassBordersDisplay,
+    DecodedGridDisplay,
+    LatentMapDisplay,
+    ManifoldDisplay,
     save_figure,
 )
 
@@ -63,7 +65,8 @@ def spiral(folder):
                 "iterations": model.n_iter_,
             }
             if seed == SPIRAL_SEEDS[0]:
-                draw_curve(axes[number], model, X, f"{name}: CV error {model.cv_error_:.5f}")
+                ManifoldDisplay.from_estimator(model, X, ax=axes[number])
+                axes[number].set_title(f"{name}: CV error {model.cv_error_:.5f}")
         runs.append(run)
     save_figure(axes[0], folder / "spiral.png")
     medians = {
@@ -80,26 +83,16 @@ def spiral(folder):
     }
 
 
-def draw_curve(ax, model, X, title):
-    Z = model.embedding_
-    line = np.linspace(Z.min(), Z.max(), 2_000)[:, None]
-    supported = model.log_density(line) >= model.log_density(Z).min()
-    curve = model.inverse_transform(line)
-    curve[~supported] = np.nan
-    ax.plot(*X.T, ".", color="#bbbbbb", markersize=3)
-    ax.plot(*curve.T, color="#332288", linewidth=1.4)
-    ax.set(title=title, aspect="equal", xticks=[], yticks=[])
-
-
 def digits(folder):
     """Figs. 3-4: the USPS digit "2"; candidates' errors, then 500 iterations from 12 neighbours."""
     X = load_twos()
     neighbours = range(4, 31, 2)
     results = {"paper": {"gaussian": [83.53, 50.90], "quartic": [83.62, 51.52]}}
-    errors = {}
+    errors, starts = {}, {}
     for kernel in ("gaussian", "quartic"):
         all_starts = [f"lle:{k}" for k in neighbours]
         compared = UKR(2, kernel=kernel, init=all_starts, max_iter=1, random_state=0).fit(X)
+        starts[kernel] = compared
         found = {row["name"]: row["cv_error"] for row in compared.candidates_}
         errors[kernel] = [found[name] for name in all_starts]
         model = UKR(2, kernel=kernel, init="lle:12", max_iter=500, tol=0.0, random_state=0).fit(X)
@@ -109,15 +102,11 @@ def digits(folder):
             "end": model.cv_error_,
             "iterations": model.n_iter_,
         }
-        save_figure(plot_latent_map(model), folder / f"digits-{kernel}-latents.png")
-        picture = plot_decoded_images(model, (16, 16), n_side=18)
-        save_figure(picture, folder / f"digits-{kernel}-manifold.png")
-    ax = Figure(figsize=(6, 4), layout="constrained").add_subplot()
-    for kernel, marker in (("gaussian", "o-"), ("quartic", "s--")):
-        ax.plot(neighbours, errors[kernel], marker, label=kernel)
-    ax.set(xlabel="LLE neighbours", ylabel="leave-one-out error at the best scale")
-    ax.legend()
-    save_figure(ax, folder / "digits-candidates.png")
+        latent_map = LatentMapDisplay.from_estimator(model)
+        save_figure(latent_map, folder / f"digits-{kernel}-latents.png")
+        decoded = DecodedGridDisplay.from_estimator(model, image_shape=(16, 16), n_side=18)
+        save_figure(decoded, folder / f"digits-{kernel}-manifold.png")
+    save_figure(CandidatesDisplay.from_estimators(starts), folder / "digits-candidates.png")
     results["neighbours"], results["candidates"] = list(neighbours), errors
     return results
 
@@ -184,10 +173,10 @@ def oil(folder):
                 "test": classify(classifier, model.embedding_, data.y_train, *parts[0]),
                 "valid": classify(classifier, model.embedding_, data.y_train, *parts[1]),
             }
-            ax = plot_class_borders(model, classifier, *parts[0])
-            ax.set_title(f"oil flow, {norm}, {name}")
+            display = ClassBordersDisplay.from_estimator(model, classifier, *parts[0])
+            display.ax_.set_title(f"oil flow, {norm}, {name}")
             slug = "homotopy" if settings else "auto"
-            save_figure(ax, folder / f"oil-{norm}-{slug}.png")
+            save_figure(display, folder / f"oil-{norm}-{slug}.png")
         Z, Z_test = linear_latents(norm, data)
         classifier = KernelDensityClassifier()
         results[norm]["PCA"] = {"test": classify(classifier, Z, data.y_train, Z_test, data.y_test)}
