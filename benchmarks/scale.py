@@ -32,7 +32,7 @@ from twofold.datasets import load_mnist, load_usps
 from twofold.kernel_regression import CELL_TOLERANCE, KernelRegression
 from twofold.kernels import Gaussian
 from twofold.metrics import nearest_neighbor_accuracy, relative_reconstruction_error
-from twofold.plotting import plot_decoded_images, plot_latent_map, save_figure
+from twofold.plotting import DecodedGridDisplay, LatentMapDisplay, save_figure
 from twofold.sums import CellWeights, kernel_radius
 
 
@@ -196,9 +196,10 @@ def judge(model, data, folder, name):
     _, near = cKDTree(Z).query(Z[some], k=101)
     same = data.y_train[near[:, 1:]] == data.y_train[some, None]
     mass = KernelRegression.of(Z, Gaussian()).weigh(Z).mass
-    save_figure(plot_latent_map(model, labels=data.y_train), folder / f"{name}-map.png")
-    picture = plot_decoded_images(model, data.image_shape, n_side=24)
-    save_figure(picture, folder / f"{name}-decoded.png")
+    latent_map = LatentMapDisplay.from_estimator(model, labels=data.y_train)
+    save_figure(latent_map, folder / f"{name}-map.png")
+    decoded = DecodedGridDisplay.from_estimator(model, image_shape=data.image_shape, n_side=24)
+    save_figure(decoded, folder / f"{name}-decoded.png")
     return {
         "fit_seconds": fitted - began,
         "transform_seconds": down - fitted,

@@ -1,6 +1,6 @@
 """Draw the pictures of the README: those of ``twofold demo``, and its page as a browser shows it.
 
-    python docs/pictures.py          # needs twofold[all], Playwright and a chromium on the path
+python docs/pictures.py          # needs twofold[all], Playwright and a chromium on the path
 """
 
 import shutil

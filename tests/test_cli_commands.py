@@ -15,7 +15,6 @@ from sklearn.datasets import load_digits
 import twofold
 from twofold import plotting
 from twofold.cli.commands.demo import PICTURES
-from twofold.cli.errors import has_part
 from twofold.cli.pictures import KINDS
 
 ROLES = ("--label", "kind", "--id", "plant")
@@ -179,7 +178,6 @@ def test_maps_of_other_rows(model, tmp_path):
         assert "the data have 12 rows and the map 40" in fails(*command)
 
 
-@pytest.mark.skipif(not has_part("explorer"), reason="this version has no explorer")
 def test_a_page_to_explore(model, data, tmp_path):
     run("explore", model, data, *ROLES, "--colour", "width", "-o", tmp_path / "page.html")
     text = (tmp_path / "page.html").read_text(encoding="utf-8")
@@ -220,18 +218,19 @@ def test_what_the_explorer_is_given(model, data, tmp_path, monkeypatch):
     assert files_in(tmp_path) == ["page.html"]
 
 
-def test_export(model, tmp_path, monkeypatch):
-    given = {}
-
-    def export(estimator, path, **options):
-        path.write_bytes(b"onnx")
-        given.update(options)
-
-    stand_in(monkeypatch, "onnx", export=export)
+def test_export(model, data, tmp_path, monkeypatch):
+    runtime = pytest.importorskip("onnxruntime")
     out = tmp_path / "up.onnx"
-    told = json.loads(run("export", model, "--map", "up", "--distill", "-o", out, "--json").stdout)
-    assert given == {"map": "up", "distill": True}
-    assert told == {"onnx": str(out), "map": "up", "bytes": 4}
+    told = json.loads(run("export", model, "--map", "up", "-o", out, "--json").stdout)
+    assert told == {"onnx": str(out), "map": "up", "bytes": out.stat().st_size}
+    fitted = twofold.load(model)
+    Z = fitted.embedding_[:5]
+    (images,) = runtime.InferenceSession(out).run(None, {"Z": Z.astype(np.float32)})
+    np.testing.assert_allclose(images, fitted.inverse_transform(Z), rtol=1e-4, atol=1e-4)
+    assert "distill" in fails("export", model, "-o", tmp_path / "down.onnx")
+    down = ("export", model, data, *ROLES, "--distill", "-o", tmp_path / "down.onnx", "--json")
+    assert 0.0 <= json.loads(run(*down).stdout)["deviation"] < 1.0
+    (tmp_path / "down.onnx").unlink()
 
     def fail(*_, **__):
         raise ModuleNotFoundError("No module named 'onnx'", name="onnx")
@@ -240,12 +239,6 @@ def test_export(model, tmp_path, monkeypatch):
     assert 'pip install "twofold[onnx]"' in fails("export", model, "-o", tmp_path / "down.onnx")
     assert "must end in .onnx" in fails("export", model, "-o", tmp_path / "down.pb", code=2)
     assert files_in(tmp_path) == ["up.onnx"]
-
-
-def test_parts_that_this_version_lacks(model, data, tmp_path, monkeypatch):
-    monkeypatch.setattr("twofold.cli.errors.has_part", lambda name: False)
-    error = fails("explore", model, data, "-o", tmp_path / "page.html")
-    assert error == "this version of twofold has no explorer; upgrade twofold"
 
 
 # The papers, the contest, the demo.

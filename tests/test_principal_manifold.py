@@ -14,7 +14,7 @@ from twofold.domains import Domain, Points
 from twofold.generalization import GeneralizationReport, KernelSpectrum, LearningCurve
 from twofold.losses import L1, Huber, Squared
 from twofold.node_kernels import GaussianKernel, PeriodicKernel, SplineKernel
-from twofold.plotting import plot_generalization
+from twofold.plotting import GeneralizationDisplay
 from twofold.quantization import Quantization
 from twofold.soft_quantization import SoftQuantization
 
@@ -538,7 +538,7 @@ class TestReport:
         assert "Measured" in text
         slope = np.polyfit(np.log(report.curve.sizes), np.log(report.predicted()), 1)[0]
         assert slope == pytest.approx(-report.spectrum.rate)
-        assert "certificate" in plot_generalization(report).get_title()
+        assert "certificate" in GeneralizationDisplay.from_report(report).ax_.get_title()
 
     def test_gaps_that_are_not_positive(self):
         spectrum = KernelSpectrum(np.ones(1), "finite", np.inf, 0.5)
@@ -566,7 +566,7 @@ class TestReport:
         with pytest.raises(ValueError, match="no learning curve"):
             model.generalization_report().predicted()
         with pytest.raises(ValueError, match="no learning curve"):
-            plot_generalization(model.generalization_report())
+            GeneralizationDisplay.from_report(model.generalization_report())
         with pytest.raises(ValueError, match="n_repeats=0"):
             model.generalization_report(X, n_repeats=0)
         with pytest.warns(UserWarning, match="0 directions"):

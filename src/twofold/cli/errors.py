@@ -3,22 +3,16 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from importlib import import_module
-from importlib.util import find_spec
-from types import ModuleType
 
 import click
 
 __all__ = [
     "EXPECTED",
     "Interrupted",
-    "has_part",
     "needing",
     "one_line",
-    "part_of_twofold",
     "translated",
 ]
 
@@ -75,16 +69,3 @@ def needing(extra: str) -> Iterator[None]:
             raise  # nothing that could be installed
         message = f'{one_line(error)}; this needs: pip install "twofold[{extra}]"'
         raise click.ClickException(message) from error
-
-
-def part_of_twofold(name: str) -> ModuleType:
-    """Return a module of the library that this version may not have."""
-    if not has_part(name):
-        raise click.ClickException(f"this version of twofold has no {name}; upgrade twofold")
-    return import_module(f"twofold.{name}")
-
-
-def has_part(name: str) -> bool:
-    """Tell whether this version of the library has a module; what the module needs may be missing."""
-    full = f"twofold.{name}"
-    return full in sys.modules or find_spec(full) is not None

@@ -5,13 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Final
 
-import click
-import numpy as np
-
-from twofold.cli.errors import needing, part_of_twofold
+from twofold.cli.errors import needing
 from twofold.protocols import AnyArray
 
-__all__ = ["KINDS", "draw", "is_drawn"]
+__all__ = ["KINDS", "draw"]
 
 
 @dataclass(frozen=True)
@@ -55,7 +52,7 @@ def draw(
     labels: AnyArray | None = None,
     image_shape: tuple[int, ...] | None = None,
 ) -> Any:
-    """Return the axes of a picture.
+    """Return the display of a picture.
 
     Parameters
     ----------
@@ -72,15 +69,12 @@ def draw(
     """
     wanted = KINDS[kind]
     with needing("plot"):
-        plotting = part_of_twofold("plotting")
-        display = getattr(plotting, wanted.display, None)
-        if display is None:
-            return _older(plotting, kind, model, X, labels, image_shape)
+        from twofold import plotting
+
         given = {"labels": labels, "image_shape": image_shape}
         options = {name: given[name] for name in wanted.takes if given.get(name) is not None}
         data = [X] if wanted.needs == "data" or _uses(wanted, model, X) else []
-        shown = display.from_estimator(model, *data, **options)
-    return np.ravel(shown.ax_)[0]
+        return getattr(plotting, wanted.display).from_estimator(model, *data, **options)
 
 
 def _uses(kind: Kind, model: Any, X: Any) -> bool:
@@ -88,34 +82,3 @@ def _uses(kind: Kind, model: Any, X: Any) -> bool:
     if X is None or "data" not in kind.takes:
         return False
     return "labels" not in kind.takes or len(X) != len(model.embedding_)
-
-
-def _older(
-    plotting: Any,
-    kind: str,
-    model: Any,
-    X: Any,
-    labels: AnyArray | None,
-    image_shape: tuple[int, ...] | None,
-) -> Any:
-    """Draw with the functions that came before the displays."""
-    if kind == "map":
-        if X is not None and len(X) != len(model.embedding_):
-            raise click.ClickException(
-                f"the data have {len(X)} rows and the map {len(model.embedding_)}: labels are those of the rows of the fit"
-            )
-        return plotting.plot_latent_map(model, labels=labels)
-    if kind == "decoded":
-        if image_shape is None:
-            raise click.UsageError(
-                "--kind decoded needs the size of the images: --image-shape 28x28"
-            )
-        return plotting.plot_decoded_images(model, image_shape)
-    raise click.ClickException(
-        f"this version of twofold draws no picture of kind {kind}; upgrade twofold"
-    )
-
-
-def is_drawn(kind: str) -> bool:
-    """Tell whether this version of the library draws such pictures."""
-    return kind in ("map", "decoded") or hasattr(part_of_twofold("plotting"), KINDS[kind].display)

@@ -8,11 +8,10 @@ from typing import Any, Final
 
 import click
 
-from twofold.cli.errors import has_part, needing, part_of_twofold
+from twofold.cli.errors import needing
 from twofold.cli.options import seed_option, talk_options
-from twofold.cli.pictures import draw, is_drawn
+from twofold.cli.pictures import draw
 from twofold.cli.progress import shown_progress
-from twofold.cli.tables import finished_file
 from twofold.cli.talk import Talk
 
 __all__ = ["demo"]
@@ -88,18 +87,13 @@ def demo(output: Path, seed: int, talk: Talk) -> None:
 
 def _show(model: Any, X: Any, y: Any, folder: Path) -> list[Path]:
     """Draw the pictures and write the page; return where they are."""
+    from twofold.explorer import write
     from twofold.plotting import save_figure
 
     written = [
         save_figure(draw(kind, model, X, y, IMAGE_SHAPE), folder / name)
         for kind, name in PICTURES.items()
-        if is_drawn(kind)
     ]
-    if has_part("explorer"):
-        page = folder / PAGE
-        with finished_file(page) as path:
-            part_of_twofold("explorer").write(
-                model, X, y, path=path, title="Handwritten digits", image_shape=IMAGE_SHAPE
-            )
-        written.append(page)
-    return written
+    title = "Handwritten digits"
+    page = write(model, X, y, path=folder / PAGE, title=title, image_shape=IMAGE_SHAPE)
+    return [*written, page]

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 from click.shell_completion import CompletionItem
 
-from twofold.cli.errors import needing, one_line, part_of_twofold
+from twofold.cli.errors import needing, one_line
 from twofold.cli.options import examples, talk_options
 from twofold.cli.progress import shown_progress
 from twofold.cli.talk import Talk
@@ -19,7 +19,9 @@ ALL = "all"
 
 
 def _complete(_: click.Context, __: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    names = [ALL, *part_of_twofold("reproduce").NAMES]
+    from twofold.reproduce import NAMES
+
+    names = [ALL, *NAMES]
     return [CompletionItem(name) for name in names if name.startswith(incomplete)]
 
 
@@ -43,8 +45,8 @@ def reproduce(names: tuple[str, ...], quick: bool, output: Path, talk: Talk) -> 
     The report has the papers' own numbers beside those that were found.
     """
     with needing("plot"):
-        module = part_of_twofold("reproduce")
-    known = list(module.NAMES)
+        from twofold.reproduce import NAMES, main
+    known = list(NAMES)
     for name in names:
         if name.partition(":")[0] not in (ALL, *known):  # "paper" or "paper:experiment"
             raise click.UsageError(
@@ -54,7 +56,7 @@ def reproduce(names: tuple[str, ...], quick: bool, output: Path, talk: Talk) -> 
     output.mkdir(parents=True, exist_ok=True)
     with shown_progress(talk, phases=False), talk.warnings_as_lines(), needing("plot"):
         try:
-            report = module.main(wanted, quick=quick, folder=output)
+            report = main(wanted, quick=quick, folder=output)
         except RuntimeError as error:  # some experiments failed; the report says why
             raise click.ClickException(one_line(error)) from error
     talk.result({"experiments": wanted, "report": str(report)}, [("report", str(report))])

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from twofold.cli.errors import needing, part_of_twofold
+from twofold.cli.errors import needing
 from twofold.cli.models import data_for, load_model
 from twofold.cli.options import (
     column_options,
@@ -121,12 +121,13 @@ def explore(
     The page is one file for a browser and needs no network.
     """
     check_writable(output, str(model), data)
-    explorer = part_of_twofold("explorer")
+    from twofold.explorer import write
+
     estimator = load_model(model)
     chosen = data_for(estimator, data, reading, replace(columns, keep=colour), talk)
     coloured = [name for name in (chosen.label, *colour) if name is not None]
     with talk.warnings_as_lines(), finished_file(output) as path:
-        explorer.write(
+        write(
             estimator,
             chosen.features,
             path=path,
@@ -142,8 +143,14 @@ def explore(
     talk.result({"page": str(output), "bytes": size, "rows": len(chosen.rows)}, lines)
 
 
-@click.command(epilog=examples("twofold export flowers.twofold --map up -o up.onnx"))
+@click.command(
+    epilog=examples(
+        "twofold export flowers.twofold --map up -o up.onnx",
+        "twofold export flowers.twofold flowers.csv --label species --distill -o down.onnx",
+    )
+)
 @model_argument
+@click.argument("data", metavar="[DATA]", required=False)
 @click.option(
     "--map",
     "direction",
@@ -155,20 +162,38 @@ def explore(
 @click.option(
     "--distill",
     is_flag=True,
-    help="Write a network that learned the map, where the map itself has no ONNX form.",
+    help="Write a regression that learned the map, where the map itself is a search and no formula.",
 )
 @file_option("ONNX file to write.", ".onnx")
+@to_known_columns
+@table_options
 @talk_options
-def export(model: Path, direction: str, distill: bool, output: Path, talk: Talk) -> None:
+def export(
+    model: Path,
+    data: str | None,
+    direction: str,
+    distill: bool,
+    output: Path,
+    columns: Columns,
+    reading: Reading,
+    talk: Talk,
+) -> None:
     """Write one of the maps as ONNX.
 
-    Such a file runs without Python.
+    Such a file runs without Python. DATA are rows for --distill to learn from, where the model keeps none.
     """
-    check_writable(output, str(model))
-    onnx = part_of_twofold("onnx")
+    check_writable(output, str(model), *([data] if data else []))
+    from twofold.onnx import export as write
+
     estimator = load_model(model)
+    chosen = None if data is None else data_for(estimator, data, reading, columns, talk)
+    rows = None if chosen is None else chosen.features
     with talk.warnings_as_lines(), finished_file(output) as path, needing("onnx"):
-        onnx.export(estimator, path, map=direction, distill=distill)
-        size = path.stat().st_size
-    lines = [(f"map {direction}", f"{output} ({size / 1e6:.2f} MB)")]
-    talk.result({"onnx": str(output), "map": direction, "bytes": size}, lines)
+        report = write(estimator, path, map=direction, distill=distill, X=rows)
+    document = {"onnx": str(output), "map": direction, "bytes": report.n_bytes}
+    lines = [(f"map {direction}", f"{output} ({report.n_bytes / 1e6:.2f} MB)")]
+    if report.distillation is not None:
+        off = report.distillation.relative_deviation
+        document["deviation"] = off
+        lines.append(("distilled", f"{off:.3f} of the latents' spread off on held-out rows"))
+    talk.result(document, lines)

@@ -13,7 +13,7 @@ from sklearn.neighbors import KNeighborsClassifier
 
 from twofold import PrincipalManifold
 from twofold.datasets import load_oil_flow
-from twofold.plotting import plot_latent_map
+from twofold.plotting import LatentMapDisplay
 from twofold.protocols import Array
 from twofold.reproduce.machine import is_installed
 from twofold.reproduce.pictures import draw
@@ -105,7 +105,7 @@ def oil(quick: bool, folder: Path) -> Outcome:
 
     def paint(figure: Any) -> None:
         axes = figure.subplots(1, 3)
-        plot_latent_map(models[0], labels=y_train, ax=axes[0])
+        LatentMapDisplay.from_estimator(models[0], labels=y_train, ax=axes[0])
         axes[0].set_title("principal manifold, 49 nodes")
         for number, title in ((1, "3-D, 216 nodes, first two components"), (2, "PCA")):
             Z = PCA(2).fit_transform(solid.embedding_) if number == 1 else plane.transform(train)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from twofold import PrincipalManifold
-from twofold.plotting import plot_latent_map
+from twofold.plotting import LatentMapDisplay
 from twofold.protocols import Array
 from twofold.reproduce.pictures import draw
 from twofold.reproduce.processes import in_processes
@@ -218,7 +218,7 @@ def picture(quick: bool, folder: Path) -> Outcome:  # noqa: ARG001 - it is quick
             ax.plot(*noisy_loop(name, 500, 0)[0].T, ".", ms=3, color="0.6")
             ax.plot(*curve.T, color="C3", lw=2)
             ax.set(title=f"a {name}: data and closed curve", aspect="equal")
-        plot_latent_map(model, labels=y_train, ax=last)
+        LatentMapDisplay.from_estimator(model, labels=y_train, ax=last)
         last.set_title("oil flow: latents of a surface, three regimes")
 
     caption = "closed curves, and the oil flow on a surface"

@@ -13,7 +13,7 @@ from twofold.domains import Domain
 from twofold.losses import Squared
 from twofold.maps.node_expansion import NodeExpansion
 from twofold.node_kernels import GaussianKernel
-from twofold.plotting import plot_generalization
+from twofold.plotting import GeneralizationDisplay
 from twofold.protocols import Array
 from twofold.quantization import Quantization, penalised
 from twofold.reproduce.pictures import draw
@@ -254,7 +254,7 @@ def generalization(quick: bool, folder: Path) -> Outcome:
     ]
 
     def paint(figure: Any) -> None:
-        plot_generalization(report, ax=figure.add_subplot())
+        GeneralizationDisplay.from_report(report, ax=figure.add_subplot())
 
     pictures = draw(folder / "generalization.png", "gap and predicted rate", (6, 4.5), paint)
     numbers = {"report": str(report).splitlines(), "sizes": curve.sizes, "gaps": curve.gaps}

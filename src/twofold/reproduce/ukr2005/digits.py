@@ -16,7 +16,7 @@ from twofold.kernel_regression import KernelRegression
 from twofold.kernels import Compact, Gaussian
 from twofold.objectives import GramReconstruction, Reconstruction
 from twofold.optimize import RProp
-from twofold.plotting import plot_decoded_images, plot_latent_map
+from twofold.plotting import DecodedGridDisplay, LatentMapDisplay
 from twofold.protocols import Array, RadialKernel
 from twofold.reproduce.pictures import draw
 from twofold.reproduce.processes import in_processes
@@ -83,9 +83,9 @@ def digits(quick: bool, folder: Path) -> Outcome:
     def paint_models(figure: Any) -> None:
         axes = figure.subplots(2, 2)
         for (kernel, model), (latents, manifold) in zip(models.items(), axes.T, strict=True):
-            plot_latent_map(model, ax=latents)
+            LatentMapDisplay.from_estimator(model, ax=latents)
             latents.set_title(f"{kernel}: latents and density")
-            plot_decoded_images(model, (16, 16), n_side=18, ax=manifold)
+            DecodedGridDisplay.from_estimator(model, image_shape=(16, 16), n_side=18, ax=manifold)
             manifold.set_title(f"{kernel}: sampled manifold")
 
     return Outcome(

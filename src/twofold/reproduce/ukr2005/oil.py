@@ -14,7 +14,7 @@ from sklearn.neighbors import KNeighborsClassifier, kneighbors_graph
 from twofold import UKR
 from twofold.datasets import load_oil_flow
 from twofold.density import KernelDensityClassifier
-from twofold.plotting import plot_class_borders
+from twofold.plotting import ClassBordersDisplay
 from twofold.protocols import Array
 from twofold.reproduce.pictures import draw
 from twofold.reproduce.processes import in_processes
@@ -155,7 +155,9 @@ def _paint(figure: Any, data: Any, linear: dict[str, Any], fits: dict[Any, Any])
             left.plot(*Z[data.y_train == label].T, "o^s"[label], ms=3)
         left.set(title=f"{'PCA' if norm == 'L2' else 'kernel PCA'} ({norm})", aspect="equal")
         one = fits[norm, "our starts"]
-        plot_class_borders(one["model"], one["classifier"], one["test"], data.y_test, ax=right)
+        ClassBordersDisplay.from_estimator(
+            one["model"], one["classifier"], one["test"], data.y_test, ax=right
+        )
         right.set_title(f"UKR ({norm}): borders and test data")
 
 

@@ -1,0 +1,30 @@
+"""Pictures of two-way models, with matplotlib.
+
+Each picture is a display in scikit-learn's manner: ``from_estimator`` computes what is drawn and draws it, ``plot`` draws it again, ``ax_`` and
+``figure_`` are matplotlib's. No window opens and pyplot keeps nothing: a display shows itself at the end of a notebook's cell, and `save_figure`
+writes it to a file.
+"""
+
+from twofold.plotting._figures import save_figure
+from twofold.plotting.candidates import CandidatesDisplay
+from twofold.plotting.class_borders import ClassBordersDisplay
+from twofold.plotting.decoded_grid import DecodedGridDisplay
+from twofold.plotting.generalization import GeneralizationDisplay
+from twofold.plotting.latent_map import LatentMapDisplay
+from twofold.plotting.learning_curve import LearningCurveDisplay
+from twofold.plotting.manifold import ManifoldDisplay
+from twofold.plotting.reconstruction_error import ReconstructionErrorDisplay
+from twofold.plotting.residual_variance import ResidualVarianceDisplay
+
+__all__ = [
+    "CandidatesDisplay",
+    "ClassBordersDisplay",
+    "DecodedGridDisplay",
+    "GeneralizationDisplay",
+    "LatentMapDisplay",
+    "LearningCurveDisplay",
+    "ManifoldDisplay",
+    "ReconstructionErrorDisplay",
+    "ResidualVarianceDisplay",
+    "save_figure",
+]
