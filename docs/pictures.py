@@ -37,6 +37,7 @@ def screenshot(page, target):
 
 
 def main():
+    """Run the demo, copy its pictures and photograph its page."""
     with tempfile.TemporaryDirectory() as folder:
         subprocess.run([sys.executable, "-m", "twofold", "demo", "-o", folder], check=True)
         for name in DRAWN:
