@@ -154,7 +154,13 @@ METHODS = [
         seeded=False,  # the row above has several; this one is about repeating and about time
         warm_up=_same_on_few,
     ),
-    Method("openTSNE", adapters.Tsne, "defaults; `n_jobs`, seed", "openTSNE"),
+    Method(
+        "openTSNE",
+        adapters.Tsne,
+        "defaults; `n_jobs`, seed",
+        "openTSNE",
+        warm_up=_same_on_few,  # its search for neighbours is compiled
+    ),
     Method(
         "PaCMAP",
         lambda seed, threads: adapters.Pacmap(seed),
