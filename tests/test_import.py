@@ -15,7 +15,7 @@ before = set(sys.modules)  # scikit-learn itself may bring pandas along
 start = time.process_time()
 from twofold import UKR, __version__
 seconds = time.process_time() - start
-names = ("numba", "matplotlib", "dask", "pandas", "click")
+names = ("numba", "matplotlib", "dask", "pandas", "click", "onnx")
 heavy = [name for name in names if name in set(sys.modules) - before]
 print(json.dumps({"seconds": seconds, "heavy": heavy, "version": __version__}))
 """

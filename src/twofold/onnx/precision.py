@@ -36,6 +36,9 @@ MOST_PROBES = 600
 MOST_NUMBERS = 10**7
 """In a matrix of probes and centres."""
 
+FLAT = 1e-6
+"""Share of the training data's spread below which outputs count as all the same."""
+
 N_SINGLY = 20
 FAR = 3.0
 """Ranges of the data at which far places lie."""
@@ -60,13 +63,13 @@ class Probes:
     unit: Array
 
     @classmethod
-    def of(cls, near: Any, others: Any, outputs: Callable[[Array], Array]) -> Probes:
-        """Ask a model at places of its data, whose outputs set the unit, and at others."""
+    def of(cls, near: Any, others: Any, outputs: Callable[[Array], Array], least: float) -> Probes:
+        """Ask a model at places of its data, whose outputs set the unit (if it is not below the least), and at others."""
         inputs = np.concatenate([near, others])
         images = outputs(inputs.astype(np.float64))
         offsets = np.abs(images - images[: len(near)].mean(axis=0)).max(axis=1, keepdims=True)
-        unit = np.maximum(offsets, offsets[: len(near)].max())
-        return cls(inputs, images, np.where(unit > 0.0, unit, 1.0))
+        unit = np.maximum(offsets, max(float(offsets[: len(near)].max()), least))
+        return cls(inputs, images, unit)
 
     def deviation(self, model: Any) -> float:
         """Return the largest deviation of a graph from the model, as ONNX's reference evaluator runs it.
@@ -118,7 +121,9 @@ def probes_of(
     reach = FAR * np.ptp(near, axis=0)
     far = near.mean(axis=0) + reach * rng.uniform(-1.0, 1.0, size=(n, near.shape[1]))
     others = np.concatenate([around, far])
-    return Probes.of(near.astype(dtype), others.astype(dtype), reference)
+    units = estimator._data_units if map == "up" else estimator._latent_units
+    least = FLAT * 2.0**units.exponent
+    return Probes.of(near.astype(dtype), others.astype(dtype), reference, least)
 
 
 def _latents_near(estimator: Any, n: int, rng: np.random.Generator) -> Array:
