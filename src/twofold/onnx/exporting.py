@@ -12,11 +12,11 @@ from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
-from uuid import uuid4
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from twofold._files import whole_file
 from twofold._validation import check_choice, check_data, check_int, check_real, warn_user
 from twofold.closed_forms import ClosedForm, NoClosedForm, closed_form
 from twofold.estimators.base import TwoWayEstimator
@@ -159,7 +159,8 @@ def export(
     found = {"precision": precision.name, "deviation": f"{deviation:.3g}"}
     _describe(model, _title(estimator, map), _properties(estimator, map, distillation) | found)
     content = _checked(model)
-    _write(Path(path), content)
+    with whole_file(path) as unfinished:
+        unfinished.write_bytes(content)
     report = ExportReport(
         Path(path), map, dtype, precision.name, deviation, len(content), distillation
     )
@@ -290,16 +291,6 @@ def _checked(model: Any) -> bytes:
             UserWarning,
         )
     return content
-
-
-def _write(target: Path, content: bytes) -> None:
-    """Write a file under another name, then rename it: it is there whole or not at all."""
-    unfinished = target.with_name(f".{target.name}.{uuid4().hex}")
-    try:
-        unfinished.write_bytes(content)
-        unfinished.replace(target)
-    finally:
-        unfinished.unlink(missing_ok=True)
 
 
 def _check_installed() -> None:
