@@ -55,6 +55,7 @@ LAYERS = {
     "__main__": 5,
     "cli": 5,
     "plotting": 5,
+    "reproduce": 5,
 }
 SEPARATE = 2
 """In this layer blocks meet only through protocols and never import each other."""
@@ -69,6 +70,10 @@ OPTIONAL = {
     "rich",
     "onnx",
     "pyarrow",
+    "PIL",
+    "umap",
+    "ugtm",
+    "torch",
 }
 
 FILES = sorted(path for path in SOURCE.rglob("*.py") if path != SOURCE / "__init__.py")
