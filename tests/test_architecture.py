@@ -59,6 +59,7 @@ LAYERS = {
     "cli": 5,
     "onnx": 5,
     "plotting": 5,
+    "reproduce": 5,
 }
 SEPARATE = 2
 """In this layer blocks meet only through protocols and never import each other."""
@@ -73,6 +74,10 @@ OPTIONAL = {
     "rich",
     "onnx",
     "pyarrow",
+    "PIL",
+    "umap",
+    "ugtm",
+    "torch",
 }
 
 FILES = sorted(path for path in SOURCE.rglob("*.py") if path != SOURCE / "__init__.py")

@@ -20,7 +20,7 @@ def run() -> int:
         "names", nargs="+", metavar="NAME", help=f"{', '.join(NAMES)}, ukr2005:spiral, or all"
     )
     parser.add_argument("--quick", action="store_true", help="fewer seeds, repeats and iterations")
-    parser.add_argument("-o", "--output", type=Path, default=Path("twofold-reproduce"))
+    parser.add_argument("-o", "--output", type=Path, default=Path("twofold-papers"))
     options = parser.parse_args()
     logging.basicConfig(level=logging.INFO, format="%(message)s", stream=sys.stderr)
     try:

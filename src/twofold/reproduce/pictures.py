@@ -61,7 +61,7 @@ def as_data_uri(path: Path) -> tuple[str, bool]:
 
     with Image.open(path) as picture:
         small = picture.convert("RGB")
-        wide = small.width > WIDE * small.height
+        wide = small.width > max(WIDE * small.height, 0.8 * WIDEST)
         if small.width > WIDEST:
             size = (WIDEST, round(small.height * WIDEST / small.width))
             small = small.resize(size, Image.Resampling.LANCZOS)

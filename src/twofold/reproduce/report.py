@@ -89,12 +89,13 @@ paper has words and no figure, the row says which number they are read as, and t
 
 
 def _summary(papers: dict[str, Any]) -> str:
-    head = "".join(f'<th class="count" scope="col">{escape(word)}</th>' for word in COLUMNS)
+    counted = {name: _counts(paper["experiments"].values()) for name, paper in papers.items()}
+    columns = [word for word in COLUMNS if any(counts[word] for counts in counted.values())]
+    head = "".join(f'<th class="count" scope="col">{escape(word)}</th>' for word in columns)
     lines = []
     for name, paper in papers.items():
-        counts = _counts(paper["experiments"].values())
         seconds = sum(one["seconds"] for one in paper["experiments"].values())
-        cells = "".join(f'<td class="count">{counts[word] or ""}</td>' for word in COLUMNS)
+        cells = "".join(f'<td class="count">{counted[name][word] or ""}</td>' for word in columns)
         lines.append(
             f'<tr><th scope="row"><a href="#{escape(name)}">{escape(name)}</a></th>{cells}'
             f'<td class="count">{seconds:.0f}</td></tr>'
@@ -121,7 +122,7 @@ def _paper(name: str, paper: dict[str, Any], folder: Path) -> str:
     bodies = "\n".join(_experiment(one) for one in paper["experiments"].values())
     missing = "".join(f"<li>{escape(sentence)}</li>" for sentence in paper["missing"])
     if missing:
-        missing = f"<p>Not repeated here:</p><ul>{missing}</ul>"
+        missing = f"<p>What cannot be repeated or compared:</p><ul>{missing}</ul>"
     pictures = "".join(
         _picture(picture, one["title"], folder)
         for one in paper["experiments"].values()
@@ -133,7 +134,7 @@ def _paper(name: str, paper: dict[str, Any], folder: Path) -> str:
 {missing}
 <div class="card"><table class="quantities">
 <thead><tr><th scope="col">experiment</th><th scope="col" class="paper">the paper</th><th scope="col" class="here">here</th>
-<th scope="col">beside it</th><th scope="col" class="verdict">verdict</th><th scope="col" class="seconds">seconds</th></tr></thead>
+<th scope="col">in the same run</th><th scope="col" class="verdict">verdict</th><th scope="col" class="seconds">seconds</th></tr></thead>
 {bodies}
 </table></div>
 <div class="pictures">{pictures}</div>
@@ -184,7 +185,7 @@ def _row(row: dict[str, Any], *, quick: bool) -> str:
         f'<tr><th scope="row">{escape(row["quantity"])}{note}</th>'
         + _labelled("the paper", paper, "paper")
         + _labelled("here", here + mark if here else "", "here")
-        + _labelled("beside it", escape(row["beside"]), "")
+        + _labelled("same run", escape(row["beside"]), "")
         + _labelled("verdict", chip, "verdict")
         + '<td class="seconds empty"></td></tr>'
     )

@@ -16,12 +16,13 @@ def median(values: Iterable[float]) -> float:
 
 
 def reach(values: Iterable[float], figure: float) -> float:
-    """Return how far the quartile on the side of a figure lies from the median.
+    """Return how far the last value on the side of a figure lies from the median.
 
-    A figure of a single sample that lies between the quartiles of ours is what one of ours might have been.
+    A figure of a single sample that lies within the range of ours is what one of ours might have been.
     """
-    low, middle, high = quartiles(list(values))
-    return middle - low if figure < middle else high - middle
+    found = list(values)
+    middle = median(found)
+    return middle - min(found) if figure < middle else max(found) - middle
 
 
 def quartiles(values: Any) -> list[float]:

@@ -12,8 +12,9 @@
 from __future__ import annotations
 
 import math
+from numbers import Real
 
-from twofold.reproduce.records import Row, Value
+from twofold.reproduce.records import Row
 
 __all__ = ["MARGIN", "VERDICTS", "is_number", "verdict"]
 
@@ -23,9 +24,9 @@ MARGIN = 0.05
 VERDICTS = ("met", "better", "below", "no number", "")
 
 
-def is_number(value: Value) -> bool:
+def is_number(value: object) -> bool:
     """Tell a number from words, truth values and nothing."""
-    return isinstance(value, int | float) and not isinstance(value, bool)
+    return isinstance(value, Real) and not isinstance(value, bool)
 
 
 def verdict(row: Row) -> str:
@@ -43,6 +44,8 @@ def verdict(row: Row) -> str:
     if not is_number(row.paper):
         return ""
     paper = float(row.paper)  # type: ignore[arg-type]
+    if not math.isfinite(paper):
+        return ""
     margin = MARGIN * abs(paper) if row.margin is None else row.margin
     gain = sign * (here - paper)
     if abs(gain) <= margin:
