@@ -4,7 +4,6 @@ import os
 import re
 import subprocess
 import sys
-from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -15,8 +14,6 @@ from twofold.cli.application import cli
 PAGE = Path(__file__).parent.parent / "docs" / "command-line.md"
 PROGRESS = re.compile(r"\w+: [a-z ]+|[a-z ]+: iteration .*")
 """What stands for the progress bar where there is no terminal."""
-
-PARTS = {"twofold explore": "twofold.explorer", "twofold export": "twofold.onnx"}
 
 
 def steps():
@@ -75,9 +72,6 @@ def shell(tmp_path_factory):
 
 def test_the_transcript(shell):
     for command, expected in steps():
-        part = PARTS.get(" ".join(command.split()[:2]))
-        if part is not None and find_spec(part) is None:
-            continue  # a part that this version does not have yet
         code, output = shell(command)
         assert code == int(any(line.startswith("Error: ") for line in expected)), (command, output)
         lines = [line for line in output.splitlines() if not PROGRESS.fullmatch(line)]

@@ -40,7 +40,8 @@ def unpacked(packer, packed):
     planes = np.frombuffer(decompress(b64decode(packer.texts[packed["array"]])), dtype=np.uint8)
     kind = np.dtype(packed["type"]).newbyteorder("<")
     codes = np.ascontiguousarray(planes.reshape(kind.itemsize, -1).T).view(kind)
-    return packed["offset"] + packed["step"] * codes.astype(np.float64).reshape(packed["shape"])
+    numbers = codes.astype(np.float64).reshape(packed["shape"])
+    return np.array(packed["offset"]) + np.array(packed["step"]) * numbers
 
 
 @pytest.mark.parametrize(
@@ -66,6 +67,18 @@ def test_packed_arrays_are_what_they_were(values, kind):
     assert packed["type"] == kind
     extent = np.ptp(values.astype(float)) if values.size else 1.0
     np.testing.assert_allclose(unpacked(packer, packed), values, rtol=0, atol=1e-7 * extent)
+
+
+def test_columns_have_units_of_their_own():
+    rng = np.random.default_rng(0)
+    values = rng.normal(size=(50, 3)) * [1e-9, 1.0, 1e9] + [0.0, 1e8, 1e12]
+    packer = Packer()
+    found = unpacked(packer, packer.pack(values, by_column=True))
+    assert (np.abs(found - values).max(axis=0) <= 1e-7 * np.ptp(values, axis=0)).all()
+    whole = np.column_stack([np.arange(50.0), 1e6 + np.arange(50.0) / 4])
+    packed = packer.pack(whole, by_column=True)
+    assert packed["type"] == "uint8"
+    np.testing.assert_array_equal(unpacked(packer, packed), whole)
 
 
 def test_equal_arrays_are_stored_once():
@@ -164,6 +177,24 @@ def test_the_page_says_what_it_was_told(tmp_path, model, iris):
         "n_features": 4,
     }
     assert "<title>Iris &amp; co</title>" in path.read_text(encoding="utf-8")
+
+
+def test_gaps_and_columns_of_one_name(tmp_path, model, iris):
+    X, y = iris
+    labels = ["a", float("nan"), None, *["b"] * 147]
+    content = content_of(
+        explorer.write(model, X, labels, path=tmp_path / "p.html", columns={"label": y + 0.5})
+    )
+    first, second = content["columns"][:2]
+    assert (first["name"], first["names"]) == ("label", ["a", "b"])
+    assert (second["name"], second["kind"]) == ("label", "number")
+
+
+def test_models_that_keep_no_latents(tmp_path, iris):
+    kept = DRUR(2, n_centers=10, alpha=1e-3, init="pca", store_embedding=False, random_state=0)
+    content = content_of(explorer.write(kept.fit(iris[0]), iris[0], path=tmp_path / "p.html"))
+    assert content["latents"]["shape"] == [150, 2]
+    assert np.isfinite(content["landscape"]["low"]).all()
 
 
 def test_of_many_rows_some_are_shown(tmp_path, model, iris):
@@ -271,5 +302,5 @@ def test_units_far_from_one(tmp_path, iris, scale):
     X = iris[0] * scale
     manifold = PrincipalManifold(1, n_nodes=8, alpha=1e-2, init="pca", random_state=0).fit(X)
     content = content_of(explorer.write(manifold, X, path=tmp_path / "p.html"))
-    assert np.log2(content["data"]["step"] / scale) == pytest.approx(2, abs=1)
+    assert np.log2(np.array(content["data"]["step"]) / scale) == pytest.approx(1, abs=2)
     assert content["appearance"]["high"] == X.max()

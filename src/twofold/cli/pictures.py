@@ -73,12 +73,5 @@ def draw(
 
         given = {"labels": labels, "image_shape": image_shape}
         options = {name: given[name] for name in wanted.takes if given.get(name) is not None}
-        data = [X] if wanted.needs == "data" or _uses(wanted, model, X) else []
+        data = [X] if X is not None and (wanted.needs == "data" or "data" in wanted.takes) else []
         return getattr(plotting, wanted.display).from_estimator(model, *data, **options)
-
-
-def _uses(kind: Kind, model: Any, X: Any) -> bool:
-    """Tell whether a picture that can do without data is to show them: a map has the rows of the fit already."""
-    if X is None or "data" not in kind.takes:
-        return False
-    return "labels" not in kind.takes or len(X) != len(model.embedding_)

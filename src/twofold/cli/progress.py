@@ -160,7 +160,8 @@ def shown_progress(talk: Talk, *, phases: bool = True) -> Iterator[None]:
             yield
     finally:
         logger.removeHandler(handler)
-        logger.level, logger.propagate = before
+        logger.setLevel(before[0])
+        logger.propagate = before[1]
 
 
 def in_blocks(call: Callable[[Any], Array], rows: Any, about: str, talk: Talk) -> Array:

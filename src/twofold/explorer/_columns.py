@@ -30,8 +30,6 @@ def column(name: str, values: Any, packer: Packer, *, labels: bool = False) -> d
         Whether whole numbers name classes.
     """
     array = np.asarray(values)
-    if array.dtype.kind not in "biuf":
-        array = np.asarray(values, dtype=object)
     if array.dtype.kind in "biuf" and not (labels and _few_whole(array)) and array.dtype != bool:
         numbers = array.astype(np.float64)
         gaps = ~np.isfinite(numbers)

@@ -34,7 +34,8 @@ def landscape(model: Any, latents: Array, packer: Packer) -> dict[str, Any]:
     packer : Packer
         Takes the arrays.
     """
-    both = np.vstack([latents, model.embedding_])
+    known = model.embedding_ if len(model.embedding_) else latents  # of many rows none may be kept
+    both = np.vstack([latents, known])
     low, high = both.min(axis=0), both.max(axis=0)
     box = _box(model)
     if box is not None:
@@ -48,7 +49,7 @@ def landscape(model: Any, latents: Array, packer: Packer) -> dict[str, Any]:
         "box": None if box is None else [side.tolist() for side in box],
         "wrapped": [bool(flag) for flag in getattr(_domain(model), "wrapped", ())],
     }
-    at_data = model.log_density(model.embedding_)
+    at_data = model.log_density(known)
     border = float(getattr(model, "log_density_threshold_", at_data.min()))
     found["border"] = border
     found["usual"] = float(np.quantile(at_data, 0.1))

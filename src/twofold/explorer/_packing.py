@@ -45,7 +45,7 @@ class Packer:
     texts: list[str] = field(default_factory=list)
     _numbers: dict[Any, int] = field(default_factory=dict)
 
-    def pack(self, values: Any, *, exact: bool = False) -> dict[str, Any]:
+    def pack(self, values: Any, *, exact: bool = False, by_column: bool = False) -> dict[str, Any]:
         """Pack an array and return what the page needs to unpack it.
 
         Parameters
@@ -54,8 +54,12 @@ class Packer:
             Finite numbers.
         exact : bool, default=False
             Whether to keep numbers that are no multiples of a step as float64.
+        by_column : bool, default=False
+            Whether each column has an offset and a step of its own, as data need whose columns are of different units.
         """
         array = np.asarray(values, dtype=np.float64)
+        if by_column and array.size:
+            return self._pack_columns(array)
         step, offset, codes = _as_multiples(array)
         if codes is None and exact:
             codes = array
@@ -68,6 +72,23 @@ class Packer:
             "shape": list(array.shape),
             "step": step,
             "offset": offset,
+        }
+
+    def _pack_columns(self, array: Array) -> dict[str, Any]:
+        found = [_as_multiples(column) for column in array.T]
+        if all(codes is not None for _, _, codes in found):
+            steps, offsets = [step for step, _, _ in found], [offset for _, offset, _ in found]
+            codes = np.stack([codes for _, _, codes in found if codes is not None], axis=1)
+        else:
+            pairs = [_unit_and_offset(column) for column in array.T]
+            steps, offsets = [step for step, _ in pairs], [offset for _, offset in pairs]
+            codes = ((array - offsets) / steps).astype(np.float32)
+        return {
+            "array": self._number(codes),
+            "type": codes.dtype.name,
+            "shape": list(array.shape),
+            "step": steps,
+            "offset": offsets,
         }
 
     def _number(self, codes: AnyArray) -> int:

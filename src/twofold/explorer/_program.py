@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import fields, replace
 from typing import Any
 
 import numpy as np
 
+from twofold._blocks import some_rows
 from twofold.closed_forms import (
     ClosedForm,
     IntoDomain,
@@ -36,6 +36,9 @@ __all__ = ["program"]
 CLOSE = 1e-6
 """Share of the images' scale by which arrays in float32 may change them; where they change them more, they stay float64."""
 
+MOST_PAIRS = 4 * 10**6
+"""Pairs of a place and a centre that measuring looks at."""
+
 NODE_KERNELS: dict[type, str] = {
     GaussianKernel: "gaussian",
     PeriodicKernel: "periodic",
@@ -57,29 +60,35 @@ def program(form: ClosedForm, latents: Array, packer: Packer) -> list[dict[str, 
     packer : Packer
         Takes the arrays.
     """
-    exact = _needs_doubles(form, latents[:200])
-    return [_plain(step, lambda array: packer.pack(array, exact=exact)) for step in form.steps]
+    exact = _needs_doubles(form, latents)
+    return [_plain(step, packer, exact) for step in form.steps]
 
 
 def _needs_doubles(form: ClosedForm, latents: Array) -> bool:
-    """Return whether float32 arrays would be seen: large weights that cancel lose digits."""
-    images = form(latents)
+    """Return whether float32 arrays would be seen in some column: large weights that cancel lose digits."""
+    widest = max(len(getattr(step, "centers", ())) for step in form.steps)
+    some = latents[some_rows(len(latents), max(5, min(200, MOST_PAIRS // max(1, widest))))]
+    images = form(some)
     steps = tuple(_rounded(step) for step in form.steps)
-    off = np.abs(replace(form, steps=steps)(latents) - images).max()
-    scale = max(float(np.ptp(images)), float(np.abs(images).max()) * 1e-3)
-    return not off <= CLOSE * scale
+    off = np.abs(replace(form, steps=steps)(some) - images).max(axis=0)
+    extent = np.ptp(images, axis=0)
+    scale = np.where(extent > 0.0, extent, np.abs(images).max(axis=0))
+    return not (off <= CLOSE * scale).all()
 
 
 def _rounded(step: Step) -> Step:
+    # Targets are packed by columns, from offsets of their own, and lose nothing.
     arrays: dict[str, Any] = {
         field.name: value.astype(np.float32).astype(np.float64)
         for field in fields(step)
-        if isinstance(value := getattr(step, field.name), np.ndarray) and value.dtype.kind == "f"
+        if isinstance(value := getattr(step, field.name), np.ndarray)
+        and value.dtype.kind == "f"
+        and field.name != "targets"
     }
     return replace(step, **arrays)
 
 
-def _plain(step: Step, pack: Callable[[Any], dict[str, Any]]) -> dict[str, Any]:
+def _plain(step: Step, packer: Packer, exact: bool) -> dict[str, Any]:
     if isinstance(step, IntoDomain):
         if isinstance(step.domain, Domain):
             return {"kind": "IntoDomain", "wrapped": [bool(flag) for flag in step.domain.wrapped]}
@@ -87,7 +96,9 @@ def _plain(step: Step, pack: Callable[[Any], dict[str, Any]]) -> dict[str, Any]:
     plain: dict[str, Any] = {"kind": type(step).__name__}
     for field in fields(step):
         value = getattr(step, field.name)
-        plain[field.name] = pack(value) if isinstance(value, np.ndarray) else value
+        if isinstance(value, np.ndarray):
+            value = packer.pack(value, exact=exact, by_column=field.name == "targets")
+        plain[field.name] = value
     if isinstance(step, RadialFeatures | RadialMeans | RadialMedians):
         plain["kernel"] = _radial_kernel(step.kernel)
     if isinstance(step, NodeProducts):

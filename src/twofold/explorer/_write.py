@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from twofold._blocks import some_rows
 from twofold._files import whole_file
-from twofold._validation import check_data, check_int
+from twofold._validation import check_data, check_int, warn_user
 from twofold.closed_forms import closed_form
 from twofold.estimators.base import TwoWayEstimator
 from twofold.explorer._appearance import appearance
@@ -25,6 +25,7 @@ from twofold.protocols import Array, IntArray
 __all__ = ["write"]
 
 MOST_POINTS = 100_000
+LARGE_PAGE = 50_000_000
 
 
 def write(
@@ -103,12 +104,17 @@ def write(
     content["n_rows"] = len(data)
     content["features"] = _feature_names(estimator, feature_names)
     content["rows"] = _row_names(X, row_names, chosen)
-    shown = {} if y is None else {"label": y}
+    shown = ([] if y is None else [("label", y)]) + list(extra.items())
     content["columns"] = [
-        column(name, _some(values, chosen), packer, labels=True)
-        for name, values in (shown | extra).items()
+        column(str(name), _some(values, chosen), packer, labels=True) for name, values in shown
     ] + content["columns"]
     text = page(content["title"], content, packer.texts)
+    if len(text) > LARGE_PAGE:
+        warn_user(
+            f"The page has {len(text) / 1e6:.0f} MB: rows and, for weighted means, all training rows are in it. DRUR, and TwoWay with up='rbf', "
+            "make small pages; max_points=10_000 shows fewer rows.",
+            UserWarning,
+        )
     with whole_file(path) as unfinished:
         unfinished.write_text(text, encoding="utf-8", newline="\n")
     return Path(path)
@@ -128,7 +134,7 @@ def _content(
         | {"low": float(rows.min()), "high": float(rows.max())},
         "program": program(form, latents, packer),
         "latents": packer.pack(latents),
-        "data": packer.pack(rows),
+        "data": packer.pack(rows, by_column=True),
         "landscape": landscape(model, latents, packer),
         "columns": [
             column("reconstruction error", errors, packer),
@@ -173,6 +179,8 @@ def _row_names(X: Any, names: Any, chosen: IntArray) -> list[str] | None:
 
 def _some(values: Any, chosen: IntArray) -> Any:
     array = np.asarray(values)
+    if array.dtype.kind not in "biuf":  # or gaps would become the text "nan"
+        array = np.asarray(values, dtype=object)
     if array.ndim != 1:
         raise ValueError(
             f"labels and columns need one value each row, got an array of shape {array.shape}."

@@ -12,10 +12,10 @@ from io import BytesIO
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from uuid import uuid4
 
 import numpy as np
 
+from twofold._files import whole_file
 from twofold.protocols import Array
 
 if TYPE_CHECKING:
@@ -234,14 +234,8 @@ def save_figure(picture: Any, path: str | PathLike[str], *, dpi: float = 150) ->
     """
     path = Path(path)
     save = _saver(picture)
-    # Not tempfile: its files may be read by their owner alone.
-    temporary = path.with_name(f".{uuid4().hex}{path.suffix}")
-    try:
-        save(temporary, dpi=dpi, format=path.suffix.lstrip(".") or "png")
-        temporary.replace(path)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
+    with whole_file(path) as unfinished:
+        save(unfinished, dpi=dpi, format=path.suffix.lstrip(".") or "png")
     return path
 
 

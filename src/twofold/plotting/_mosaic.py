@@ -26,6 +26,8 @@ def check_image_shape(image_shape: Any, n_features: int) -> tuple[int, ...] | No
     if image_shape is None:
         return None
     shape = tuple(int(side) for side in np.ravel(image_shape))
+    if len(shape) == 3 and shape[2] == 1:
+        shape = shape[:2]
     if len(shape) not in (2, 3) or min(shape) < 1 or (len(shape) == 3 and shape[2] != 3):
         raise ValueError(
             f"image_shape={image_shape!r} must be (height, width), or (height, width, 3) for images in colour."

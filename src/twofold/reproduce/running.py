@@ -17,10 +17,10 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
-from uuid import uuid4
 
 import numpy as np
 
+from twofold._files import whole_file
 from twofold.datasets import data_folder
 from twofold.reproduce.machine import commit, described_machine, versions
 from twofold.reproduce.records import Absent, Experiment, Outcome, Paper, Row
@@ -166,11 +166,6 @@ def as_json(value: Any) -> Any:
 
 def written(path: Path, text: str) -> Path:
     """Write a file that is complete or as it was before."""
-    temporary = path.with_name(f".{uuid4().hex}{path.suffix}")
-    try:
-        temporary.write_text(text, encoding="utf-8")
-        temporary.replace(path)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
+    with whole_file(path) as unfinished:
+        unfinished.write_text(text, encoding="utf-8")
     return path

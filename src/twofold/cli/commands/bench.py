@@ -8,6 +8,7 @@ from typing import Any, Final
 import click
 import numpy as np
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table as Printed
 
 from twofold.cli.methods import METHODS
@@ -120,7 +121,7 @@ def _table(results: list[dict[str, Any]]) -> Printed:
         column.justify = "right"
     for one in sorted(results, key=lambda one: np.inf if one["error"] is None else one["error"]):
         if one["failed"]:
-            table.add_row(one["method"], f"failed: {one['failed']}")
+            table.add_row(one["method"], escape(f"failed: {one['failed']}"))
             continue
         seconds = (one[f"{what}_seconds"] for what in ("fit", "transform", "inverse"))
         table.add_row(one["method"], f"{one['error']:.4f}", *(f"{value:.2f}" for value in seconds))

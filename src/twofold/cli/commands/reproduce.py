@@ -11,7 +11,6 @@ from twofold.cli.errors import needing, one_line
 from twofold.cli.options import examples, talk_options
 from twofold.cli.progress import shown_progress
 from twofold.cli.talk import Talk
-from twofold.cli.words import did_you_mean
 
 __all__ = ["reproduce"]
 
@@ -45,18 +44,15 @@ def reproduce(names: tuple[str, ...], quick: bool, output: Path, talk: Talk) -> 
     The report has the papers' own numbers beside those that were found.
     """
     with needing("plot"):
-        from twofold.reproduce import NAMES, main
-    known = list(NAMES)
-    for name in names:
-        if name.partition(":")[0] not in (ALL, *known):  # "paper" or "paper:experiment"
-            raise click.UsageError(
-                f"there is no experiment {name}; {did_you_mean(name, [ALL, *known])}"
-            )
-    wanted = known if ALL in names else list(dict.fromkeys(names))
+        from twofold.reproduce import main, papers_of
+    try:
+        papers_of(names)
+    except ValueError as error:
+        raise click.UsageError(one_line(error)) from error
     output.mkdir(parents=True, exist_ok=True)
     with shown_progress(talk, phases=False), talk.warnings_as_lines(), needing("plot"):
         try:
-            report = main(wanted, quick=quick, folder=output)
+            report = main(names, quick=quick, folder=output)
         except RuntimeError as error:  # some experiments failed; the report says why
             raise click.ClickException(one_line(error)) from error
-    talk.result({"experiments": wanted, "report": str(report)}, [("report", str(report))])
+    talk.result({"experiments": list(names), "report": str(report)}, [("report", str(report))])

@@ -20,7 +20,7 @@ from twofold.cli.options import (
     talk_options,
 )
 from twofold.cli.pictures import KINDS, draw
-from twofold.cli.tables import Columns, Reading, check_writable, finished_file
+from twofold.cli.tables import Chosen, Columns, Reading, check_writable, finished_file
 from twofold.cli.talk import Talk
 
 __all__ = ["explore", "export", "plot"]
@@ -100,7 +100,21 @@ def plot(
     multiple=True,
     help="Further column to colour by; may be repeated.",
 )
+@click.option(
+    "--kind",
+    type=click.Choice(["auto", "image", "curve", "table"]),
+    default="auto",
+    show_default=True,
+    help="How a row is shown.",
+)
 @image_shape_option
+@click.option(
+    "--max-points",
+    type=click.IntRange(min=1),
+    default=100_000,
+    show_default=True,
+    help="Rows on the page at most.",
+)
 @file_option("Page to write.", ".html", ".htm")
 @to_known_columns
 @table_options
@@ -110,7 +124,9 @@ def explore(
     data: str,
     title: str | None,
     colour: tuple[str, ...],
+    kind: str,
     image_shape: tuple[int, ...] | None,
+    max_points: int,
     output: Path,
     columns: Columns,
     reading: Reading,
@@ -133,14 +149,23 @@ def explore(
             path=path,
             title=model.stem if title is None else title,
             feature_names=chosen.names,
-            row_names=None if chosen.id is None else chosen.beside[chosen.id],
+            row_names=_row_names(chosen),
+            kind=kind,
             image_shape=image_shape,
+            max_points=max_points,
             # The label is one of them, the first, so that the page calls it by its name.
             columns={name: chosen.beside[name] for name in coloured},
         )
         size = path.stat().st_size
     lines = [("page", f"{output} ({size / 1e6:.2f} MB); open it in a browser")]
     talk.result({"page": str(output), "bytes": size, "rows": len(chosen.rows)}, lines)
+
+
+def _row_names(chosen: Chosen) -> list[str]:
+    """Return what rows are called on the page: by their column, or by their numbers in the table, from 1 as in every message."""
+    if chosen.id is not None:
+        return [str(name) for name in chosen.beside[chosen.id]]
+    return [f"row {row + 1}" for row in chosen.rows]
 
 
 @click.command(
@@ -183,13 +208,23 @@ def export(
     Such a file runs without Python. DATA are rows for --distill to learn from, where the model keeps none.
     """
     check_writable(output, str(model), *([data] if data else []))
+    from twofold.closed_forms import NoClosedForm
     from twofold.onnx import export as write
 
+    if distill and direction == "up":
+        raise click.UsageError("--distill is for the way down; the way up is a formula")
     estimator = load_model(model)
     chosen = None if data is None else data_for(estimator, data, reading, columns, talk)
     rows = None if chosen is None else chosen.features
     with talk.warnings_as_lines(), finished_file(output) as path, needing("onnx"):
-        report = write(estimator, path, map=direction, distill=distill, X=rows)
+        try:
+            report = write(estimator, path, map=direction, distill=distill, X=rows)
+        except NoClosedForm as error:
+            if distill or direction == "up":
+                raise
+            raise click.ClickException(
+                "the way down of this model is a search, not a formula; --distill writes a formula that comes close, and says how close"
+            ) from error
     document = {"onnx": str(output), "map": direction, "bytes": report.n_bytes}
     lines = [(f"map {direction}", f"{output} ({report.n_bytes / 1e6:.2f} MB)")]
     if report.distillation is not None:

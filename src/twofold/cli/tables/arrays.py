@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import zipfile
+import zlib
 
 import click
 import numpy as np
@@ -15,6 +16,17 @@ from twofold.cli.words import listed, table_size
 from twofold.protocols import AnyArray
 
 __all__ = ["NAMES", "read_npy", "read_npz"]
+
+UNREADABLE = (
+    ValueError,
+    OSError,
+    EOFError,
+    RuntimeError,  # encrypted
+    NotImplementedError,
+    zipfile.BadZipFile,
+    zlib.error,
+)
+"""What damaged files raise."""
 
 NAMES = "feature_names"
 """The array of an NPZ that names the columns of ``X``."""
@@ -68,7 +80,7 @@ def _load(source: Source, talk: Talk) -> AnyArray | dict[str, AnyArray]:
                         f"{source.name}: array {name} holds Python objects and is not read; save it as numbers or with dtype=str"
                     )
             return arrays
-    except (ValueError, OSError, zipfile.BadZipFile, EOFError) as error:
+    except UNREADABLE as error:
         raise click.ClickException(_unreadable(source.name, error)) from error
 
 

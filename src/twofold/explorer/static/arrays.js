@@ -34,7 +34,7 @@ async function inflated(block) {
   return whole;
 }
 
-// An array as {codes, step, offset, shape}: its numbers are offset + step * codes.
+// An array as {codes, step, offset, shape}: its numbers are offset + step * codes, where columns may have their own of both.
 async function unpacked(packed) {
   const planes = await bytesOf(packed.array);
   const Type = TYPES[packed.type];
@@ -52,8 +52,15 @@ async function unpacked(packed) {
 function numbersOf(array) {
   if (array.step === 1 && array.offset === 0 && array.codes instanceof Float64Array) return array.codes;
   const numbers = new Float64Array(array.codes.length);
-  for (let i = 0; i < numbers.length; i++) numbers[i] = array.offset + array.step * array.codes[i];
+  const [step, offset] = [columnsOf(array.step, array), columnsOf(array.offset, array)];
+  const d = step.length;
+  for (let i = 0, l = 0; i < numbers.length; i++, l = l + 1 === d ? 0 : l + 1) numbers[i] = offset[l] + step[l] * array.codes[i];
   return numbers;
+}
+
+// One value for each column of an array, whether it has one for all or one for each.
+function columnsOf(values, array) {
+  return Array.isArray(values) ? values : new Array(array.shape[array.shape.length - 1] || 1).fill(values);
 }
 
 // Replace every packed array inside plain data by its unpacked form.

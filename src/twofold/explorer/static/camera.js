@@ -34,6 +34,7 @@ class Camera {
       const across = this.width / (this.high[0] - this.low[0]);
       this.scale = high ? Math.min(across, this.height / high) : across;
     }
+    this.whole = this.scale;
     this.isFitted = true;
   }
 
@@ -65,7 +66,7 @@ class Camera {
   zoom(factor, x = 0.5 * this.width, y = 0.5 * this.height) {
     const dx = x - 0.5 * this.width;
     const dy = y - 0.5 * this.height;
-    const next = Math.min(1e6, Math.max(1e-6, this.scale * factor));
+    const next = Math.min(1e4 * this.whole, Math.max(0.02 * this.whole, this.scale * factor));
     this.u += dx / this.scale - dx / next;
     this.v -= dy / this.scale - dy / next;
     this.scale = next;

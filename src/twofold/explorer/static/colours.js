@@ -1,8 +1,8 @@
-// Colours that stay apart for colour-blind readers (Paul Tol's muted scheme), and a ramp for numbers.
+// Colours that stay apart for colour-blind readers (Paul Tol's muted scheme, in the order of twofold.plotting), and a ramp for numbers.
 
 const CLASS_COLOURS = {
-  light: ["#332288", "#88CCEE", "#117733", "#DDCC77", "#CC6677", "#AA4499", "#44AA99", "#882255", "#999933", "#777777"],
-  dark: ["#9A86F0", "#88CCEE", "#4DBB6E", "#EBDD8F", "#E58A99", "#D978CB", "#5CC9B8", "#C75C92", "#BDBD55", "#AAAAAA"],
+  light: ["#CC6677", "#332288", "#DDCC77", "#117733", "#88CCEE", "#882255", "#44AA99", "#999933", "#AA4499", "#111111"],
+  dark: ["#E58A99", "#9A86F0", "#EBDD8F", "#4DBB6E", "#88CCEE", "#C75C92", "#5CC9B8", "#BDBD55", "#D978CB", "#EEEEEE"],
 };
 const RAMP = [[68, 1, 84], [59, 82, 139], [33, 145, 140], [94, 201, 98], [253, 231, 37]];
 const GAP = { light: [190, 190, 190], dark: [90, 90, 90] };

@@ -229,7 +229,8 @@ const BUILD = {
   },
   RadialMeans(step) {
     const weigh = kernelWeights(step);
-    const { codes, offset, step: unit } = step.targets;
+    const { codes } = step.targets;
+    const [unit, offset] = [columnsOf(step.targets.step, step.targets), columnsOf(step.targets.offset, step.targets)];
     const d = step.targets.shape[1];
     return (x) => {
       const { count, rows, weights } = weigh(x);
@@ -239,7 +240,7 @@ const BUILD = {
         for (let l = 0, at = rows[k] * d; l < d; l++, at++) mean[l] += weight * codes[at];
       }
       // Weights sum to one: the mean of the numbers is that of their codes, in their unit.
-      for (let l = 0; l < d; l++) mean[l] = offset + unit * mean[l];
+      for (let l = 0; l < d; l++) mean[l] = offset[l] + unit[l] * mean[l];
       return mean;
     };
   },

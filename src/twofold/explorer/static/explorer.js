@@ -2,6 +2,7 @@
 
 const REACH = 24;
 const MOST_FEATURES_TO_COLOUR = 400;
+const MOST_LISTED = 60;
 
 
 class Explorer {
@@ -17,11 +18,12 @@ class Explorer {
     const d = content.model.n_features;
     this.features = content.features ?? Array.from({ length: d }, (_, l) => `feature ${l}`);
     this.rowName = (row) => (content.rows ? content.rows[row] : `row ${row}`);
-    const { codes, step, offset } = content.data;
-    this.dataRow = (row) => Float64Array.from(codes.subarray(row * d, (row + 1) * d), (code) => offset + step * code);
+    const { codes } = content.data;
+    const [step, offset] = [columnsOf(content.data.step, content.data), columnsOf(content.data.offset, content.data)];
+    this.dataRow = (row) => Float64Array.from(codes.subarray(row * d, (row + 1) * d), (code, l) => offset[l] + step[l] * code);
     this.featureColumn = (l) => {
-      const values = Float64Array.from({ length: this.points.n }, (_, i) => offset + step * codes[i * d + l]);
-      return preparedColumn({ name: this.features[l], kind: "number", values: { codes: values, step: 1, offset: 0 } });
+      const values = Float64Array.from({ length: this.points.n }, (_, i) => offset[l] + step[l] * codes[i * d + l]);
+      return preparedColumn({ name: this.features[l], kind: "number", values: { codes: values, step: 1, offset: 0, shape: [values.length] } });
     };
     this.columns = content.columns.map(preparedColumn);
     this.column = this.columns[0];
@@ -139,7 +141,7 @@ class Explorer {
       legend.append(element("div", { textContent: column.name, dir: "auto" }), ramp, element("div", { className: "ends" }, ...ends));
       return;
     }
-    column.names.forEach((name, code) => {
+    column.names.slice(0, MOST_LISTED).forEach((name, code) => {
       const dot = element("span", { className: "dot" });
       dot.style.background = cssColour(classColour(code, this.theme));
       const entry = element("button", { type: "button", title: "Show or hide" }, dot, element("span", { textContent: name, dir: "auto" }));
@@ -151,6 +153,8 @@ class Explorer {
       });
       legend.append(entry);
     });
+    const more = column.names.length - MOST_LISTED;
+    if (more > 0) legend.append(element("div", { textContent: `and ${more.toLocaleString("en")} more` }));
   }
 
   resize() {

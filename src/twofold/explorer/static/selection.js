@@ -48,5 +48,7 @@ class Selection {
 
 function csvCell(value) {
   if (typeof value === "number") return String(Math.abs(value) < 1e-300 ? 0 : Number(value.toPrecision(9)));
-  return /[",\r\n]/.test(value) ? `"${value.replaceAll('"', '""')}"` : value;
+  // Text that a spreadsheet would take for a formula is marked as text.
+  const text = /^[=+\-@\t]/.test(value) && Number.isNaN(Number(value)) ? `'${value}` : value;
+  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
