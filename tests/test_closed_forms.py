@@ -17,10 +17,8 @@ pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceW
 
 def roll():
     X = make_swiss_roll(120, random_state=0)[0]
-    X = np.hstack(
-        [1e3 + 50.0 * X, np.full((len(X), 1), 7.25)]
-    )  # an offset, a unit, a constant column
-    return X
+    # an offset, a unit, a constant column
+    return np.hstack([1e3 + 50.0 * X, np.full((len(X), 1), 7.25)])
 
 
 def places(model, rng):
