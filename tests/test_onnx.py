@@ -440,6 +440,15 @@ def test_images_come_close_to_projections(tmp_path):
     assert errors["images"] - least < 0.1 * (errors["krr"] - least)
 
 
+def test_more_images_come_closer(tmp_path):
+    model, X, _ = projecting("roll")
+    few, many = (
+        export(model, tmp_path / "model.onnx", distill="images", X=X, n_images=n) for n in (1, 3000)
+    )
+    assert many.distillation.median_deviation < 0.6 * few.distillation.median_deviation
+    assert many.n_bytes > 5 * few.n_bytes
+
+
 def test_poor_substitutes_are_told(tmp_path):
     with pytest.warns(UserWarning, match=r"\(krr\) is a poor substitute"):
         export(fitted("manifold"), tmp_path / "model.onnx", distill="krr", X=roll())
