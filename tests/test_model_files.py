@@ -87,6 +87,15 @@ def test_many_rows(tmp_path):
     np.testing.assert_array_equal(again.transform(X[:200]), model.transform(X[:200]))
 
 
+def test_projections_with_an_index(X, tmp_path, monkeypatch):
+    monkeypatch.setattr("twofold.encoders.MAX_COMPARED", 40)
+    model = TwoWay("pca", up="rbf", down="projection", random_state=0).fit(X)
+    assert model.encoder_._index is not None
+    model.save(tmp_path / "model.twofold")
+    again = twofold.load(tmp_path / "model.twofold")
+    np.testing.assert_array_equal(again.transform(X), model.transform(X))
+
+
 def test_parameters_of_all_kinds(X, tmp_path):
     rng, old = np.random.default_rng(5), np.random.RandomState(5)
     guidance = SpectralGuidance(np.eye(60), schedule=(3, 0))

@@ -69,6 +69,7 @@ CLASSES: Final[dict[str, str]] = {
         "twofold.kernels": ["Compact", "Gaussian", "StudentT"],
         "twofold.losses": ["Huber", "L1", "Norm", "Squared"],
         "twofold.maps.grnn": ["GRNN"],
+        "twofold.neighbour_search": ["CellIndex"],
         "twofold.maps.kernel_expansion": ["KernelExpansion"],
         "twofold.maps.kernel_ridge": ["KernelRidgeMap"],
         "twofold.maps.mlp": ["MLP"],
