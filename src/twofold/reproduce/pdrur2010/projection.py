@@ -106,7 +106,7 @@ def projection(quick: bool, folder: Path) -> Outcome:  # noqa: ARG001 - no pictu
     rows = [
         Row(
             "rows that converge within 4 steps, all turns",
-            "“nearly all points converged to a relative error of 10⁻⁴ in 4 or fewer iterations”",
+            "“nearly all points [...] converged to a relative error of 10⁻⁴ in 4 or fewer iterations”",
             float(np.mean([one["rows within 4 steps"] for one in turns])),
             "higher",
             bound=0.95,
@@ -143,8 +143,8 @@ PROJECTION = Experiment(
     name="projection",
     title="The projection step",
     where="Section 2.1",
-    reports="“nearly all points x converged to a relative error of 10⁻⁴ in 4 or fewer iterations and most in 1-2. The full step α = 1 is accepted in the line search "
-    "almost always: 99% of the times far from the minimizer (in the first pDRUR iteration) and 99.9% as iterations progress [...] Gradient descent required far "
+    reports="“nearly all points [...] converged to a relative error of 10⁻⁴ in 4 or fewer iterations and most in 1-2. The full step α = 1 is accepted in the line search "
+    "almost always: 99% of the times far from the minimizer (in the first pDRUR iteration) and 99.9% as iterations progress [...] Gradient descent [...] required far "
     "more (tens) iterations”. The data are not named; here the Swiss roll of Fig. 4.",
     run=projection,
     quick="4 turns instead of 10",

@@ -188,7 +188,7 @@ CIRCLE = Experiment(
     title="Partitioned circle: SNE by guided descent",
     where="Section 3.4, Fig. 1 (d)",
     reports="Learning curves without figures: “the error is indeed going down faster in the beginning [...] The problem of reaching a local minimum of "
-    "the wrong objective function is reflected in the plot [for l = 2]. A significant improvement is obtained when using the adaptive strategy.”",
+    "the wrong objective function is reflected in the plot [for l = 2]. [...] A significant improvement is obtained when using the adaptive strategy.”",
     run=circle,
     quick="10 runs instead of 40",
 )

@@ -97,7 +97,7 @@ def _rows(figures: dict[str, Any], n: int, nu: int, *, ended: bool) -> list[Row]
     rows = [
         Row(
             f"{setting}, {name}: excess over the best end at {step}, over the plain one's",
-            words if nu == PAPERS_NU else None,
+            words if nu == PAPERS_NU else "nu from 20 in the paper",
             figures[name][f"excess of plain's at {step}"],
             better,
             bound=1.0,

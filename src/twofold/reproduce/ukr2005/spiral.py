@@ -33,11 +33,16 @@ def _sample(seed: int) -> Any:
     return make_noisy_spiral(300, random_state=seed)[0]
 
 
-def _errors(model: UKR, seed: int) -> dict[str, Any]:
-    test = make_noisy_spiral(N_TEST, random_state=1_000 + seed)[0]
-    return {
+def _errors(model: UKR, seed: int, *, quick: bool) -> dict[str, Any]:
+    test = {"projection_error": make_noisy_spiral(N_TEST, random_state=1_000 + seed)[0]}
+    if not quick:
+        clean = make_noisy_spiral(N_TEST, noise=0.0, random_state=2_000 + seed)[0]
+        test["clean_error"] = clean
+    found = {
+        name: float(np.square(model.reconstruction_error(X)).mean()) for name, X in test.items()
+    }
+    return found | {
         "cv_error": model.cv_error_,
-        "projection_error": float(np.square(model.reconstruction_error(test)).mean()),
         "iterations": model.n_iter_,
         "init": model.init_,
         "curve": _curve(model),
@@ -115,19 +120,21 @@ def _fits_of(task: tuple[int, bool]) -> dict[str, Any]:
     paper: dict[str, Any] = {"pseudo_count": 0.0, "random_state": seed, "n_jobs": 1}
     at_rest = RProp(max_iter=1, initial_step=1e-9, max_step=1e-9)
     model = UKR(1, init=CANDIDATES, optimizer=at_rest, max_iter=1, **paper).fit(X)
-    found = {"0": _errors(model, seed)}
+    found = {"0": _errors(model, seed, quick=quick)}
     for n_steps in STAGES[1:]:
         settings: dict[str, Any] = {
             "init": model.init_,
             "optimizer": _rprop(n_steps),
             "max_iter": n_steps,
         }
-        found[str(n_steps)] = _errors(UKR(1, **settings, **paper).fit(X), seed)
+        model = UKR(1, **settings, **paper).fit(X)
+        found[str(n_steps)] = _errors(model, seed, quick=quick)
     ours: dict[str, dict[str, Any]] = {"defaults": {}}
     if not quick:
         ours["200 iterations"] = {"max_iter": 200, "tol": 0.0}
     for name, settings in ours.items():
-        found[name] = _errors(UKR(1, random_state=seed, n_jobs=1, **settings).fit(X), seed)
+        model = UKR(1, random_state=seed, n_jobs=1, **settings).fit(X)
+        found[name] = _errors(model, seed, quick=quick)
     return found
 
 
@@ -169,7 +176,11 @@ def spiral(quick: bool, folder: Path) -> Outcome:
         rows=rows,
         numbers={
             "median": {
-                name: {key: median(of(name, key)) for key in ("cv_error", "projection_error")}
+                name: {
+                    key: median(of(name, key))
+                    for key in ("cv_error", "projection_error", "clean_error")
+                    if key in runs[0][name]
+                }
                 for name in curves
             },
             "runs": dict(zip(map(str, seeds), runs, strict=True)),
