@@ -83,6 +83,9 @@ MODELS = {
 }
 """Models of one to three latent dimensions, with domains of their own and without, and their data."""
 
+RENDERED = ("ukr-1", "ukr-2", "ukr-3", "circle", "points", "constant")
+"""Those of them that are drawn to the last pixel by every display; for the others artists are enough."""
+
 _fitted = {}
 
 
@@ -151,7 +154,7 @@ def test_latent_map_draws_every_training_latent(name, tmp_path):
             drawn = np.arctan2(drawn[:, 1], drawn[:, 0])[:, None] / np.pi
         drawn = drawn[:, :1]
     assert same_rows(drawn, Z)
-    assert is_drawn(display, tmp_path)
+    assert name not in RENDERED or is_drawn(display, tmp_path)
 
 
 @pytest.mark.parametrize("name", ["ukr-1", "ukr-2", "drur-small", "box", "pipeline"])
@@ -277,6 +280,7 @@ LABELS = {
     "many numbers": (np.arange(N), None),
     "values and gaps": (np.where(np.arange(N) % 5 == 0, np.nan, np.linspace(0, 1, N)), None),
     "values as objects": (np.append(np.linspace(0, 1, N - 1).astype(object), None), None),
+    "numbered text": ([f"no. {i % 12}" for i in range(N)], tuple(f"no. {i}" for i in range(12))),
     "a column": (np.arange(N)[:, None] % 4, ("0", "1", "2", "3")),
     "nothing but gaps": (np.full(N, np.nan), ()),
 }
@@ -364,6 +368,9 @@ def test_a_legend_where_names_would_cover_each_other():
     assert all(len(name) <= 40 and name.endswith("…") for name in shown)
     same_place = LatentMapDisplay(np.zeros((N, 2)), labels=np.arange(N) % 3).plot()
     assert len(same_place.legend_.get_texts()) == 3
+    few = LatentMapDisplay(model.embedding_[:10], labels=list("aabbbccccc")).plot(page())
+    assert not few.texts_  # names would cover the points
+    assert len(few.legend_.get_texts()) == 3
     one = LatentMapDisplay.from_estimator(model, labels=["all"] * N, n_grid=15)
     assert not one.texts_
     assert one.legend_ is None
@@ -519,7 +526,7 @@ def test_cells_show_what_their_latents_decode_to(name, tmp_path):
     assert_allclose(display.decoded[shown], model.inverse_transform(Z[shown]))
     assert np.isnan(display.decoded[~shown]).all()
     assert len(display.curves_.get_segments()) == shown.sum()
-    assert is_drawn(display, tmp_path)
+    assert name not in RENDERED or is_drawn(display, tmp_path)
 
 
 @pytest.mark.parametrize("name", ["ukr-2", "two_way", "ukr-1"])
@@ -668,7 +675,7 @@ def test_segments_lead_to_the_projections(name, tmp_path):
     assert_allclose(segments[:, 0], X[:, features])
     assert_allclose(segments[:, 1], rebuilt[:, features], atol=1e-9)
     assert same_rows(offsets_of(display.points_), X[:, features])
-    assert is_drawn(display, tmp_path)
+    assert name not in RENDERED or is_drawn(display, tmp_path)
 
 
 @pytest.mark.parametrize("name", ["ukr-1", "circle"])
@@ -757,6 +764,14 @@ def test_data_of_many_rows_have_no_segments(monkeypatch):
     assert len(display.legend_.get_texts()) == 2
     values = ManifoldDisplay.from_estimator(model, X, labels=X[:, 0], n_places=20)
     assert values.colorbar_ is not None
+
+
+@pytest.mark.parametrize("scale", [1e-150, 1e150])
+def test_any_scale_of_the_data(scale, tmp_path):
+    model = DRUR(n_centers=15, alpha=1e-3, init="pca", random_state=0).fit(scale * SHEET)
+    display = ManifoldDisplay.from_estimator(model, scale * SHEET, n_places=15, ax=page(3))
+    assert np.isfinite(display.manifold_[0].get_facecolor()).all()
+    assert is_drawn(display, tmp_path)
 
 
 def test_what_a_manifold_refuses():
@@ -997,7 +1012,7 @@ def test_colours_are_the_errors(name, tmp_path):
         assert_allclose(drawn[:, 1], display.errors[order])
     counts = np.array([bar.get_width() for bar in display.bars_])
     assert counts.sum() == len(X)
-    assert is_drawn(display, tmp_path)
+    assert name not in RENDERED or is_drawn(display, tmp_path)
 
 
 def test_one_outlier_does_not_take_all_the_colours():
@@ -1193,6 +1208,8 @@ def test_labels_of_the_wrong_shape(labels, message):
         read_labels(["a"] * N, N, "values")
     with pytest.raises(ValueError, match="names='somewhere' must be one of"):
         LatentMapDisplay(np.zeros((3, 2))).plot(names="somewhere")
+    with pytest.raises(ValueError, match="latents hold NaN"):
+        LatentMapDisplay([[0.0, np.nan]])
     with pytest.raises(ValueError, match="one to three columns"):
         LatentMapDisplay(np.zeros((3, 4)))
 

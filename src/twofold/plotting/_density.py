@@ -9,6 +9,7 @@ import numpy as np
 
 from twofold._blocks import some_rows
 from twofold.density import LatentDensity
+from twofold.plotting._figures import rasterize
 from twofold.plotting._latent_space import MOST_JUDGED, LatentGrid, LatentSpace
 from twofold.protocols import Array
 
@@ -108,7 +109,7 @@ class DensityMap:
         bands = ax.contourf(
             self.grid.horizontal, self.grid.vertical, self.log_density, [*levels, highest], **style
         )
-        bands.set_rasterized(True)  # thousands of corners otherwise
+        rasterize(bands)  # thousands of corners otherwise
         return bands
 
     def outline(self, ax: Any, **contour_kwargs: Any) -> Any:

@@ -26,6 +26,7 @@ __all__ = [
     "is_three_d",
     "new_figure",
     "plain",
+    "rasterize",
     "readable_log",
     "save_figure",
     "show_legend",
@@ -164,6 +165,12 @@ def readable_log(axis: Any) -> None:
     axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0), numticks=12))
     axis.set_major_formatter(StrMethodFormatter("{x:g}"))
     axis.set_minor_formatter(NullFormatter())
+
+
+def rasterize(artist: Any) -> None:
+    """Let a file of vectors hold an artist as pixels, where matplotlib can (contours since 3.11)."""
+    if getattr(artist.draw, "_supports_rasterization", False):
+        artist.set_rasterized(True)
 
 
 def without_frame(ax: Axes) -> None:

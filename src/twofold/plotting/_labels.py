@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -143,10 +144,10 @@ def _classes(column: AnyArray, missing: AnyArray, categories: Any) -> Classes:
     codes = np.full(len(column), -1)
     if categories is not None:
         found: list[Any] = list(categories)
-    elif column.dtype.kind == "O":
-        found = list(dict.fromkeys(there))
+    elif column.dtype.kind in "OU":
+        found = list(dict.fromkeys(there.tolist()))
         try:
-            found.sort()
+            found.sort(key=_in_order if all(isinstance(one, str) for one in found) else None)
         except TypeError:  # text and numbers have no common order
             found.sort(key=str)
     else:
@@ -154,8 +155,18 @@ def _classes(column: AnyArray, missing: AnyArray, categories: Any) -> Classes:
         codes[~missing] = inverse
         return Classes(tuple(_name(one) for one in unique.tolist()), codes)
     number = {label: place for place, label in enumerate(found)}
-    codes[~missing] = [number[label] for label in there]
+    codes[~missing] = [number[label] for label in there.tolist()]
     return Classes(tuple(_name(one) for one in found), codes)
+
+
+def _in_order(name: str) -> list[tuple[bool, int, str]]:
+    """Return what text is sorted by: numbers within it by their size, so that 9 comes before 10."""
+    parts = re.findall(r"[0-9]{1,18}|[^0-9]+", name)
+    whole = [part[0] in "0123456789" for part in parts]
+    return [
+        (not number, int(part) if number else 0, part)
+        for part, number in zip(parts, whole, strict=True)
+    ]
 
 
 def _name(label: Any) -> str:

@@ -98,7 +98,10 @@ class Lattice:
         if is_three_d(ax):
             from mpl_toolkits.mplot3d.art3d import Line3DCollection
 
-            return ax.add_collection3d(Line3DCollection(self.lines(), **style))
+            # In space matplotlib before 3.11 takes lines of equal length only.
+            pairs = [np.stack([line[:-1], line[1:]], axis=1) for line in self.lines()]
+            steps = np.concatenate([np.empty((0, 2, 3)), *pairs])
+            return ax.add_collection3d(Line3DCollection(steps, **style))
         from matplotlib.collections import LineCollection
 
         return ax.add_collection(LineCollection(self.lines(), **style), autolim=False)
@@ -116,7 +119,10 @@ class Lattice:
             colors = colormaps[SEQUENTIAL](shares)
         else:  # around a circle colours would have a seam
             colors = np.tile(to_rgba(NEUTRAL), (len(cells), 1))
-        normals = np.cross(quads[:, 2] - quads[:, 0], quads[:, 3] - quads[:, 1])
+        unit = quads / max(
+            float(np.abs(quads).max(initial=0.0)), 1e-300
+        )  # products must not overflow
+        normals = np.cross(unit[:, 2] - unit[:, 0], unit[:, 3] - unit[:, 1])
         lengths = np.linalg.norm(normals, axis=1, keepdims=True)
         normals = normals / np.where(lengths > 0.0, lengths, 1.0)
         colors[:, :3] *= (0.65 + 0.35 * np.abs(normals @ LIGHT))[:, None]

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from twofold.plotting._colors import class_color, dark_enough
+from twofold.plotting._colors import COLORS, class_color, dark_enough
 from twofold.plotting._figures import Display, plain, show_legend
 from twofold.plotting._labels import Classes
 from twofold.plotting._points import class_handles, points_across
@@ -19,6 +19,12 @@ PLACES = ("auto", "map", "legend", "both", "none")
 LONGEST_ON_MAP = 14
 MOST_ON_MAP = 60
 MOST_IN_LEGEND = 40
+FEWEST_ON_MAP = 50
+"""Points; of fewer a name would cover those it stands for."""
+
+MOST_COVERED = 0.3
+"""Share of the names on a map that may touch others, if classes are many."""
+
 FONT_SIZE = 12.0
 
 
@@ -55,7 +61,7 @@ def name_classes(
     """
     numbers, places = class_places(points, classes)
     if where == "auto":
-        where = _best_place(display, [classes.names[k] for k in numbers], places)
+        where = _best_place(display, [classes.names[k] for k in numbers], places, len(points))
     texts, legend = [], None
     if where in ("map", "both"):
         texts = [
@@ -71,11 +77,14 @@ def name_classes(
     return texts, legend
 
 
-def _best_place(display: Display, names: list[str], places: Array) -> str:
+def _best_place(display: Display, names: list[str], places: Array, n_points: int) -> str:
     if len(names) < 2:
         return "none"
     short = max(len(name) for name in names) <= LONGEST_ON_MAP and len(names) <= MOST_ON_MAP
-    if short and (places.shape[1] == 3 or not _share_covered(display, names, places) > 0.0):
+    # Where colours repeat, names on the map are worth more than that all can be read.
+    bearable = 0.0 if len(names) <= len(COLORS) else MOST_COVERED
+    has_room = places.shape[1] == 3 or _share_covered(display, names, places) <= bearable
+    if short and has_room and n_points >= FEWEST_ON_MAP:
         return "map"
     if len(names) <= MOST_IN_LEGEND:
         return "legend"

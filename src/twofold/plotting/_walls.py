@@ -11,6 +11,7 @@ from twofold._blocks import some_rows
 from twofold.density import LatentDensity
 from twofold.domains import Domain
 from twofold.plotting._density import GREYS, SHARES, border_style
+from twofold.plotting._figures import rasterize
 from twofold.plotting._latent_space import MARGIN, LatentGrid
 from twofold.protocols import Array
 
@@ -92,7 +93,7 @@ def _wall(ax: Any, shadows: Array, bounds: Array, along: str, first: int, second
         colors=greys,
         zorder=0,
     )
-    bands.set_rasterized(True)
+    rasterize(bands)
     return bands
 
 

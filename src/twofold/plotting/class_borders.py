@@ -13,7 +13,7 @@ from twofold._validation import check_int
 from twofold.domains import Domain
 from twofold.plotting._colors import MARKERS, class_color, dark_enough
 from twofold.plotting._density import DensityMap, draw_box
-from twofold.plotting._figures import Display, show_legend, size_for
+from twofold.plotting._figures import Display, rasterize, show_legend, size_for
 from twofold.plotting._labels import Classes, read_labels
 from twofold.plotting._latent_space import LatentSpace
 from twofold.plotting._points import MOST_MARKS, draw_points, mark_style
@@ -215,7 +215,7 @@ class ClassBordersDisplay(Display):
             place = (grid.horizontal, grid.vertical, margin)
             tint = {"colors": [class_color(int(number))], "alpha": TINT, "zorder": 0.5}
             region = ax.contourf(*place, levels=[0.0, float(margin.max()) + 1.0], **tint)
-            region.set_rasterized(True)
+            rasterize(region)
             line = {"colors": "black", "linewidths": 0.9, "zorder": 1.5}
             self.borders_.append(ax.contour(*place, levels=[0.0], **line))
 
@@ -277,5 +277,5 @@ def _ahead(scores: Array) -> Array:
     rows = np.arange(len(tame))
     second, best = np.sort(tame, axis=1)[:, -2:].T
     margins: Array = tame - best[:, None]
-    margins[rows, first] = best - second
+    margins[rows, first] = best - second + 3
     return margins

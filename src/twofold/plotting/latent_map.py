@@ -97,6 +97,10 @@ class LatentMapDisplay(Display):
             raise ValueError(
                 f"latents has shape {self.latents.shape}: one to three columns can be drawn."
             )
+        if not np.isfinite(self.latents).all():
+            raise ValueError(
+                "latents hold NaN or infinity, which have no place: leave those rows out."
+            )
         self.labels = labels
         self.label_kind = label_kind
         self.density = density
