@@ -23,6 +23,7 @@ PICTURES: Final = {
 }
 PAGE: Final = "explorer.html"
 IMAGE_SHAPE: Final = (8, 8)
+DPI: Final = 110
 
 
 @click.command()
@@ -91,7 +92,7 @@ def _show(model: Any, X: Any, y: Any, folder: Path) -> list[Path]:
     from twofold.plotting import save_figure
 
     written = [
-        save_figure(draw(kind, model, X, y, IMAGE_SHAPE), folder / name)
+        save_figure(draw(kind, model, X, y, IMAGE_SHAPE), folder / name, dpi=DPI)
         for kind, name in PICTURES.items()
     ]
     title = "Handwritten digits"
