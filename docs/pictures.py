@@ -12,7 +12,7 @@ from pathlib import Path
 from playwright.sync_api import sync_playwright
 
 IMAGES = Path(__file__).parent / "images"
-DRAWN = ("latent-map.png", "decoded-digits.png", "reconstruction-error.png")
+DRAWN = ("latent-map.png", "decoded-digits.png")
 PATH = ((0.34, 0.62), (0.42, 0.47), (0.52, 0.46), (0.66, 0.5))
 """Corners of a path through several digits, as shares of the map's width and height."""
 
