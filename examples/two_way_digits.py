@@ -6,7 +6,7 @@ from sklearn.model_selection import train_test_split
 
 from twofold import KernelDensityClassifier, TwoWay
 
-X, y = load_digits(return_X_y=True)
+X, y = load_digits(n_class=5, return_X_y=True)
 X, X_new, y, y_new = train_test_split(X, y, test_size=0.1, random_state=0)
 
 model = TwoWay(TSNE(random_state=0), random_state=0).fit(X)
