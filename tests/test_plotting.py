@@ -967,6 +967,30 @@ def test_class_borders_are_where_the_answer_changes(name, kind, n_classes, tmp_p
     assert is_drawn(display, tmp_path)
 
 
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_class_borders_lie_between_the_places_of_the_grid(n_classes):
+    """Scores that are linear have straight borders, which contours find exactly if both sides are weighed alike."""
+
+    class Linear:
+        classes_ = np.array(["left", "right", "never"])[:n_classes]
+
+        def decision_function(self, Z):
+            ahead = Z[:, 0] + 0.3 * Z[:, 1] - 0.0123
+            return ahead if n_classes == 2 else np.column_stack([-ahead, ahead, -9.0 + 0 * ahead])
+
+        def predict(self, Z):
+            return self.classes_[(Z[:, 0] + 0.3 * Z[:, 1] > 0.0123).astype(int)]
+
+    model, _ = model_of("two_way")
+    labels = Linear().predict(model.embedding_)
+    display = ClassBordersDisplay.from_estimator(
+        model, Linear(), model.embedding_, labels, n_grid=20, ax=page()
+    )
+    places = np.vstack([p.vertices for line in display.borders_ for p in line.get_paths()])
+    assert len(display.borders_) == 2
+    assert_allclose(places[:, 0] + 0.3 * places[:, 1], 0.0123, atol=1e-9)
+
+
 def test_classifiers_without_scores_and_points_of_the_wrong_kind():
     class Halves:
         def predict(self, Z):

@@ -277,5 +277,5 @@ def _ahead(scores: Array) -> Array:
     rows = np.arange(len(tame))
     second, best = np.sort(tame, axis=1)[:, -2:].T
     margins: Array = tame - best[:, None]
-    margins[rows, first] = best - second + 3
+    margins[rows, first] = best - second
     return margins
