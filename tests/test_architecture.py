@@ -12,6 +12,7 @@ SOURCE = Path(twofold.__file__).parent
 LAYERS = {
     "protocols": 0,
     "_blocks": 0,
+    "_leaves": 0,
     "_linalg": 0,
     "_memory": 0,
     "_path_loops": 0,
