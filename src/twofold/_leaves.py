@@ -65,6 +65,20 @@ class TreeSum:
             summand = kernel(data[start : start + LEAF_ROWS], first + start)
             self.add(0, (first + start) // LEAF_ROWS, summand)
 
+    def add_in_threads(self, kernel: LeafKernel, data: Array, first: int) -> None:
+        """Do the same in threads."""
+
+        def work(start: int) -> Nodes:
+            part = TreeSum()
+            part.add_rows(kernel, data[start : start + GROUP_ROWS], first + start)
+            return part.nodes
+
+        size = GROUP_ROWS * GROUPS_OF_A_ROUND
+        for begin in range(0, len(data), size):
+            end = min(begin + size, len(data))
+            for nodes in map_blocks(work, range(begin, end, GROUP_ROWS)):
+                self.merge(nodes)
+
     def total(self) -> Any:
         """Return the sum of all: a subtree without a neighbour takes its parent's place."""
         ordered = sorted(self.nodes.items(), key=lambda item: item[0][1] << item[0][0])
@@ -116,17 +130,8 @@ class ArrayRows:
 
     def total(self, kernel: LeafKernel, phase: str = "") -> Any:  # noqa: ARG002 - a protocol
         """Return the sum of a kernel over all leaves."""
-
-        def work(start: int) -> Nodes:
-            part = TreeSum()
-            part.add_rows(kernel, self.data[start : start + GROUP_ROWS], start)
-            return part.nodes
-
         tree = TreeSum()
-        for begin in range(0, len(self.data), GROUP_ROWS * GROUPS_OF_A_ROUND):
-            end = min(begin + GROUP_ROWS * GROUPS_OF_A_ROUND, len(self.data))
-            for nodes in map_blocks(work, range(begin, end, GROUP_ROWS)):
-                tree.merge(nodes)
+        tree.add_in_threads(kernel, self.data, 0)
         return tree.total()
 
     def rows(self, numbers: IntArray, phase: str = "") -> Array:  # noqa: ARG002 - a protocol

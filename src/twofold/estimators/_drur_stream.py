@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
+from twofold._leaves import TreeSum, in_leaves
+from twofold._units import CentredUnits
 from twofold._validation import check_rng, warn_user
 from twofold.estimators._drur_choices import most_rows_of_turns
 from twofold.estimators._drur_maps import FromCoordinates, ways_down
@@ -81,15 +83,19 @@ def _sweep(fitted: Any, stream: RowStream, share: float, n_rows: int) -> None:
     coordinates = fitted._ways["map"].coordinates
     up, down = fitted._ways["project"].way.decoder, fitted._ways["map"].way
     sweep = Sweep(coordinates, up, down, fitted._ours)
-    for block in stream.checked(fitted, first=False):
-        sweep.add(fitted._data_units.into(block))
-    if sweep.n_rows != n_rows:
+    units: CentredUnits = fitted._data_units
+    tree, seen = TreeSum(), 0
+    for block in in_leaves(stream.checked(fitted, first=False)):
+        tree.add_in_threads(lambda rows, start: sweep(units.into(rows), start), block, seen)
+        seen += len(block)
+    if seen != n_rows:
         raise ValueError(
-            f"blocks gave {sweep.n_rows} rows in a further reading, {n_rows} in the first. A function must return a new "
+            f"blocks gave {seen} rows in a further reading, {n_rows} in the first. A function must return a new "
             "iterator each time it is called."
         )
-    maps = sweep.solve(share)
+    sums = tree.total()
+    maps = sweep.solved(sums, share)
     fitted._ways = ways_down(coordinates, maps, fitted.density_)
     fitted.encoder_, fitted.decoder_ = fitted._ways[fitted.method_], maps.decoder
     fitted.alpha_ = tuple(float(getattr(one, "alpha_", np.nan)) for one in (maps.up, maps.down))
-    fitted._variance = sweep.sum_of_squares / sweep.n_rows
+    fitted._variance = sums.sum_of_squares / sums.n_rows
