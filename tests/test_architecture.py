@@ -55,6 +55,7 @@ LAYERS = {
     "estimators": 4,
     "__main__": 5,
     "cli": 5,
+    "dask": 5,
     "plotting": 5,
 }
 SEPARATE = 2

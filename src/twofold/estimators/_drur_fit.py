@@ -9,7 +9,7 @@ import numpy as np
 
 from twofold._blocks import some_rows
 from twofold._leaves import ArrayRows, RowSource
-from twofold._linalg import axes_of_products, row_norms_sq
+from twofold._linalg import axes_of_products, rank_up_to, row_norms_sq
 from twofold.density import LatentDensity
 from twofold.estimators._drur_choices import (
     chosen_centers,
@@ -21,7 +21,7 @@ from twofold.estimators._drur_maps import Coordinates, FinalMaps, errors_of_ways
 from twofold.estimators._drur_sweep import Embedder, Sweep, joint_maps
 from twofold.estimators._journal import Journal
 from twofold.estimators._ukr_many import MAX_RANK, LeadingSubspace
-from twofold.estimators.base import Problem
+from twofold.estimators.base import Problem, warn_of_rank
 from twofold.protocols import Array, IntArray
 from twofold.unsupervised_regression import Settings, Turns, run_turns
 
@@ -148,6 +148,7 @@ def fit_rows(
     if not here:
         problem = replace(problem, data=some, original=problem.units.back(some))
         rows = np.arange(len(some))
+        warn_of_rank(rank_up_to(some, problem.n_components), problem.n_components)
     data = coordinates.predict(some)
     n_rows = source.n_rows
     with problem.progress.phase("starts"):

@@ -17,7 +17,7 @@ from twofold.estimators._drur_sweep import Sweep
 from twofold.estimators._row_stream import RowStream, sampled_rows
 from twofold.estimators._ukr_starts import is_list_of_inits
 
-__all__ = ["fitted_to_stream"]
+__all__ = ["check_stream_settings", "fitted_to_stream"]
 
 
 def fitted_to_stream(model: Any, stream: RowStream, n_passes: int) -> Any:
@@ -32,7 +32,7 @@ def fitted_to_stream(model: Any, stream: RowStream, n_passes: int) -> Any:
     n_passes : int
         Sweeps over all of them, where they can be read again.
     """
-    _check_stream_settings(model)
+    check_stream_settings(model)
     # One step away from the seed: data drawn with the same one would be sampled by their own coordinates.
     rng = np.random.default_rng(check_rng(model.random_state).integers(2**63))
     fitted = clone(model).set_params(store_embedding=False)
@@ -55,7 +55,8 @@ def fitted_to_stream(model: Any, stream: RowStream, n_passes: int) -> Any:
     return fitted
 
 
-def _check_stream_settings(model: Any) -> None:
+def check_stream_settings(model: Any) -> None:
+    """Refuse settings that need all rows in memory."""
     if model.n_centers == "all":
         raise ValueError(
             "n_centers='all' keeps every row; a stream of rows needs a number or 'auto'."

@@ -33,6 +33,7 @@ from twofold.estimators._drur_maps import ways_down
 from twofold.estimators._drur_settings import check_settings, is_rbf
 from twofold.estimators._drur_stream import fitted_to_stream
 from twofold.estimators._journal import Journal
+from twofold.estimators._lazily import is_dask, lazily
 from twofold.estimators._row_stream import RowStream
 from twofold.estimators.base import Learned, Problem, TwoWayEstimator
 from twofold.protocols import Array, Map
@@ -362,5 +363,7 @@ class DRUR(TwoWayEstimator):
         """
         check_is_fitted(self)
         check_choice("method", method, ("auto", "map", "project"))
+        if is_dask(X):
+            return lazily(self, "transform", X, method=method)  # type: ignore[no-any-return]
         data, dtype = check_data(self, X, reset=False)
         return cast_back(self._encode(data, method), dtype)

@@ -1,0 +1,10 @@
+"""Two-way estimators for data beyond one machine's memory, on Dask clusters.
+
+Each class shares its mathematics with the local estimator of the same name, and gives it back by ``to_local()``. Data are Dask arrays and
+dataframes, zarr arrays, parquet and NumPy files; chunks are taken as they are.
+"""
+
+from twofold.dask._drur import DRUR
+from twofold.dask._errors import DistributedFitError
+
+__all__ = ["DRUR", "DistributedFitError"]
