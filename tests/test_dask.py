@@ -6,6 +6,7 @@ import subprocess
 import sys
 import threading
 import time
+import warnings
 
 import dask
 import dask.array as da
@@ -24,6 +25,7 @@ from twofold.dask._checkpoint import FileJournal
 from twofold.dask._cluster import Cluster
 from twofold.dask._rows import DistributedRows
 from twofold.datasets import make_s_curve
+from twofold.domains import Points
 from twofold.model_files import ModelFileError
 
 # Closing a cluster leaves sockets to the garbage collector, also those of workers that were killed on purpose.
@@ -31,14 +33,17 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore::ResourceWarning"),
     pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
     pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning"),
-    pytest.mark.xdist_group("dask"),
+    # Dask's own, under pandas 3.1.
+    pytest.mark.filterwarnings("ignore:The inplace keyword:DeprecationWarning"),
+    pytest.mark.filterwarnings("ignore:An error occurred while calling the read_parquet"),
 ]
 
 N_ROWS = 12_500
 """More than take part in the turns of DRUR."""
 
 X, SHEET = make_s_curve(N_ROWS, noise=0.02, random_state=0)
-QUICK = {"n_centers": 12, "init": "pca", "max_iter": 3, "tol": 0.0, "random_state": 0}
+QUICK = {"n_centers": 12, "init": "pca", "tol": 0.9, "recenter": 1, "random_state": 0}
+"""Three turns: two idle ones are the last."""
 
 
 @pytest.fixture(scope="module")
@@ -46,7 +51,7 @@ def cluster():
     with (
         dask.config.set({"distributed.worker.memory.terminate": False}),
         LocalCluster(
-            n_workers=2, threads_per_worker=1, dashboard_address=None, silence_logs=50
+            n_workers=2, threads_per_worker=1, dashboard_address=":0", silence_logs=50
         ) as made,
         Client(made),
     ):
@@ -63,16 +68,38 @@ def local():
     return twofold.DRUR(**QUICK).fit(X)
 
 
+@pytest.fixture
+def no_client(monkeypatch):
+    def none():
+        raise ValueError("No clients found")
+
+    monkeypatch.setattr("distributed.get_client", none)
+
+
 def chunked(rows=1_700, data=X):
     return da.from_array(data, chunks=(rows, data.shape[1]))
 
 
-def slowly(array, seconds=0.03):
-    """Blocks that take a while to read, so that workers die in the middle of a phase."""
+def slowly(array, seconds):
+    """Blocks that take a while to read."""
 
     def read(block):
         time.sleep(seconds)
         return block
+
+    return array.map_blocks(read, dtype=array.dtype, meta=np.empty((0, 0)))
+
+
+def deadly_once(array, flag):
+    """Blocks whose next reader dies by SIGKILL, as soon as the file ``flag`` is there."""
+
+    def read(block):
+        try:
+            flag.unlink()
+        except FileNotFoundError:
+            return block
+        os.kill(os.getpid(), signal.SIGKILL)
+        return None
 
     return array.map_blocks(read, dtype=array.dtype, meta=np.empty((0, 0)))
 
@@ -142,7 +169,8 @@ class TestEqualToLocal:
         assert isinstance(model.embedding_, da.Array)
         assert model.embedding_.chunks[0] == chunked(rows).chunks[0]
         np.testing.assert_allclose(model.embedding_.compute(), local.embedding_, atol=1e-9)
-        assert model.score(chunked(rows)) == pytest.approx(local.score(X), abs=1e-9)
+        few = X[:400]
+        assert model.score(chunked(150, few)) == pytest.approx(local.score(few), abs=1e-9)
 
     def test_drur_whose_rows_all_take_part(self, client):
         few = X[:900]
@@ -178,15 +206,9 @@ class TestEqualToLocal:
         np.testing.assert_array_equal(loaded.transform(X[:99]), given.transform(X[:99]))
         assert model.sample(3, random_state=0).shape == (3, 3)
 
-    def test_without_a_cluster(self, local):
-        with dask.config.set(scheduler="synchronous"):
-            model = distributed_twofold.DRUR(client=None, **QUICK)
-            model._cluster_of = None
-            source = chunked()
-            found = Cluster(None, "DRUR", 60.0, 60.0)
-            assert found.client is None
-            fitted = model.fit(source)
-        assert_same_model(fitted.local_, local)
+    def test_without_a_cluster(self, local, no_client):
+        model = distributed_twofold.DRUR(**QUICK).fit(chunked())
+        assert_same_model(model.local_, local)
 
     def test_equal_rows(self, client):
         rows = da.ones((50, 3), chunks=(20, 3))
@@ -196,12 +218,79 @@ class TestEqualToLocal:
         np.testing.assert_array_equal(model.reconstruct(rows).compute(), np.ones((50, 3)))
 
 
-class TestInputs:
-    SETTING = {**QUICK, "max_iter": 2}
+@pytest.fixture(scope="module")
+def expected():
+    return twofold.DRUR(**QUICK).fit(X[:2_500])
 
-    @pytest.fixture(scope="class")
-    def expected(self):
-        return twofold.DRUR(**self.SETTING).fit(X[:2_500])
+
+MANIFOLDS = {
+    "squared": {"alpha": 1e-3, "init": "pca"},
+    "huber": {"alpha": 1e-3, "init": "pca", "loss": "huber"},
+    "noisy": {"alpha": 1e-3, "init": "pca", "latent_noise": 0.05},
+    "mahalanobis, cv": {"loss": "mahalanobis", "n_nodes": 9, "init": "pca", "cv": 2},
+    "soft": {"alpha": 1e-2, "init": "pca", "assignment": "soft", "n_nodes": 4, "tol": 0.1},
+}
+
+
+class TestManifoldEqualToLocal:
+    @pytest.mark.parametrize("name", MANIFOLDS)
+    def test_many_rows(self, client, name):
+        setting = {"random_state": 0, "tol": 1e-2, **MANIFOLDS[name]}
+        data = X[:3_500]
+        expected = twofold.PrincipalManifold(2, **setting).fit(data)
+        for rows in (3_500, 1_300):
+            model = distributed_twofold.PrincipalManifold(2, **setting).fit(chunked(rows, data))
+            np.testing.assert_array_equal(model.weights_, expected.weights_)
+            np.testing.assert_allclose(model.embedding_.compute(), expected.embedding_, atol=1e-8)
+        few = data[:200]
+        assert model.score(few) == pytest.approx(expected.score(few), abs=1e-12)
+        Z = model.embedding_[:50].compute()
+        np.testing.assert_allclose(model.log_density(Z), expected.log_density(Z), rtol=1e-7)
+
+    def test_few_rows(self, client):
+        setting = {"alpha": 1e-3, "init": "pca", "random_state": 0}
+        expected = twofold.PrincipalManifold(1, **setting).fit(X[:300])
+        model = distributed_twofold.PrincipalManifold(1, **setting).fit(chunked(70, X[:300]))
+        np.testing.assert_array_equal(model.weights_, expected.weights_)
+        assert type(model.to_local()) is twofold.PrincipalManifold
+
+    def test_scattered_nodes(self, client):
+        rng = np.random.default_rng(0)
+        data = rng.standard_normal((3_300, 6))
+        setting = {"alpha": 1e-2, "init": "pca", "n_nodes": 20, "tol": 1e-2, "random_state": 0}
+        expected = twofold.PrincipalManifold(4, **setting).fit(data)
+        model = distributed_twofold.PrincipalManifold(4, **setting).fit(chunked(1_000, data))
+        np.testing.assert_array_equal(model.weights_, expected.weights_)
+
+    def test_latents_of_rows_that_are_elsewhere(self, client):
+        with pytest.raises(ValueError, match="init is an array"):
+            distributed_twofold.PrincipalManifold(2, init=SHEET).fit(chunked())
+
+    @pytest.mark.parametrize("turn", [3])
+    def test_resumed(self, client, tmp_path, monkeypatch, turn):
+        setting = {"alpha": 1e-3, "init": "pca", "random_state": 0}
+        expected = twofold.PrincipalManifold(2, **setting).fit(X[:3_500])
+        model = distributed_twofold.PrincipalManifold(
+            2, checkpoint=tmp_path / "run.twofold", **setting
+        )
+
+        def note(self, name, state):
+            before(self, name, state)
+            if state.turn == turn:
+                raise Interrupted
+
+        before = FileJournal.note
+        monkeypatch.setattr(FileJournal, "note", note)
+        with pytest.raises(Interrupted):
+            model.fit(chunked(data=X[:3_500]))
+        monkeypatch.undo()
+        model.fit(chunked(data=X[:3_500]), resume=True)
+        np.testing.assert_array_equal(model.weights_, expected.weights_)
+        np.testing.assert_array_equal(model.history_, expected.history_)
+
+
+class TestInputs:
+    SETTING = QUICK
 
     @pytest.mark.parametrize("kind", ["frame", "zarr", "zarr path", "npy", "memmap", "parquet"])
     def test_kinds(self, client, expected, tmp_path, kind):
@@ -228,10 +317,10 @@ class TestInputs:
             given = mapped[10:] if kind == "memmap" else tmp_path / "y.npy"
         model = distributed_twofold.DRUR(**self.SETTING).fit(given)
         assert_same_model(model.local_, expected)
-        Z = model.transform(given)
+        Z = model.transform(given, method="map")
         assert hasattr(Z, "__dask_graph__")
         np.testing.assert_allclose(
-            np.asarray(Z.compute()), expected.transform(X[:2_500]), atol=1e-7
+            np.asarray(Z.compute()), expected.transform(X[:2_500], method="map"), atol=1e-9
         )
         if kind in ("frame", "parquet"):
             assert list(model.feature_names_in_) == names
@@ -281,32 +370,31 @@ class TestInputs:
             distributed_twofold.DRUR().fit(chunked(), resume=True)
 
 
+@pytest.fixture(scope="module", params=["drur", "ukr", "principal_manifold", "two_way"])
+def fitted(request):
+    made = {
+        "drur": twofold.DRUR(**QUICK),
+        "ukr": twofold.UKR(init="pca", max_iter=3, homotopy=False, random_state=0),
+        "principal_manifold": twofold.PrincipalManifold(2, alpha=1e-3, init="pca", max_iter=3),
+        "two_way": twofold.TwoWay("pca", up="nw", down="nw", random_state=0),
+    }[request.param]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of runs cut short
+        return made.fit(X[:200])
+
+
 class TestLazyMaps:
-    @pytest.fixture(scope="class", params=["drur", "ukr", "principal_manifold", "two_way"])
-    def fitted(self, request):
-        made = {
-            "drur": twofold.DRUR(**QUICK),
-            "ukr": twofold.UKR(init="pca", max_iter=3, homotopy=False, random_state=0),
-            "principal_manifold": twofold.PrincipalManifold(2, alpha=1e-3, init="pca", max_iter=3),
-            "two_way": twofold.TwoWay("pca", up="nw", down="nw", random_state=0),
-        }[request.param]
-        import warnings
-
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            return made.fit(X[:300])
-
     @pytest.mark.parametrize("dtype", [np.float64, np.float32])
     def test_arrays(self, client, fitted, dtype):
-        rows = X[:500].astype(dtype)
-        lazy = chunked(120, rows)
+        rows = X[:200].astype(dtype)
+        lazy = chunked(60, rows)
         Z = fitted.transform(rows)
         for method, argument, plain in [
             ("transform", lazy, rows),
             ("reconstruct", lazy, rows),
             ("reconstruction_error", lazy, rows),
-            ("inverse_transform", chunked(120, Z), Z),
-            ("log_density", chunked(120, Z), Z),
+            ("inverse_transform", chunked(60, Z), Z),
+            ("log_density", chunked(60, Z), Z),
         ]:
             found, expected = getattr(fitted, method)(argument), getattr(fitted, method)(plain)
             assert isinstance(found, da.Array)
@@ -315,7 +403,7 @@ class TestLazyMaps:
             computed = found.compute()
             assert (computed.shape, computed.dtype) == (expected.shape, expected.dtype)
             np.testing.assert_allclose(
-                computed, expected, atol=1e-4 if dtype == np.float32 else 1e-6
+                computed, expected, atol=1e-3 if dtype == np.float32 else 1e-5
             )
         assert fitted.score(lazy) == pytest.approx(fitted.score(rows), abs=1e-4)
 
@@ -346,7 +434,6 @@ class TestLazyMaps:
     def test_a_model_is_in_the_graph_once(self, client, fitted):
         lazy = fitted.transform(chunked(10, X[:1_000]))
         (optimised,) = dask.optimize(lazy)
-        size = len(dask.base.tokenize(0))  # any short text
         import cloudpickle
 
         graph = dict(optimised.__dask_graph__())
@@ -354,7 +441,7 @@ class TestLazyMaps:
             task for key, task in graph.items() if isinstance(key, tuple) and "transform" in key[0]
         ]
         assert len(blocks) == 100
-        assert max(len(cloudpickle.dumps(task)) for task in blocks) < 200 * size
+        assert max(len(cloudpickle.dumps(task)) for task in blocks) < 5_000
 
     def test_unknown_and_empty_chunks(self, client, fitted):
         lazy = chunked(100, X[:300])
@@ -365,7 +452,7 @@ class TestLazyMaps:
         )
 
     def test_wrong_widths(self, fitted):
-        with pytest.raises(ValueError, match="X has 2 features, but .* is expecting 3"):
+        with pytest.raises(ValueError, match=r"X has 2 features, but .* is expecting 3"):
             fitted.transform(da.zeros((10, 2)))
         with pytest.raises(ValueError, match="rechunk"):
             fitted.transform(da.zeros((10, 3), chunks=(5, 1)))
@@ -382,41 +469,55 @@ class TestLazyMaps:
             )
 
 
-def kill_a_worker(client):
-    victim = next(iter(client.run(os.getpid).values()))
-    os.kill(victim, signal.SIGKILL)
+def armed_in(phase, flag, monkeypatch):
+    """Let a worker die in a phase of a fit."""
+
+    def run(self, watched, wanted, now, *rest):
+        if now == phase and not armed:
+            armed.append(now)
+            flag.touch()
+        return original(self, watched, wanted, now, *rest)
+
+    armed = []
+    original = Cluster.run
+    monkeypatch.setattr(Cluster, "run", run)
+    return armed
 
 
 class TestFaults:
-    @pytest.mark.parametrize("phase", ["moments", "sample", "adaptation"])
-    def test_a_worker_dies_in_a_fit(self, client, local, monkeypatch, phase):
-        killed = []
-
-        def run(self, watched, wanted, now, *rest):
-            if now == phase and not killed:
-                killed.append(threading.Timer(0.2, kill_a_worker, [client]))
-                killed[0].start()
-            return original(self, watched, wanted, now, *rest)
-
-        original = Cluster.run
-        monkeypatch.setattr(Cluster, "run", run)
-        model = distributed_twofold.DRUR(**QUICK).fit(slowly(chunked(400)))
-        assert killed
-        killed[0].join()
+    @pytest.mark.parametrize("phase", ["first look", "moments", "sample", "adaptation"])
+    def test_a_worker_dies_in_a_fit(self, client, local, monkeypatch, tmp_path, phase):
+        flag = tmp_path / "die"
+        armed = armed_in(phase, flag, monkeypatch)
+        model = distributed_twofold.DRUR(**QUICK).fit(deadly_once(chunked(900), flag))
+        assert armed
+        assert not flag.exists()
         assert_same_model(model.local_, local)
 
-    @pytest.mark.parametrize("what", ["latents", "transform"])
-    def test_a_worker_dies_in_a_map(self, client, local, what):
-        rows = slowly(chunked(400), 0.1)
-        model = distributed_twofold.DRUR(**QUICK).fit(chunked(400))
-        killer = threading.Timer(0.4, kill_a_worker, [client])
-        if what == "latents":
-            model = distributed_twofold.DRUR(**QUICK).fit(rows)
-        killer.start()
-        found = (model.embedding_ if what == "latents" else model.transform(rows)).compute()
-        killer.join()
-        expected = local.embedding_ if what == "latents" else local.transform(X)
-        np.testing.assert_allclose(found, expected, atol=1e-7)
+    @pytest.mark.parametrize("what", ["projection", "transform"])
+    def test_a_worker_dies_in_a_map(self, client, local, tmp_path, what):
+        flag = tmp_path / "die"
+        rows = deadly_once(chunked(900), flag)
+        model = distributed_twofold.DRUR(**QUICK).fit(rows)
+        lazy = model.embedding_ if what == "projection" else model.transform(rows, method="map")
+        undisturbed = lazy.compute()
+        flag.touch()
+        np.testing.assert_array_equal(lazy.compute(), undisturbed)
+        assert not flag.exists()
+        expected = local.embedding_ if what == "projection" else local.transform(X, method="map")
+        np.testing.assert_allclose(undisturbed, expected, atol=1e-9)
+
+    def test_a_worker_dies_in_k_means(self, client, monkeypatch, tmp_path):
+        setting = {"domain": Points(5), "kernel": "delta", "alpha": 0.0, "random_state": 0}
+        expected = twofold.PrincipalManifold(1, **setting).fit(X)
+        flag = tmp_path / "die"
+        armed = armed_in("adaptation", flag, monkeypatch)
+        model = distributed_twofold.PrincipalManifold(1, **setting).fit(
+            deadly_once(chunked(900), flag)
+        )
+        assert armed
+        assert not flag.exists()
+        np.testing.assert_array_equal(model.weights_, expected.weights_)
 
     def test_a_block_that_raises_is_named(self, client):
         def read(block, block_info=None):
@@ -426,24 +527,26 @@ class TestFaults:
 
         bad = chunked(2_500).map_blocks(read, meta=np.empty((0, 0)))
         with pytest.raises(
-            DistributedFitError, match="block 3 of 5.*the disk is on fire"
+            DistributedFitError, match=r"block 3 of 5.*the disk is on fire"
         ) as caught:
             distributed_twofold.DRUR(**QUICK).fit(bad)
         assert caught.value.block == 3
         assert isinstance(caught.value.__cause__, OSError)
 
-    @pytest.mark.parametrize("with_client", [True, False])
-    def test_a_value_that_is_no_number_is_found(self, client, with_client):
+    def test_a_value_that_is_no_number_is_found(self, client):
+        self.check_a_bad_value()
+
+    def test_a_value_that_is_no_number_is_found_without_a_cluster(self, no_client):
+        with dask.config.set(scheduler="synchronous"):
+            self.check_a_bad_value()
+
+    @staticmethod
+    def check_a_bad_value():
         data = X.copy()
         data[6_000, 1] = np.nan
-        with pytest.raises(DistributedFitError, match="block 2 of 5.*NaN.*row 1000, column 1"):
-            model = distributed_twofold.DRUR(**QUICK)
-            if with_client:
-                model.fit(chunked(2_500, data))
-            else:
-                from twofold.dask._rows import first_look
-
-                first_look(Blocks.of(chunked(2_500, data)), Cluster(None, "DRUR", 9.0, 9.0))
+        message = r"block 2 of 5.*NaN.*row 1000, column 1"
+        with pytest.raises(DistributedFitError, match=message):
+            distributed_twofold.DRUR(**QUICK).fit(chunked(2_500, data))
 
     def test_a_block_that_kills_its_workers_is_named(self, client, cluster):
         def read(block, block_info=None):
@@ -463,14 +566,14 @@ class TestFaults:
     def test_all_workers_gone(self):
         with (
             LocalCluster(
-                n_workers=1, threads_per_worker=1, processes=False, dashboard_address=None
+                n_workers=1, threads_per_worker=1, processes=False, dashboard_address=":0"
             ) as small,
             Client(small, set_as_default=False) as own,
         ):
             model = distributed_twofold.DRUR(client=own, no_workers_timeout=2.0, **QUICK)
             threading.Timer(1.0, small.scale, [0]).start()
             began = time.monotonic()
-            with pytest.raises(DistributedFitError, match="no workers for .* s"):
+            with pytest.raises(DistributedFitError, match=r"no workers for .* s"):
                 model.fit(slowly(chunked(100), 0.1))
             assert time.monotonic() - began < 20.0
             assert not hasattr(model, "local_")
@@ -492,7 +595,7 @@ class Interrupted(BaseException):
 
 
 class TestCheckpoints:
-    @pytest.mark.parametrize("when", ["turn 1", "turn 2", "maps", "starts"])
+    @pytest.mark.parametrize("when", ["starts", "turn 2", "maps"])
     def test_resumed_equals_uninterrupted(self, client, local, tmp_path, monkeypatch, when):
         path = tmp_path / "run.twofold"
         model = distributed_twofold.DRUR(checkpoint=path, **QUICK)
@@ -531,7 +634,7 @@ class TestCheckpoints:
         other = distributed_twofold.DRUR(checkpoint=path, **{**QUICK, "n_centers": 13})
         with pytest.raises(ValueError, match=r"is of another fit: it has \{'n_centers': '12'\}"):
             other.fit(chunked(), resume=True)
-        with pytest.raises(ValueError, match="another fit.*data"):
+        with pytest.raises(ValueError, match=r"another fit.*data"):
             distributed_twofold.DRUR(checkpoint=path, **QUICK).fit(chunked(data=X + 1), resume=True)
 
     def test_damaged(self, client, tmp_path):

@@ -57,6 +57,8 @@ CLASSES: Final[dict[str, str]] = {
             "ToCoordinates",
         ],
         "twofold.estimators._feature_maps": ["FeatureEncoder", "PreimageDecoder"],
+        "twofold.estimators._manifold_fit": ["AlphaChoice", "Fitted", "Fitting"],
+        "twofold.estimators._manifold_layout": ["Layout"],
         "twofold.estimators._manifold_parts": [
             "DomainDensity",
             "Frame",
@@ -90,6 +92,7 @@ CLASSES: Final[dict[str, str]] = {
             "SplineKernel",
         ],
         "twofold.optimize.guidance": ["SpectralGuidance"],
+        "twofold.quantization": ["DescentState"],
         "twofold.sums.local": ["LocalMeans"],
         "twofold.sums.neighbours": ["Neighbours"],
         "twofold.unsupervised_regression": ["TurnState", "Turns"],

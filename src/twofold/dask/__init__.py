@@ -6,5 +6,6 @@ dataframes, zarr arrays, parquet and NumPy files; chunks are taken as they are.
 
 from twofold.dask._drur import DRUR
 from twofold.dask._errors import DistributedFitError
+from twofold.dask._principal_manifold import PrincipalManifold
 
-__all__ = ["DRUR", "DistributedFitError"]
+__all__ = ["DRUR", "DistributedFitError", "PrincipalManifold"]

@@ -147,7 +147,7 @@ class DistributedEstimator(BaseEstimator, ABC):
     ) -> Found:
         units = source.units
         assert units is not None
-        progress = FitProgress(local, verbose=int(self.verbose))
+        progress = FitProgress(self, verbose=int(self.verbose))
         nothing = np.empty((0, source.n_columns))
         none = np.empty((0, len(units.center)))
         problem = Problem(nothing, units, none, None, int(local.n_components), rng, progress)

@@ -115,7 +115,8 @@ class Cluster:
     def _raise_failure(
         self, future: Any, block: int | None, phase: str, where: Callable[[int], str]
     ) -> None:
-        if future.status == "finished":
+        # A result that was there and went with its worker is "lost" until it has been computed again, which who needs it waits for.
+        if future.status in ("finished", "pending", "lost"):
             return
         if future.status != "error":
             raise DistributedFitError(

@@ -9,7 +9,7 @@ import numpy as np
 
 from twofold._blocks import some_rows
 from twofold._leaves import ArrayRows, RowSource
-from twofold._linalg import axes_of_products, rank_up_to, row_norms_sq
+from twofold._linalg import axes_of_products, rank_up_to
 from twofold.density import LatentDensity
 from twofold.estimators._drur_choices import (
     chosen_centers,
@@ -20,37 +20,18 @@ from twofold.estimators._drur_choices import (
 from twofold.estimators._drur_maps import Coordinates, FinalMaps, errors_of_ways
 from twofold.estimators._drur_sweep import Embedder, Sweep, joint_maps
 from twofold.estimators._journal import Journal
+from twofold.estimators._squares import Squares
 from twofold.estimators._ukr_many import MAX_RANK, LeadingSubspace
 from twofold.estimators.base import Problem, warn_of_rank
 from twofold.protocols import Array, IntArray
 from twofold.unsupervised_regression import Settings, Turns, run_turns
 
-__all__ = ["Squares", "UnsupervisedFit", "coordinates_of", "fit_rows"]
+__all__ = ["UnsupervisedFit", "coordinates_of", "fit_rows"]
 
 HELD_OUT_SHARE = 0.1
 MOST_HELD_OUT = 1_000
 FEWEST_ROWS = 30
 N_REPRESENTATIVES = 1_000
-
-
-@dataclass(frozen=True)
-class Squares:
-    """The sum of all squares of rows, and ``sum_i x_i x_i^T`` (D, D) where columns are many."""
-
-    total: float
-    products: Array | None
-
-    @classmethod
-    def of_rows(cls, data: Array, start: int = 0) -> Squares:  # noqa: ARG003 - a leaf kernel
-        """Sum over some centred rows."""
-        many = data.shape[1] > MAX_RANK
-        return cls(float(row_norms_sq(data).sum()), data.T @ data if many else None)
-
-    def __add__(self, other: Squares) -> Squares:
-        """Return the sums over both sets of rows."""
-        both = self.products is not None and other.products is not None
-        products = self.products + other.products if both else None  # type: ignore[operator]
-        return Squares(self.total + other.total, products)
 
 
 def coordinates_of(source: RowSource, least: int) -> Coordinates:
@@ -67,7 +48,9 @@ def coordinates_of(source: RowSource, least: int) -> Coordinates:
     if n_columns > n_rows:  # few enough to hold
         data = source.rows(np.arange(n_rows), "sample")
         return Coordinates.of(LeadingSubspace.of(data, least).axes, data)
-    squares: Squares = source.total(Squares.of_rows, "moments")
+    squares: Squares = source.total(
+        Squares.with_products if n_columns > MAX_RANK else Squares.of_rows, "moments"
+    )
     axes = np.eye(n_columns)
     if squares.products is not None:
         axes, variances = axes_of_products(squares.products, n_rows, MAX_RANK)
