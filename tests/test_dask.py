@@ -24,9 +24,14 @@ from twofold.dask._blocks import Blocks
 from twofold.dask._checkpoint import FileJournal
 from twofold.dask._cluster import Cluster
 from twofold.dask._rows import DistributedRows
+from twofold.dask._tiles import _HeldHalo, tiles_of
 from twofold.datasets import make_s_curve
 from twofold.domains import Points
+from twofold.kernel_regression import KernelRegression
+from twofold.kernels import resolve_kernel
+from twofold.metrics import procrustes_r2
 from twofold.model_files import ModelFileError
+from twofold.sums import kernel_radius
 
 # Closing a cluster leaves sockets to the garbage collector, also those of workers that were killed on purpose.
 pytestmark = [
@@ -216,6 +221,83 @@ class TestEqualToLocal:
             model = distributed_twofold.DRUR(**QUICK).fit(rows)
         assert model.embedding_.compute().shape == (50, 2)
         np.testing.assert_array_equal(model.reconstruct(rows).compute(), np.ones((50, 3)))
+
+
+class TestTiles:
+    Z = np.random.default_rng(0).uniform(0.0, 30.0, (3_000, 2))
+
+    def test_every_row_is_in_one_tile_and_in_the_halos_around(self):
+        tiles = tiles_of(self.Z, 500, 2.0)
+        own = np.concatenate([tile.rows[tile.own] for tile in tiles])
+        np.testing.assert_array_equal(np.sort(own), np.arange(3_000))
+        for tile in tiles:
+            inside = self.Z[tile.rows[tile.own]]
+            assert len(inside) <= 500
+            outside = np.setdiff1d(np.arange(3_000), tile.rows)
+            gaps = np.maximum(
+                inside.min(axis=0) - self.Z[outside], self.Z[outside] - inside.max(axis=0)
+            )
+            assert gaps.max(axis=1).min() > 2.0
+
+    def test_equal_latents_are_one_tile(self):
+        assert len(tiles_of(np.zeros((100, 2)), 10, 1.0)) == 1
+
+    def test_the_gradient_of_a_tile_is_that_of_all_rows(self):
+        data = np.random.default_rng(1).standard_normal((3_000, 3))
+        kernel = resolve_kernel("quartic")  # it ends, so nothing is cut
+        _, gradient = KernelRegression.of(data, kernel).objective().value_and_grad(self.Z)
+        for tile in tiles_of(self.Z, 800, 2.0 * kernel_radius(kernel, 1e-4))[:2]:
+            part = KernelRegression.of(data[tile.rows], kernel).objective()
+            latents = self.Z[tile.rows]
+            _, found = _HeldHalo(part, latents, tile.own).value_and_grad(latents[tile.own])
+            # Both errors are means over their rows.
+            np.testing.assert_allclose(
+                found * len(tile.rows) / 3_000, gradient[tile.rows[tile.own]], rtol=1e-6, atol=1e-12
+            )
+
+
+class TestKernelRegression:
+    SETTING = {
+        "init": "isomap",
+        "n_sample": 600,
+        "tile_rows": 600,
+        "max_iter": 20,
+        "tol": 1e-3,
+        "random_state": 0,
+    }
+
+    def test_in_levels(self, client, tmp_path):
+        data, sheet = X[:1_500], SHEET[:1_500]
+        path = tmp_path / "run.twofold"
+        model = distributed_twofold.UKR(checkpoint=path, **self.SETTING)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of runs cut short
+            model.fit(chunked(400, data))
+            again = distributed_twofold.UKR(checkpoint=path, **self.SETTING)
+            again.fit(chunked(400, data), resume=True)
+        assert len(model.refinement_history_) == 3
+        assert model.refinement_history_[-1] < 0.9 * model.refinement_history_[0]
+        Z = model.embedding_.compute()
+        assert procrustes_r2(sheet, Z) > 0.95
+        np.testing.assert_array_equal(again.embedding_.compute(), Z)
+        local = model.to_local()
+        assert type(local) is twofold.UKR
+        assert local.score(data[:100]) > 0.99
+        # One plane: rows are where the maps take them to.
+        assert procrustes_r2(Z[:100], local.transform(data[:100])) > 0.99
+        np.testing.assert_array_equal(again.transform(data[:9]), local.transform(data[:9]))
+
+    @pytest.mark.parametrize(
+        ("setting", "message"),
+        [
+            ({"kernel": "student"}, "reach every tile"),
+            ({"init": SHEET}, "init is an array"),
+            ({"tile_rows": 1}, "tile_rows=1"),
+        ],
+    )
+    def test_settings_that_make_no_sense(self, client, setting, message):
+        with pytest.raises(ValueError, match=message):
+            distributed_twofold.UKR(**setting).fit(chunked())
 
 
 @pytest.fixture(scope="module")

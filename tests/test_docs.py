@@ -13,7 +13,12 @@ import pytest
 import twofold
 
 ROOT = Path(__file__).parent.parent
-PAGES = [ROOT / "README.md", ROOT / "docs" / "guide.md", ROOT / "docs" / "building-blocks.md"]
+PAGES = [
+    ROOT / "README.md",
+    ROOT / "docs" / "guide.md",
+    ROOT / "docs" / "building-blocks.md",
+    ROOT / "docs" / "dask.md",
+]
 MODULES = [
     module.name
     for module in pkgutil.walk_packages(twofold.__path__, "twofold.")

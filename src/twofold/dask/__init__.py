@@ -7,5 +7,6 @@ dataframes, zarr arrays, parquet and NumPy files; chunks are taken as they are.
 from twofold.dask._drur import DRUR
 from twofold.dask._errors import DistributedFitError
 from twofold.dask._principal_manifold import PrincipalManifold
+from twofold.dask._ukr import UKR
 
-__all__ = ["DRUR", "DistributedFitError", "PrincipalManifold"]
+__all__ = ["DRUR", "UKR", "DistributedFitError", "PrincipalManifold"]

@@ -46,10 +46,13 @@ class Found:
         The fitted local model, without training latents.
     latents_of : callable
         Gives the latents (n, q) of centred rows (n, D), the first of which has a given number; it travels to the workers.
+    latents : ndarray of shape (n, q), default=None
+        The latents of all rows, where they are in memory instead.
     """
 
     local: TwoWayEstimator
-    latents_of: Callable[[Array, int], Array]
+    latents_of: Callable[[Array, int], Array] | None = None
+    latents: Array | None = None
 
 
 class DistributedEstimator(BaseEstimator, ABC):
@@ -267,6 +270,9 @@ def _latents(found: Found, table: Blocks, sizes: list[int], units: CentredUnits)
     from dask import delayed
 
     local: Any = found.local
+    if found.latents is not None:
+        chunks = (tuple(sizes), found.latents.shape[1])
+        return da.from_array(cast_back(found.latents, table.dtype), chunks=chunks)
     label, token = type(local).__name__.lower(), uuid4().hex
     q = local._n_features_out
     kernel = delayed(_same)(
