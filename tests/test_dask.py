@@ -43,12 +43,21 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore:An error occurred while calling the read_parquet"),
 ]
 
-N_ROWS = 12_500
-"""More than take part in the turns of DRUR."""
+N_TURNED = 2_000
+N_ROWS = 5_000
+"""More than take part in the turns of DRUR, which are fewer here."""
 
 X, SHEET = make_s_curve(N_ROWS, noise=0.02, random_state=0)
 QUICK = {"n_centers": 12, "init": "pca", "tol": 0.9, "recenter": 1, "random_state": 0}
 """Three turns: two idle ones are the last."""
+
+
+@pytest.fixture(scope="module", autouse=True)
+def few_rows_take_part():
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("twofold.estimators._drur_choices.N_TURNED", N_TURNED)
+        patch.setattr("twofold.estimators._manifold_rows.MOST_ROWS", N_TURNED)
+        yield
 
 
 @pytest.fixture(scope="module")
@@ -186,7 +195,7 @@ class TestEqualToLocal:
 
     def test_drur_of_many_columns(self, client):
         rng = np.random.default_rng(0)
-        wide = X[:3_000] @ rng.standard_normal((3, 60)) + 0.1 * rng.standard_normal((3_000, 60))
+        wide = X[:2_500] @ rng.standard_normal((3, 60)) + 0.1 * rng.standard_normal((2_500, 60))
         expected = twofold.DRUR(**QUICK).fit(wide)
         model = distributed_twofold.DRUR(**QUICK).fit(chunked(700, wide))
         assert_same_model(model.local_, expected)
@@ -259,15 +268,15 @@ class TestTiles:
 class TestKernelRegression:
     SETTING = {
         "init": "isomap",
-        "n_sample": 600,
-        "tile_rows": 600,
-        "max_iter": 20,
+        "n_sample": 400,
+        "tile_rows": 400,
+        "max_iter": 10,
         "tol": 1e-3,
         "random_state": 0,
     }
 
     def test_in_levels(self, client, tmp_path):
-        data, sheet = X[:1_500], SHEET[:1_500]
+        data, sheet = X[:1_000], SHEET[:1_000]
         path = tmp_path / "run.twofold"
         model = distributed_twofold.UKR(checkpoint=path, **self.SETTING)
         with warnings.catch_warnings():
@@ -318,9 +327,9 @@ class TestManifoldEqualToLocal:
     @pytest.mark.parametrize("name", MANIFOLDS)
     def test_many_rows(self, client, name):
         setting = {"random_state": 0, "tol": 1e-2, **MANIFOLDS[name]}
-        data = X[:3_500]
+        data = X[:2_500]
         expected = twofold.PrincipalManifold(2, **setting).fit(data)
-        for rows in (3_500, 1_300):
+        for rows in (2_500, 900):
             model = distributed_twofold.PrincipalManifold(2, **setting).fit(chunked(rows, data))
             np.testing.assert_array_equal(model.weights_, expected.weights_)
             np.testing.assert_allclose(model.embedding_.compute(), expected.embedding_, atol=1e-8)
@@ -338,7 +347,7 @@ class TestManifoldEqualToLocal:
 
     def test_scattered_nodes(self, client):
         rng = np.random.default_rng(0)
-        data = rng.standard_normal((3_300, 6))
+        data = rng.standard_normal((2_300, 6))
         setting = {"alpha": 1e-2, "init": "pca", "n_nodes": 20, "tol": 1e-2, "random_state": 0}
         expected = twofold.PrincipalManifold(4, **setting).fit(data)
         model = distributed_twofold.PrincipalManifold(4, **setting).fit(chunked(1_000, data))
@@ -351,7 +360,7 @@ class TestManifoldEqualToLocal:
     @pytest.mark.parametrize("turn", [3])
     def test_resumed(self, client, tmp_path, monkeypatch, turn):
         setting = {"alpha": 1e-3, "init": "pca", "random_state": 0}
-        expected = twofold.PrincipalManifold(2, **setting).fit(X[:3_500])
+        expected = twofold.PrincipalManifold(2, **setting).fit(X[:2_500])
         model = distributed_twofold.PrincipalManifold(
             2, checkpoint=tmp_path / "run.twofold", **setting
         )
@@ -364,9 +373,9 @@ class TestManifoldEqualToLocal:
         before = FileJournal.note
         monkeypatch.setattr(FileJournal, "note", note)
         with pytest.raises(Interrupted):
-            model.fit(chunked(data=X[:3_500]))
+            model.fit(chunked(data=X[:2_500]))
         monkeypatch.undo()
-        model.fit(chunked(data=X[:3_500]), resume=True)
+        model.fit(chunked(data=X[:2_500]), resume=True)
         np.testing.assert_array_equal(model.weights_, expected.weights_)
         np.testing.assert_array_equal(model.history_, expected.history_)
 
@@ -571,7 +580,7 @@ class TestFaults:
     def test_a_worker_dies_in_a_fit(self, client, local, monkeypatch, tmp_path, phase):
         flag = tmp_path / "die"
         armed = armed_in(phase, flag, monkeypatch)
-        model = distributed_twofold.DRUR(**QUICK).fit(deadly_once(chunked(900), flag))
+        model = distributed_twofold.DRUR(**QUICK).fit(deadly_once(chunked(400), flag))
         assert armed
         assert not flag.exists()
         assert_same_model(model.local_, local)
@@ -579,7 +588,7 @@ class TestFaults:
     @pytest.mark.parametrize("what", ["projection", "transform"])
     def test_a_worker_dies_in_a_map(self, client, local, tmp_path, what):
         flag = tmp_path / "die"
-        rows = deadly_once(chunked(900), flag)
+        rows = deadly_once(chunked(400), flag)
         model = distributed_twofold.DRUR(**QUICK).fit(rows)
         lazy = model.embedding_ if what == "projection" else model.transform(rows, method="map")
         undisturbed = lazy.compute()
@@ -591,11 +600,11 @@ class TestFaults:
 
     def test_a_worker_dies_in_k_means(self, client, monkeypatch, tmp_path):
         setting = {"domain": Points(5), "kernel": "delta", "alpha": 0.0, "random_state": 0}
-        expected = twofold.PrincipalManifold(1, **setting).fit(X)
+        expected = twofold.PrincipalManifold(1, **setting).fit(X[:2_500])
         flag = tmp_path / "die"
         armed = armed_in("adaptation", flag, monkeypatch)
         model = distributed_twofold.PrincipalManifold(1, **setting).fit(
-            deadly_once(chunked(900), flag)
+            deadly_once(chunked(400, X[:2_500]), flag)
         )
         assert armed
         assert not flag.exists()
@@ -607,7 +616,7 @@ class TestFaults:
                 raise OSError("the disk is on fire")
             return block
 
-        bad = chunked(2_500).map_blocks(read, meta=np.empty((0, 0)))
+        bad = chunked(1_000).map_blocks(read, meta=np.empty((0, 0)))
         with pytest.raises(
             DistributedFitError, match=r"block 3 of 5.*the disk is on fire"
         ) as caught:
@@ -625,10 +634,10 @@ class TestFaults:
     @staticmethod
     def check_a_bad_value():
         data = X.copy()
-        data[6_000, 1] = np.nan
-        message = r"block 2 of 5.*NaN.*row 1000, column 1"
+        data[2_200, 1] = np.nan
+        message = r"block 2 of 5.*NaN.*row 200, column 1"
         with pytest.raises(DistributedFitError, match=message):
-            distributed_twofold.DRUR(**QUICK).fit(chunked(2_500, data))
+            distributed_twofold.DRUR(**QUICK).fit(chunked(1_000, data))
 
     def test_a_block_that_kills_its_workers_is_named(self, client, cluster):
         def read(block, block_info=None):
@@ -636,7 +645,7 @@ class TestFaults:
                 os._exit(1)
             return block
 
-        deadly = chunked(6_000).map_blocks(read, meta=np.empty((0, 0)))
+        deadly = chunked(2_000).map_blocks(read, meta=np.empty((0, 0)))
         allowed = cluster.scheduler.allowed_failures
         cluster.scheduler.allowed_failures = 1
         try:
@@ -663,7 +672,7 @@ class TestFaults:
     def test_a_task_that_never_ends(self, client):
         model = distributed_twofold.DRUR(timeout=1.5, **QUICK)
         with pytest.raises(DistributedFitError, match="no task has ended for"):
-            model.fit(slowly(chunked(6_000), 4.0))
+            model.fit(slowly(chunked(2_500), 4.0))
 
     def test_the_error_travels(self):
         import pickle
