@@ -8,6 +8,7 @@ Dask's threads.
 from __future__ import annotations
 
 import time
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -89,7 +90,10 @@ class Cluster:
         from distributed import as_completed
 
         tasks = [*watched, *wanted]
-        futures = self.client.compute([task.delayed for task in tasks])
+        with warnings.catch_warnings():
+            # Maps and latents that every worker needs travel in the graph: the scheduler keeps them, so they cannot be lost.
+            warnings.filterwarnings("ignore", message="Sending large graph")
+            futures = self.client.compute([task.delayed for task in tasks])
         blocks = {future.key: task.block for future, task in zip(futures, tasks, strict=True)}
         results = futures[len(watched) :]
         coming = as_completed(futures)
