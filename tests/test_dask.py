@@ -57,6 +57,8 @@ def few_rows_take_part():
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("twofold.estimators._drur_choices.N_TURNED", N_TURNED)
         patch.setattr("twofold.estimators._manifold_rows.MOST_ROWS", N_TURNED)
+        for module in ("estimators.principal_manifold", "dask._principal_manifold"):
+            patch.setattr(f"twofold.{module}.MOST_OF_DENSITY", 300)
         yield
 
 
@@ -319,7 +321,7 @@ MANIFOLDS = {
     "huber": {"alpha": 1e-3, "init": "pca", "loss": "huber"},
     "noisy": {"alpha": 1e-3, "init": "pca", "latent_noise": 0.05},
     "mahalanobis, cv": {"loss": "mahalanobis", "n_nodes": 4, "init": "pca", "cv": 2},
-    "soft": {"alpha": 1e-2, "init": "pca", "assignment": "soft", "n_nodes": 4, "tol": 0.1},
+    "soft": {"alpha": 1e-2, "init": "pca", "assignment": "soft", "max_iter": 4, "tol": 0.1},
 }
 
 
