@@ -13,6 +13,7 @@ LAYERS = {
     "protocols": 0,
     "_blocks": 0,
     "_files": 0,
+    "_leaves": 0,
     "_linalg": 0,
     "_memory": 0,
     "_path_loops": 0,
@@ -58,6 +59,7 @@ LAYERS = {
     "explorer": 5,
     "cli": 5,
     "onnx": 5,
+    "dask": 5,
     "plotting": 5,
     "reproduce": 5,
 }

@@ -475,15 +475,16 @@ def test_a_sweep_solves_the_regression_of_all_rows():
     turns = turns_of(data, recenter=3, max_iter=4)
     coordinates = Coordinates(np.eye(3), 1.0)
     sweep = Sweep(coordinates, turns.up, turns.down)
-    latents = np.concatenate([sweep.add(data[:150]), sweep.add(data[150:])])
-    maps = sweep.solve(1.0)
+    latents = sweep.latents_of(data)
+    sums = sweep(data[:150]) + sweep(data[150:])
+    maps = sweep.solved(sums, 1.0)
     direct = RadialRegression(latents, turns.up.centers_).fit(
         data, turns.up.bandwidth_, turns.up.alpha_
     )
     np.testing.assert_allclose(maps.up.predict(latents), direct.predict(latents), atol=1e-7)
     np.testing.assert_allclose(maps.decoder.predict(latents), maps.up.predict(latents), atol=1e-12)
-    assert sweep.n_rows == 400
-    assert sweep.sum_of_squares == pytest.approx(400.0)
+    assert sums.n_rows == 400
+    assert sums.sum_of_squares == pytest.approx(400.0)
 
 
 class TestBlocks:

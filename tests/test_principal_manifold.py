@@ -20,7 +20,6 @@ from twofold.soft_quantization import SoftQuantization
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
-MODULE = "twofold.estimators.principal_manifold"
 
 PLACES = np.linspace(-1.0, 1.0, 1_500)[:, None]
 
@@ -322,7 +321,7 @@ class TestSettings:
             assert np.isfinite(model.embedding_).all()
 
     def test_soft_assignment_of_many_rows_stays_soft(self, monkeypatch):
-        monkeypatch.setattr(f"{MODULE}.MOST_ROWS", 1_000)
+        monkeypatch.setattr("twofold.estimators._manifold_rows.MOST_ROWS", 1_000)
         X, _ = loop(ring, 1_500, noise=0.25)
         model = PrincipalManifold(
             domain="circle", assignment="soft", alpha=1e-3, max_iter=30, tol=1e-3
@@ -424,7 +423,7 @@ class TestSettings:
         assert PrincipalManifold(alpha=1e-3, loss=L1()).fit(X).score(X) > 0.98
 
     def test_many_rows_take_part_in_the_end(self, monkeypatch):
-        monkeypatch.setattr(f"{MODULE}.MOST_ROWS", 300)
+        monkeypatch.setattr("twofold.estimators._manifold_rows.MOST_ROWS", 300)
         X, _ = sine(1_500)
         model = PrincipalManifold(alpha=1e-3).fit(X)
         assert model.embedding_.shape == (1_500, 1)

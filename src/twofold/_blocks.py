@@ -22,6 +22,7 @@ from threadpoolctl import ThreadpoolController
 from twofold.protocols import IntArray
 
 __all__ = [
+    "drawn_rows",
     "map_blocks",
     "n_threads",
     "row_blocks",
@@ -35,6 +36,8 @@ Result = TypeVar("Result")
 
 BLOCK_BYTES = 4 * 2**20
 """Scratch memory a block may use: large enough for BLAS to be efficient, small enough for caches."""
+
+MOST_PERMUTED = 10**6
 
 
 def row_blocks(n_rows: int, bytes_per_row: int) -> list[slice]:
@@ -55,7 +58,15 @@ def some_rows(n_rows: int, most: int) -> IntArray:
     """
     if n_rows <= most:
         return np.arange(n_rows)
-    return np.sort(np.random.default_rng(0).permutation(n_rows)[:most])
+    return drawn_rows(n_rows, most, np.random.default_rng(0))
+
+
+def drawn_rows(n_rows: int, most: int, rng: np.random.Generator) -> IntArray:
+    """Return the numbers of so many rows drawn without replacement, in ascending order."""
+    if n_rows <= MOST_PERMUTED:
+        return np.sort(rng.permutation(n_rows)[:most])
+    # In memory that depends on the rows drawn, not on the rows there are.
+    return np.sort(rng.choice(n_rows, most, replace=False, shuffle=False))
 
 
 def n_threads(n_jobs: Any = None) -> int:

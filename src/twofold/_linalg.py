@@ -14,6 +14,7 @@ from scipy import linalg
 from twofold.protocols import Array, IntArray
 
 __all__ = [
+    "axes_of_products",
     "fix_signs",
     "k_smallest",
     "principal_axes",
@@ -125,14 +126,18 @@ def principal_axes(X: Array, n_axes: int) -> tuple[Array, Array]:
     """
     n_samples, n_features = X.shape
     if n_features <= n_samples:
-        eigenvalues, vectors = _top_eigenpairs(X.T @ X, n_axes)
-        axes = vectors.T
-    else:
-        eigenvalues, vectors = _top_eigenpairs(X @ X.T, n_axes)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            axes = (X.T @ (vectors / np.sqrt(eigenvalues))).T
-        axes[~np.isfinite(axes).all(axis=1)] = 0.0
+        return axes_of_products(X.T @ X, n_samples, n_axes)
+    eigenvalues, vectors = _top_eigenpairs(X @ X.T, n_axes)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        axes = (X.T @ (vectors / np.sqrt(eigenvalues))).T
+    axes[~np.isfinite(axes).all(axis=1)] = 0.0
     return fix_signs(axes.T).T, eigenvalues / n_samples
+
+
+def axes_of_products(products: Array, n_samples: int, n_axes: int) -> tuple[Array, Array]:
+    """Return the same as `principal_axes` from ``X^T X`` (D, D)."""
+    eigenvalues, vectors = _top_eigenpairs(products, n_axes)
+    return fix_signs(vectors).T, eigenvalues / n_samples
 
 
 def _top_eigenpairs(symmetric: Array, k: int) -> tuple[Array, Array]:

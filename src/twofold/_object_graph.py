@@ -45,12 +45,20 @@ CLASSES: Final[dict[str, str]] = {
     name: module
     for module, names in {
         "twofold._units": ["CentredUnits"],
+        "twofold.dask._checkpoint": ["Checkpoint"],
         "twofold.density": ["LatentDensity"],
         "twofold.domain_projection": ["DomainProjection"],
         "twofold.domains": ["Domain", "Points"],
         "twofold.encoders": ["Projection"],
-        "twofold.estimators._drur_maps": ["Coordinates", "FromCoordinates", "ToCoordinates"],
+        "twofold.estimators._drur_maps": [
+            "Coordinates",
+            "FinalMaps",
+            "FromCoordinates",
+            "ToCoordinates",
+        ],
         "twofold.estimators._feature_maps": ["FeatureEncoder", "PreimageDecoder"],
+        "twofold.estimators._manifold_fit": ["AlphaChoice", "Fitted", "Fitting"],
+        "twofold.estimators._manifold_layout": ["Layout"],
         "twofold.estimators._manifold_parts": [
             "DomainDensity",
             "Frame",
@@ -85,8 +93,10 @@ CLASSES: Final[dict[str, str]] = {
             "SplineKernel",
         ],
         "twofold.optimize.guidance": ["SpectralGuidance"],
+        "twofold.quantization": ["DescentState"],
         "twofold.sums.local": ["LocalMeans"],
         "twofold.sums.neighbours": ["Neighbours"],
+        "twofold.unsupervised_regression": ["TurnState", "Turns"],
         "twofold.penalties": ["L1Penalty", "L2Penalty", "RKHSPenalty"],
     }.items()
     for name in names

@@ -9,20 +9,127 @@ bit-identical latents. Columns that do not vary carry nothing and are put aside.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from twofold._blocks import map_blocks, row_blocks
+from twofold._leaves import ArrayRows
 from twofold.protocols import Array
 
-__all__ = ["CentredUnits"]
+__all__ = ["CentredUnits", "ColumnMoments", "ColumnRange", "Scales"]
 
 FAR = 2.0**300
 """Coordinates beyond this many units are moved here: their squares stay finite."""
 
 LARGEST_EXPONENT = 1000
+
+
+@dataclass(frozen=True)
+class ColumnRange:
+    """The lowest and highest value of each column (D,), and the first row (D,)."""
+
+    lowest: Array
+    highest: Array
+    first: Array
+
+    @classmethod
+    def of_rows(cls, X: Array, start: int = 0) -> ColumnRange:  # noqa: ARG003 - a leaf kernel
+        """Measure some rows."""
+        return cls(X.min(axis=0), X.max(axis=0), X[0])
+
+    def __add__(self, other: ColumnRange) -> ColumnRange:
+        """Return the range of both sets of rows; these come first."""
+        lowest, highest = (
+            np.minimum(self.lowest, other.lowest),
+            np.maximum(self.highest, other.highest),
+        )
+        return ColumnRange(lowest, highest, self.first)
+
+
+@dataclass(frozen=True)
+class ColumnMoments:
+    """The number of rows, the mean of each column (D,), and the sum of all squared deviations from it.
+
+    Added by the rule of Chan, Golub and LeVeque (1983), which does not cancel.
+    """
+
+    n: int
+    mean: Array
+    squares: float
+
+    @classmethod
+    def of_rows(cls, X: Array) -> ColumnMoments:
+        """Measure some rows."""
+        mean = X.mean(axis=0)
+        deviations = X - mean
+        return cls(len(X), mean, float(np.einsum("nd,nd->", deviations, deviations)))
+
+    def __add__(self, other: ColumnMoments) -> ColumnMoments:
+        """Return the moments of both sets of rows."""
+        n = self.n + other.n
+        offset = other.mean - self.mean
+        share = other.n / n
+        squares = self.squares + other.squares + float(offset @ offset) * self.n * share
+        return ColumnMoments(n, self.mean + offset * share, squares)
+
+
+@dataclass(frozen=True)
+class Scales:
+    """What is known of the units after a first look at the data: what keeps the second look within floats.
+
+    Attributes
+    ----------
+    first, second : int
+        Exponents of the largest value, and of the largest range of a column after division by ``2**first``.
+    middle : ndarray of shape (D,)
+        The middles of the columns' ranges, after that division.
+    varying : ndarray of bool, shape (D,)
+        Columns with more than one value.
+    row : ndarray of shape (D,)
+        The first row.
+    """
+
+    first: int
+    second: int
+    middle: Array
+    varying: NDArray[np.bool_]
+    row: Array
+
+    @classmethod
+    def of(cls, extent: ColumnRange, *, name: str = "X") -> Scales:
+        """Derive the scales from the columns' ranges."""
+        largest = float(max(extent.highest.max(), -extent.lowest.min()))
+        first = int(np.frexp(largest)[1])
+        if abs(first) > LARGEST_EXPONENT:
+            raise ValueError(
+                f"The values of {name} are out of range: the largest is {largest:.3g} in absolute "
+                f"value, and between 1e-301 and 1e301 is supported. Rescale {name}."
+            )
+        lowest, highest = (
+            _times_power_of_two(bound, -first) for bound in (extent.lowest, extent.highest)
+        )
+        second = int(np.frexp(float((highest - lowest).max()))[1])
+        return cls(first, second, 0.5 * lowest + 0.5 * highest, lowest < highest, extent.first)
+
+    def moments(self, X: Array, start: int = 0) -> ColumnMoments:  # noqa: ARG002 - a leaf kernel
+        """Return the moments of some rows around the middles, in units of the largest range."""
+        inside = _times_power_of_two(X, -self.first)
+        return ColumnMoments.of_rows(_times_power_of_two(inside - self.middle, -self.second))
+
+    def units(self, moments: ColumnMoments | None) -> CentredUnits:
+        """Return the units; there are no moments where no column varies."""
+        if moments is None:
+            varying = np.zeros_like(self.varying)
+            varying[0] = True  # all rows are equal: one column of zeros stands for them
+            center = np.where(varying, _times_power_of_two(self.row, -self.first), 0.0)
+            return CentredUnits(center, self.first, varying, np.where(varying, 0.0, self.row))
+        mean = self.middle + _times_power_of_two(moments.mean, self.second)
+        deviation = np.sqrt(moments.squares / moments.n)
+        second = self.second + int(np.frexp(deviation)[1]) - 1
+        center = np.ldexp(np.where(self.varying, mean, 0.0), -second)
+        constants = np.where(self.varying, 0.0, self.row)
+        return CentredUnits(center, self.first + second, self.varying, constants)
 
 
 @dataclass(frozen=True)
@@ -49,41 +156,9 @@ class CentredUnits:
     @classmethod
     def of(cls, X: Array, *, name: str = "X") -> CentredUnits:
         """Measure the units of some data."""
-        largest = float(max(X.max(), -X.min()))
-        first = int(np.frexp(largest)[1])
-        if abs(first) > LARGEST_EXPONENT:
-            raise ValueError(
-                f"The values of {name} are out of range: the largest is {largest:.3g} in absolute "
-                f"value, and between 1e-301 and 1e301 is supported. Rescale {name}."
-            )
-        blocks = row_blocks(len(X), 8 * 3 * X.shape[1])
-
-        def part(rows: slice, exponent: int) -> Array:
-            return _times_power_of_two(X[rows], exponent)
-
-        lowest = np.min(map_blocks(lambda rows: part(rows, -first).min(axis=0), blocks), axis=0)
-        highest = np.max(map_blocks(lambda rows: part(rows, -first).max(axis=0), blocks), axis=0)
-        varying = lowest < highest
-        if not varying.any():
-            varying[0] = True  # all rows are equal: one column of zeros stands for them
-            center = np.where(varying, lowest, 0.0)
-            return cls(center, first, varying, np.where(varying, 0.0, X[0]))
-        center = np.where(varying, 0.0, lowest)
-        # Twice: the first mean of numbers far from the origin is off by their rounding.
-        for _ in range(2):
-            shift = partial(_sum_of_deviations, X, -first, center)
-            center = np.where(varying, center + sum(map_blocks(shift, blocks)) / len(X), center)
-        spread = float(np.maximum(highest - center, center - lowest).max())
-        second = int(np.frexp(spread)[1])
-
-        def squares(rows: slice) -> float:
-            deviations = _times_power_of_two(part(rows, -first) - center, -second)
-            return float(np.einsum("nd,nd->", deviations, deviations))
-
-        total_variance = sum(map_blocks(squares, blocks)) / len(X)
-        second += int(np.frexp(np.sqrt(total_variance))[1]) - 1
-        center = np.ldexp(np.where(varying, center, 0.0), -second)
-        return cls(center, first + second, varying, np.where(varying, 0.0, X[0]))
+        source = ArrayRows(X)
+        scales = Scales.of(source.total(ColumnRange.of_rows), name=name)
+        return scales.units(source.total(scales.moments) if scales.varying.any() else None)
 
     @classmethod
     def identity(cls, n_features: int) -> CentredUnits:
@@ -143,11 +218,6 @@ class CentredUnits:
         relative = np.sqrt(np.square(residual / safe).sum(axis=1))
         with np.errstate(over="ignore"):
             return _finite(2.0 * largest * relative)
-
-
-def _sum_of_deviations(X: Array, exponent: int, center: Array, rows: slice) -> Array:
-    total: Array = (_times_power_of_two(X[rows], exponent) - center).sum(axis=0)
-    return total
 
 
 def _times_power_of_two(A: Array, exponent: int) -> Array:

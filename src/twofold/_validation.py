@@ -18,6 +18,7 @@ __all__ = [
     "check_bool",
     "check_choice",
     "check_data",
+    "check_finite",
     "check_int",
     "check_latents",
     "check_not_negative",
@@ -60,14 +61,14 @@ def check_data(estimator: Any, X: Any, *, reset: bool) -> tuple[Array, np.dtype[
         ensure_all_finite=False,
         ensure_min_samples=2 if reset else 1,
     )
-    _check_finite(checked, "X")
+    check_finite(checked, "X")
     return checked.astype(np.float64, copy=False), checked.dtype
 
 
 def check_latents(Z: Any, n_components: int, *, owner: str) -> tuple[Array, np.dtype[Any]]:
     """Validate latents and return them as float64, with the type that results should have."""
     checked = check_array(Z, dtype=FLOATS, ensure_all_finite=False, input_name="Z")
-    _check_finite(checked, "Z")
+    check_finite(checked, "Z")
     if checked.shape[1] != n_components:
         raise ValueError(
             f"Z has {checked.shape[1]} columns, but {owner} was fitted with "
@@ -76,7 +77,8 @@ def check_latents(Z: Any, n_components: int, *, owner: str) -> tuple[Array, np.d
     return checked.astype(np.float64, copy=False), checked.dtype
 
 
-def _check_finite(A: Array, name: str) -> None:
+def check_finite(A: Array, name: str) -> None:
+    """Raise an error that tells where the first NaN or infinity is, if there is one."""
     finite = np.isfinite(A)
     if finite.all():
         return

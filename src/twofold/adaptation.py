@@ -51,6 +51,14 @@ class Adapter(Protocol):
         """Follow inputs that were shifted, then multiplied."""
         ...
 
+    def state(self) -> Any:
+        """Return what further fits depend on, as plain data, arrays and maps."""
+        ...
+
+    def restore(self, state: Any) -> None:
+        """Go on from such a state."""
+        ...
+
 
 @dataclass
 class RadialAdapter:
@@ -116,6 +124,15 @@ class RadialAdapter:
             self.centers = (self.centers + shift) * factor
             self.width *= factor
 
+    def state(self) -> Any:
+        """Return centres, width and ridge; the rest is computed again."""
+        return {"width": self.width, "alpha": self.alpha, "centers": self.centers}
+
+    def restore(self, state: Any) -> None:
+        """Go on with such centres, width and ridge."""
+        self.width, self.alpha, self.centers = state["width"], state["alpha"], state["centers"]
+        self._regression = None
+
 
 @dataclass
 class MapAdapter:
@@ -148,3 +165,13 @@ class MapAdapter:
 
     def rescale(self, shift: Array, factor: float) -> None:
         """Do nothing: the next fit sees the inputs as they are."""
+
+    def state(self) -> Any:
+        """Return the map that training goes on from, and how far it is."""
+        if not isinstance(self.prototype, MLP) or self.learned is None:
+            return None
+        return {"learned": deepcopy(self.learned)}
+
+    def restore(self, state: Any) -> None:
+        """Go on from such a map."""
+        self.learned = None if state is None else state["learned"]

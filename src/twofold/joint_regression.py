@@ -13,6 +13,7 @@ M. A. Carreira-Perpinan, Z. Lu. Dimensionality reduction by unsupervised regress
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy import linalg
@@ -67,6 +68,14 @@ class JointDescent:
         """Follow latents to another scale."""
         if self.up is not None:
             self.up = (self.up[0] * factor, self.up[1])
+
+    def state(self) -> Any:
+        """Return the widths and ridges."""
+        return {"up": self.up, "down": self.down}
+
+    def restore(self, state: Any) -> None:
+        """Go on with such widths and ridges; the penalty is computed again where they change."""
+        self.up, self.down, self._penalty = state["up"], state["down"], None
 
 
 def expansion(inputs: Array, targets: Array, setting: tuple[float, float]) -> KernelExpansion:

@@ -40,7 +40,15 @@ from twofold._files import whole_file
 from twofold._object_graph import ESTIMATORS, Decoder, Encoder, ModelFileError, Unsaved
 from twofold.protocols import AnyArray
 
-__all__ = ["ModelFileError", "Unsaved", "describe", "load", "save"]
+__all__ = [
+    "ModelFileError",
+    "Unsaved",
+    "describe",
+    "load",
+    "load_objects",
+    "save",
+    "save_objects",
+]
 
 FORMAT: Final = 1
 MARK: Final = "twofold model"
@@ -87,17 +95,50 @@ def save(estimator: Any, path: str | os.PathLike[str]) -> None:
     encoder = Encoder()
     parameters = estimator.get_params(deep=False)
     encoder.add(estimator, loose=frozenset(parameters))
-    payloads = [_as_npy(array) for array in encoder.arrays]
     names = getattr(estimator, "feature_names_in_", None)
-    document = {
-        "mark": MARK,
-        "format": FORMAT,
-        "versions": {"python": platform.python_version(), **{p: version(p) for p in PACKAGES}},
+    facts = {
         "class": type(estimator).__name__,
         "parameters": {name: repr(value)[:200] for name, value in parameters.items()},
         "feature_names": None if names is None else [str(name) for name in names],
         "n_features": int(estimator.n_features_in_),
         "n_components": int(estimator.embedding_.shape[1]),
+    }
+    _write_file(path, MARK, facts, encoder)
+
+
+def save_objects(thing: Any, path: str | os.PathLike[str], mark: str) -> None:
+    """Write any object of a listed class to a file of the same make, under another mark.
+
+    Parameters
+    ----------
+    thing : object
+        Of a class that model files know.
+    path : str or path-like
+        Where to; a file that is there is replaced as a whole, or not at all.
+    mark : str
+        What kind of file it is.
+    """
+    encoder = Encoder()
+    encoder.add(thing)
+    _write_file(path, mark, {"class": type(thing).__name__}, encoder)
+
+
+def load_objects(path: str | os.PathLike[str], mark: str) -> Any:
+    """Read what `save_objects` wrote; nothing in the file is run."""
+    with _opened(path) as archive:
+        document = _document(archive, mark)
+        return Decoder(document.get("objects"), _arrays(archive, document)).get()
+
+
+def _write_file(
+    path: str | os.PathLike[str], mark: str, facts: dict[str, Any], encoder: Encoder
+) -> None:
+    payloads = [_as_npy(array) for array in encoder.arrays]
+    document = {
+        "mark": mark,
+        "format": FORMAT,
+        "versions": {"python": platform.python_version(), **{p: version(p) for p in PACKAGES}},
+        **facts,
         "objects": encoder.nodes,
         "arrays": [{"sha256": _digest(payload), "bytes": len(payload)} for payload in payloads],
     }
@@ -184,15 +225,15 @@ def _read(archive: zipfile.ZipFile, name: str, most: int) -> bytes:
     return archive.read(entry)
 
 
-def _document(archive: zipfile.ZipFile) -> dict[str, Any]:
+def _document(archive: zipfile.ZipFile, mark: str = MARK) -> dict[str, Any]:
     """Return the checked contents of ``model.json``."""
     text = _read(archive, "model.json", MOST_JSON)
     try:
         document = json.loads(text)
     except ValueError as error:
         raise ModelFileError(f"model.json cannot be read ({error})") from None
-    if not isinstance(document, dict) or document.get("mark") != MARK:
-        raise ModelFileError("model.json is not that of a twofold model")
+    if not isinstance(document, dict) or document.get("mark") != mark:
+        raise ModelFileError(f"model.json is not that of a {mark}")
     number = document.get("format")
     if isinstance(number, bool) or not isinstance(number, int) or number < 1:
         raise ModelFileError(f"format={number!r} is no number of a format")

@@ -37,7 +37,16 @@ from twofold.maps.node_expansion import NodeExpansion
 from twofold.penalties import L1Penalty, L2Penalty, RKHSPenalty
 from twofold.protocols import Array, IntArray
 
-__all__ = ["Quantization", "Quantized", "penalised", "solved"]
+__all__ = [
+    "CAPS",
+    "DescentState",
+    "Quantization",
+    "Quantized",
+    "penalised",
+    "slope_products",
+    "solved",
+    "weighted_sums",
+]
 
 CAPS = (3.0, 30.0, 1e3)
 """Weights of parabolas at most, in units of their median. A row that is met exactly has an endless weight, and would hold
@@ -70,6 +79,17 @@ class Quantized:
     latents: Array
     history: Array
     n_iter: int
+
+
+@dataclass
+class DescentState:
+    """Where a descent is between two turns: map, latents, the functional so far, turns made, and whether it stalled."""
+
+    up: NodeExpansion
+    latents: Array
+    history: list[float]
+    turn: int
+    stalled: bool
 
 
 @dataclass(frozen=True)
@@ -122,37 +142,40 @@ class Quantization:
         max_iter: int,
         tol: float,
         callback: Callable[[int, float, Array], bool] = lambda *_: False,
+        state: DescentState | None = None,
+        note: Callable[[DescentState], None] | None = None,
     ) -> Quantized:
-        """Descend by turns until one lowers the functional by less than a share ``tol``."""
+        """Descend by turns until one lowers the functional by less than a share ``tol``.
+
+        A descent that was interrupted goes on from its last ``state``; ``note`` is told of it after each turn that others may follow.
+        """
         with (
             single_threaded_blas()
         ):  # small products: more threads of BLAS would take three times as long
-            return self._run(up, latents, max_iter, tol, callback)
+            if state is None:
+                latents = self.project(up, latents)
+                value = self.value(up, latents)
+                state = DescentState(up, latents, [value], 0, self.domain.is_discrete)
+            while state.turn < max_iter:
+                ended = self._turn(state, tol)
+                if callback(state.turn, state.history[-1], state.latents) or ended:
+                    break
+                if note is not None:
+                    note(state)
+        return Quantized(state.up, state.latents, np.array(state.history), state.turn)
 
-    def _run(
-        self,
-        up: NodeExpansion,
-        latents: Array | None,
-        max_iter: int,
-        tol: float,
-        callback: Callable[[int, float, Array], bool],
-    ) -> Quantized:
-        latents = self.project(up, latents)
-        history = [self.value(up, latents)]
-        turn, stalled = 0, self.domain.is_discrete
-        for turn in range(1, max_iter + 1):
-            before = history[-1]
-            everywhere = stalled or turn % TURNS_BETWEEN_SEARCHES == 0
-            latents = self.project(up, latents, STEPS_OF_A_TURN, everywhere=everywhere)
-            history.append(self.value(up, latents))
-            up = self.adapt(up, latents, history[-1])
-            history.append(self.value(up, latents))
-            stalled = self.domain.is_discrete or before - history[-1] <= tol * before
-            if callback(turn, history[-1], latents):
-                break
-            if everywhere and before - history[-1] <= tol * before:
-                break  # also rows that looked everywhere found nothing better
-        return Quantized(up, latents, np.array(history), turn)
+    def _turn(self, now: DescentState, tol: float) -> bool:
+        """Make one turn, and return whether it is the last."""
+        now.turn += 1
+        before = now.history[-1]
+        everywhere = now.stalled or now.turn % TURNS_BETWEEN_SEARCHES == 0
+        now.latents = self.project(now.up, now.latents, STEPS_OF_A_TURN, everywhere=everywhere)
+        now.history.append(self.value(now.up, now.latents))
+        now.up = self.adapt(now.up, now.latents, now.history[-1])
+        now.history.append(self.value(now.up, now.latents))
+        idle = before - now.history[-1] <= tol * before
+        now.stalled = self.domain.is_discrete or idle
+        return everywhere and idle  # also rows that looked everywhere found nothing better
 
     def project(
         self,
@@ -189,12 +212,7 @@ class Quantization:
         """Return ``mean(w phi phi^T)`` with ``phi_0 = 1``, one for each column of the weights, and ``mean(w phi x)`` (M + 1, D)."""
 
         def part(rows: slice) -> list[Array]:
-            design = _with_ones(up._features(latents[rows]))
-            grams = [
-                (design * weights[rows, column, None]).T @ design
-                for column in range(weights.shape[1])
-            ]
-            return [*grams, design.T @ (weights[rows] * self.data[rows])]
+            return weighted_sums(up, latents[rows], weights[rows], self.data[rows])
 
         parts = map_blocks(part, self._blocks(up))
         *grams, right = (np.sum(one, axis=0) / len(self.data) for one in zip(*parts, strict=True))
@@ -204,13 +222,25 @@ class Quantization:
         """Return ``sigma^2 mean(phi' phi'^T)``, with a row and a column of zeros for the constant."""
 
         def part(rows: slice) -> Array:
-            _, gradients = up._feature_gradients(latents[rows])
-            products: Array = np.sum([one.T @ one for one in gradients], axis=0)
-            return products
+            return slope_products(up, latents[rows])
 
-        total = np.zeros((len(up.nodes) + 1,) * 2)
-        total[1:, 1:] = np.sum(map_blocks(part, self._blocks(up)), axis=0)
+        total: Array = np.sum(map_blocks(part, self._blocks(up)), axis=0)
         return total * (self.latent_noise**2 / len(self.data))
+
+
+def weighted_sums(up: NodeExpansion, latents: Array, weights: Array, data: Array) -> list[Array]:
+    """Return ``sum(w phi phi^T)`` with ``phi_0 = 1``, one for each column of the weights, and ``sum(w phi x)`` (M + 1, D)."""
+    design = _with_ones(up._features(latents))
+    grams = [(design * weights[:, column, None]).T @ design for column in range(weights.shape[1])]
+    return [*grams, design.T @ (weights * data)]
+
+
+def slope_products(up: NodeExpansion, latents: Array) -> Array:
+    """Return ``sum(phi' phi'^T)``, with a row and a column of zeros for the constant."""
+    _, gradients = up._feature_gradients(latents)
+    total = np.zeros((len(up.nodes) + 1,) * 2)
+    total[1:, 1:] = np.sum([one.T @ one for one in gradients], axis=0)
+    return total
 
 
 def penalised(up: NodeExpansion, penalty: str) -> float:

@@ -38,7 +38,7 @@ CVPR 2010.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import numpy as np
@@ -50,7 +50,16 @@ from twofold.encoders import NearestImage
 from twofold.optimize import GaussNewton, Pull
 from twofold.protocols import Array, IntArray, Map
 
-__all__ = ["Alternation", "Moves", "Settings", "Turns", "project_rows", "run_turns", "scaled"]
+__all__ = [
+    "Alternation",
+    "Moves",
+    "Settings",
+    "TurnState",
+    "Turns",
+    "project_rows",
+    "run_turns",
+    "scaled",
+]
 
 PATIENCE = 2
 UNSETTLED_TURNS = 4
@@ -88,6 +97,39 @@ class Turns:
     best: int
 
 
+@dataclass
+class TurnState:
+    """Where an alternation is between two turns: all that the next one needs.
+
+    Attributes
+    ----------
+    turn : int
+        Turns made.
+    latents, others : ndarray of shape (m, q)
+        Of the rows that take part and of those held out.
+    moves : object
+        What the moves remember.
+    energies, judged : list of float
+        After each turn.
+    before : float
+        The last energy to judge by.
+    idle : int
+        Idle turns in a row.
+    best : tuple, default=None
+        Energy, maps, latents and number of the best turn.
+    """
+
+    turn: int
+    latents: Array
+    others: Array
+    moves: Any
+    energies: list[float] = field(default_factory=list)
+    judged: list[float] = field(default_factory=list)
+    before: float = np.inf
+    idle: int = 0
+    best: tuple[float, Map, Map, Array, Array, int] | None = None
+
+
 class Moves(Protocol):
     """One way of lowering the energy: what `run_turns` repeats."""
 
@@ -97,6 +139,14 @@ class Moves(Protocol):
 
     def rescale(self, shift: Array, factor: float) -> None:
         """Follow latents that were shifted, then multiplied."""
+        ...
+
+    def state(self) -> Any:
+        """Return what further turns depend on, as plain data, arrays and maps."""
+        ...
+
+    def restore(self, state: Any) -> None:
+        """Go on from such a state."""
         ...
 
 
@@ -124,6 +174,15 @@ class Alternation:
     def rescale(self, shift: Array, factor: float) -> None:
         """Move the centres of f with the latents."""
         self.up.rescale(shift, factor)
+
+    def state(self) -> Any:
+        """Return what both adapters remember."""
+        return [self.up.state(), self.down.state()]
+
+    def restore(self, state: Any) -> None:
+        """Let both adapters go on from there."""
+        self.up.restore(state[0])
+        self.down.restore(state[1])
 
 
 @dataclass(frozen=True)
@@ -155,6 +214,9 @@ def run_turns(
     latents: Array,
     held_out: IntArray,
     callback: Callable[[int, float, Array], bool],
+    *,
+    state: TurnState | None = None,
+    note: Callable[[TurnState], None] | None = None,
 ) -> Turns:
     """Lower the energy turn by turn until it, or that of held-out rows, hardly falls.
 
@@ -172,43 +234,60 @@ def run_turns(
         Rows that take no part in the regressions; may be empty.
     callback : callable
         Called after each turn; True ends the run.
+    state : TurnState, default=None
+        Where to go on from; None means the beginning.
+    note : callable, default=None
+        Told the state after each turn that others may follow.
     """
     mask = np.zeros(len(data), dtype=bool)
     mask[held_out] = True
     seen, others = (np.ascontiguousarray(data[rows]) for rows in (~mask, mask))
     variance = float(row_norms_sq(data).mean())
-    latents = scaled(latents, settings.down_weight * variance)
-    Z, Z_others = latents[~mask], latents[mask]
-    energies: list[float] = []
-    judged: list[float] = []
-    best: tuple[float, Map, Map, Array, Array, int] | None = None
-    idle, before = 0, np.inf
-    for turn in range(settings.max_iter):
-        anew = turn < settings.recenter or turn == 0
-        if anew and turn:
-            shift, factor = _to_scale(Z, settings.down_weight * variance)
-            Z, Z_others = (Z + shift) * factor, (Z_others + shift) * factor
-            moves.rescale(shift, factor)
-        up, down, Z, energy = moves.move(seen, Z, anew=anew)
-        energies.append(energy)
-        if len(others):
-            Z_others, found = project_rows(up, others, down.predict(others), Z_others)
-            judged.append(float(found.mean()))
-        now = judged[-1] if judged else energies[-1]
-        falls = now < (1.0 - settings.tol) * before
-        if best is None or (falls and now < best[0]):
-            best = (now, up, down, Z, Z_others, turn)
-        idle, before = (0 if falls else idle + 1), now
-        early = turn + 1 < min(settings.recenter, UNSETTLED_TURNS)
-        if callback(turn + 1, now, Z) or (idle >= PATIENCE and not early):
+    weight = settings.down_weight * variance
+    latents = scaled(latents, weight)
+    now = state or TurnState(0, latents[~mask], latents[mask], None)
+    if state is not None:
+        moves.restore(state.moves)
+    while now.turn < settings.max_iter:
+        ended = _turn(now, moves, settings, seen, others, weight)
+        stop = callback(now.turn, now.before, now.latents)
+        if stop or ended:
             break
-    assert best is not None
-    _, up, down, Z, Z_others, turn = best
+        if note is not None:
+            now.moves = moves.state()
+            note(now)
+    assert now.best is not None
+    _, up, down, Z, Z_others, best = now.best
     latents[~mask], latents[mask] = Z, Z_others
-    unjudged = np.full(len(energies), np.nan)
-    return Turns(
-        up, down, latents, np.array(energies), np.array(judged) if judged else unjudged, turn
-    )
+    unjudged = np.full(len(now.energies), np.nan)
+    judged = np.array(now.judged) if now.judged else unjudged
+    return Turns(up, down, latents, np.array(now.energies), judged, best)
+
+
+def _turn(
+    now: TurnState, moves: Moves, settings: Settings, seen: Array, others: Array, weight: float
+) -> bool:
+    """Make one turn, and return whether it is the last."""
+    Z, Z_others = now.latents, now.others
+    anew = now.turn < settings.recenter or now.turn == 0
+    if anew and now.turn:
+        shift, factor = _to_scale(Z, weight)
+        Z, Z_others = (Z + shift) * factor, (Z_others + shift) * factor
+        moves.rescale(shift, factor)
+    up, down, Z, energy = moves.move(seen, Z, anew=anew)
+    now.energies.append(energy)
+    if len(others):
+        Z_others, found = project_rows(up, others, down.predict(others), Z_others)
+        now.judged.append(float(found.mean()))
+    value = now.judged[-1] if now.judged else energy
+    falls = value < (1.0 - settings.tol) * now.before
+    if now.best is None or (falls and value < now.best[0]):
+        now.best = (value, up, down, Z, Z_others, now.turn)
+    now.idle, now.before = (0 if falls else now.idle + 1), value
+    now.latents, now.others = Z, Z_others
+    now.turn += 1
+    early = now.turn < min(settings.recenter, UNSETTLED_TURNS)
+    return now.idle >= PATIENCE and not early
 
 
 def scaled(latents: Array, variance: float) -> Array:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from twofold._blocks import some_rows
+from twofold._blocks import drawn_rows, some_rows
 from twofold._linalg import rank_up_to
 from twofold._validation import warn_user
 from twofold.adaptation import Adapter, MapAdapter, RadialAdapter
@@ -42,16 +42,18 @@ def most_rows_of_turns(model: Any) -> int:
     return max(N_TURNED, TURNED_PER_CENTER * max(sizes))
 
 
-def rows_of_turns(model: Any, n: int, rng: np.random.Generator) -> IntArray:
+def rows_of_turns(
+    model: Any, n: int, rng: np.random.Generator, *, own_maps_see_all: bool = True
+) -> IntArray:
     """Return the rows that take part in the turns: all, or of very many some that determine two networks as well.
 
-    Maps of your own are fitted to all rows.
+    Maps of your own are fitted to all rows where these are in memory.
     """
     most = most_rows_of_turns(model)
     own = any(not isinstance(kind, str) for kind in (model.up, model.down))
-    if own or model.n_centers == "all" or n <= most:
+    if (own and own_maps_see_all) or model.n_centers == "all" or n <= most:
         return np.arange(n)
-    return np.sort(rng.permutation(n)[:most])
+    return drawn_rows(n, most, rng)
 
 
 def moves_of(
@@ -98,7 +100,7 @@ def moves_of(
 
 
 def chosen_start(
-    model: Any, data: Array, rows: IntArray, problem: Problem
+    model: Any, data: Array, rows: IntArray, problem: Problem, n_rows: int
 ) -> tuple[Array, list[dict[str, Any]]]:
     """Return the first latents of the lowest energy after one turn, and all that were compared.
 
@@ -112,6 +114,8 @@ def chosen_start(
         Which rows of the problem they belong to.
     problem : Problem
         The rest of what they need; estimators and functions see its original data.
+    n_rows : int
+        Rows in all, for which ridges are stated.
     """
     auto = init_is_auto(model.init)
 
@@ -132,7 +136,7 @@ def chosen_start(
     sizes = _sizes(model, len(few)) if open_size else [pair_of(model.n_centers)]
     size = sizes[min(1, len(sizes) - 1)]
     seed = int(problem.rng.integers(2**31))
-    share = len(few) / len(problem.data)
+    share = len(few) / n_rows
     candidates: list[dict[str, Any]] = [
         {"name": name, "energy": _trial(model, data[few], latents[few], size, 1, seed, share)}
         for name, latents in starts.items()
@@ -155,7 +159,9 @@ def _check_spread(starts: dict[str, Array]) -> None:
             )
 
 
-def chosen_centers(model: Any, data: Array, latents: Array, problem: Problem) -> tuple[int, int]:
+def chosen_centers(
+    model: Any, data: Array, latents: Array, problem: Problem, n_rows: int
+) -> tuple[int, int]:
     """Return the numbers of centres, up and down; (0, 0) means one at every point.
 
     Where they are to be chosen, more are tried as long as they lower the held-out energy after three turns by 2 %.
@@ -169,7 +175,7 @@ def chosen_centers(model: Any, data: Array, latents: Array, problem: Problem) ->
         return 1, 1  # maps of your own have their sizes
     rows = some_rows(len(data), N_TRIED)
     seed = int(problem.rng.integers(2**31))
-    share = len(rows) / len(problem.data)
+    share = len(rows) / n_rows
     best, lowest = (0, 0), np.inf
     for size in _sizes(model, len(rows)):
         energy = _trial(model, data[rows], latents[rows], size, TRIAL_TURNS, seed, share)

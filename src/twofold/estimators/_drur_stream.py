@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
+from twofold._leaves import TreeSum, in_leaves
+from twofold._units import CentredUnits
 from twofold._validation import check_rng, warn_user
 from twofold.estimators._drur_choices import most_rows_of_turns
 from twofold.estimators._drur_maps import FromCoordinates, ways_down
@@ -15,7 +17,7 @@ from twofold.estimators._drur_sweep import Sweep
 from twofold.estimators._row_stream import RowStream, sampled_rows
 from twofold.estimators._ukr_starts import is_list_of_inits
 
-__all__ = ["fitted_to_stream"]
+__all__ = ["check_stream_settings", "fitted_to_stream"]
 
 
 def fitted_to_stream(model: Any, stream: RowStream, n_passes: int) -> Any:
@@ -30,7 +32,7 @@ def fitted_to_stream(model: Any, stream: RowStream, n_passes: int) -> Any:
     n_passes : int
         Sweeps over all of them, where they can be read again.
     """
-    _check_stream_settings(model)
+    check_stream_settings(model)
     # One step away from the seed: data drawn with the same one would be sampled by their own coordinates.
     rng = np.random.default_rng(check_rng(model.random_state).integers(2**63))
     fitted = clone(model).set_params(store_embedding=False)
@@ -53,7 +55,8 @@ def fitted_to_stream(model: Any, stream: RowStream, n_passes: int) -> Any:
     return fitted
 
 
-def _check_stream_settings(model: Any) -> None:
+def check_stream_settings(model: Any) -> None:
+    """Refuse settings that need all rows in memory."""
     if model.n_centers == "all":
         raise ValueError(
             "n_centers='all' keeps every row; a stream of rows needs a number or 'auto'."
@@ -81,15 +84,19 @@ def _sweep(fitted: Any, stream: RowStream, share: float, n_rows: int) -> None:
     coordinates = fitted._ways["map"].coordinates
     up, down = fitted._ways["project"].way.decoder, fitted._ways["map"].way
     sweep = Sweep(coordinates, up, down, fitted._ours)
-    for block in stream.checked(fitted, first=False):
-        sweep.add(fitted._data_units.into(block))
-    if sweep.n_rows != n_rows:
+    units: CentredUnits = fitted._data_units
+    tree, seen = TreeSum(), 0
+    for block in in_leaves(stream.checked(fitted, first=False)):
+        tree.add_in_threads(lambda rows, start: sweep(units.into(rows), start), block, seen)
+        seen += len(block)
+    if seen != n_rows:
         raise ValueError(
-            f"blocks gave {sweep.n_rows} rows in a further reading, {n_rows} in the first. A function must return a new "
+            f"blocks gave {seen} rows in a further reading, {n_rows} in the first. A function must return a new "
             "iterator each time it is called."
         )
-    maps = sweep.solve(share)
+    sums = tree.total()
+    maps = sweep.solved(sums, share)
     fitted._ways = ways_down(coordinates, maps, fitted.density_)
     fitted.encoder_, fitted.decoder_ = fitted._ways[fitted.method_], maps.decoder
     fitted.alpha_ = tuple(float(getattr(one, "alpha_", np.nan)) for one in (maps.up, maps.down))
-    fitted._variance = sweep.sum_of_squares / sweep.n_rows
+    fitted._variance = sums.sum_of_squares / sums.n_rows

@@ -1,8 +1,8 @@
-r"""A sweep over all rows, block by block: the maps of unsupervised regression from sums over every row.
+r"""A sweep over all rows: the maps of unsupervised regression from sums over every row.
 
 The turns of a fit need no more rows than determine two small networks. A sweep then takes in the others: each row is
-projected with the maps as they are, and both regressions are solved for the sums over all rows. Only one block is in
-memory at a time, so rows may come from a file, or from anywhere.
+projected with the maps as they are, and both regressions are solved for the sums over all rows. Only a leaf of rows
+(`twofold._leaves`) is worked on at a time, so rows may come from a file, from a cluster, or from anywhere.
 
 The up-map is solved for all columns of the data at once; the map to the coordinates in which rows are projected
 follows from it, since a ridge regression is linear in its targets.
@@ -10,7 +10,7 @@ follows from it, since a ridge regression is linear in its targets.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -19,45 +19,61 @@ from twofold._linalg import row_norms_sq
 from twofold.estimators._drur_maps import Coordinates, FinalMaps, ToCoordinates
 from twofold.joint_regression import expansion
 from twofold.maps import RBFNetwork
-from twofold.maps._moments import CrossMoments, FeatureMoments, RidgeSystem, moments_of
+from twofold.maps._moments import CrossMoments, FeatureMoments, RidgeSystem
 from twofold.maps.radial_regression import network_of
 from twofold.protocols import Array
 from twofold.unsupervised_regression import Turns, project_rows
 
-__all__ = ["Sweep", "joint_maps", "maps_of_all_rows"]
-
-BLOCK_ROWS = 50_000
+__all__ = ["Embedder", "Sweep", "SweepSums", "joint_maps"]
 
 
-@dataclass
-class Sums:
+@dataclass(frozen=True)
+class NetworkSums:
     """The sums over rows from which one network is solved."""
 
-    features: FeatureMoments | None = None
-    cross: CrossMoments | None = None
+    features: FeatureMoments
+    cross: CrossMoments
 
-    def add(self, network: RBFNetwork, inputs: Array, targets: Array) -> None:
-        """Take in some rows."""
-        n_features = len(network.centers_)
-        features, cross = moments_of(
-            lambda rows: network._features(inputs[rows]), n_features, targets
-        )
-        assert features is not None
-        self.features = features if self.features is None else self.features + features
-        self.cross = cross if self.cross is None else self.cross + cross
+    @classmethod
+    def of_rows(cls, network: RBFNetwork, inputs: Array, targets: Array) -> NetworkSums:
+        """Sum over some rows."""
+        phi = network._features(inputs)
+        features = FeatureMoments(len(phi), phi.sum(axis=0), phi.T @ phi)
+        return cls(features, CrossMoments(targets.sum(axis=0), phi.T @ targets))
 
-    def solve(self, network: RBFNetwork, alpha: float) -> RBFNetwork:
+    def __add__(self, other: NetworkSums) -> NetworkSums:
+        """Return the sums over both sets of rows."""
+        return NetworkSums(self.features + other.features, self.cross + other.cross)
+
+    def solved(self, network: RBFNetwork, alpha: float) -> RBFNetwork:
         """Return the network with the same centres and width that the rows lead to."""
-        assert self.features is not None
-        assert self.cross is not None
         gram = network._features(network.centers_)
         solution = RidgeSystem.of(self.features, gram, alpha).solve(self.cross)
         return network_of(network.centers_, network.bandwidth_, alpha, solution)
 
 
-@dataclass
+@dataclass(frozen=True)
+class SweepSums:
+    """What a sweep adds up: rows, their squares, and the sums of those networks that are solved anew."""
+
+    n_rows: int
+    sum_of_squares: float
+    up: NetworkSums | None
+    down: NetworkSums | None
+
+    def __add__(self, other: SweepSums) -> SweepSums:
+        """Return the sums over both sets of rows."""
+        return SweepSums(
+            self.n_rows + other.n_rows,
+            self.sum_of_squares + other.sum_of_squares,
+            None if self.up is None or other.up is None else self.up + other.up,
+            None if self.down is None or other.down is None else self.down + other.down,
+        )
+
+
+@dataclass(frozen=True)
 class Sweep:
-    """One pass over all rows.
+    """One pass over all rows; called with the rows of a leaf.
 
     Parameters
     ----------
@@ -67,101 +83,76 @@ class Sweep:
         The maps as they are.
     ours : tuple of bool
         Whether they are our radial networks, which are solved anew; other maps stay.
+    known : ndarray of shape (n, q), default=None
+        The latents of all rows; None means to project the rows.
+    kept : ndarray of shape (n, q), default=None
+        Where the rows' latents are written to, if anywhere.
     """
 
     coordinates: Coordinates
     up: Any
     down: Any
     ours: tuple[bool, bool] = (True, True)
-    n_rows: int = 0
-    sum_of_squares: float = 0.0
-    _up_sums: Sums = field(default_factory=Sums)
-    _down_sums: Sums = field(default_factory=Sums)
+    known: Array | None = None
+    kept: Array | None = None
 
-    def add(self, data: Array, latents: Array | None = None) -> Array:
-        """Take in centred rows (n, D), and return their latents.
-
-        Parameters
-        ----------
-        data : ndarray of shape (n, D)
-            Centred data, in all columns.
-        latents : ndarray of shape (n, q), default=None
-            The rows' latents; None means to project the rows.
-        """
-        inside = self.coordinates.predict(data)
-        if latents is None:
-            pulls = self.down.predict(inside)
-            latents, _ = project_rows(self.up, inside, pulls, pulls)
-        if self.ours[0]:
-            self._up_sums.add(self.up, latents, data)
-        if self.ours[1]:
-            self._down_sums.add(self.down, inside, latents)
-        self.n_rows += len(data)
-        self.sum_of_squares += float(row_norms_sq(data).sum())
+    def latents_of(self, inside: Array) -> Array:
+        """Return the latents (n, q) of coordinates (n, rank)."""
+        pulls = self.down.predict(inside)
+        latents, _ = project_rows(self.up, inside, pulls, pulls)
         return latents
 
-    def solve(self, share: float) -> FinalMaps:
+    def __call__(self, data: Array, first: int = 0) -> SweepSums:
+        """Return the sums over centred rows (n, D), in all columns, of which the first has this number."""
+        inside = self.coordinates.predict(data)
+        rows = slice(first, first + len(data))
+        latents = self.latents_of(inside) if self.known is None else self.known[rows]
+        if self.kept is not None:
+            self.kept[rows] = latents
+        return SweepSums(
+            len(data),
+            float(row_norms_sq(data).sum()),
+            NetworkSums.of_rows(self.up, latents, data) if self.ours[0] else None,
+            NetworkSums.of_rows(self.down, inside, latents) if self.ours[1] else None,
+        )
+
+    def solved(self, sums: SweepSums, share: float) -> FinalMaps:
         """Return the maps that all rows lead to.
 
         Parameters
         ----------
+        sums : SweepSums
+            Over all rows.
         share : float
             Of the rows from which the maps were learned: their ridges grow with the rows.
         """
         alphas = [getattr(one, "alpha_", np.nan) / share for one in (self.up, self.down)]
         up, down, decoder = self.up, self.down, ToCoordinates(self.coordinates, self.up)
-        if self.ours[0]:
-            decoder = self._up_sums.solve(up, alphas[0])
+        if sums.up is not None:
+            decoder = sums.up.solved(up, alphas[0])
             solution = (
                 self.coordinates.predict(decoder.weights_),
                 self.coordinates.predict(decoder.intercept_[None])[0],
             )
             up = network_of(up.centers_, up.bandwidth_, alphas[0], solution)
-        if self.ours[1]:
-            down = self._down_sums.solve(down, alphas[1])
+        if sums.down is not None:
+            down = sums.down.solved(down, alphas[1])
         return FinalMaps(up, down, decoder)
 
 
-def maps_of_all_rows(
-    turns: Turns,
-    data: Array,
-    coordinates: Coordinates,
-    share: float,
-    latents: Array | None,
-    ours: tuple[bool, bool],
-    *,
-    project: bool,
-) -> tuple[FinalMaps, Array]:
-    """Return the maps of the best turn solved for all rows, and the rows' latents.
+@dataclass(frozen=True)
+class Embedder:
+    """The latents of rows with the maps of all rows, from where the maps before found them."""
 
-    Parameters
-    ----------
-    turns : Turns
-        What the turns found.
-    data : ndarray of shape (n, D)
-        Centred data.
-    coordinates : Coordinates
-        Where the turns took place.
-    share : float
-        Of the rows that took part in them.
-    latents : ndarray of shape (n, q) or None
-        The latents of the turns, where all rows took part.
-    ours : tuple of bool
-        Whether the maps up and down are our radial networks.
-    project : bool
-        Whether to find the latents of all rows with the new maps; otherwise none are returned.
-    """
-    sweep = Sweep(coordinates, turns.up, turns.down, ours)
-    blocks = [slice(start, start + BLOCK_ROWS) for start in range(0, len(data), BLOCK_ROWS)]
-    starts = [sweep.add(data[rows], None if latents is None else latents[rows]) for rows in blocks]
-    maps = sweep.solve(share)
-    Z = [np.empty((0, starts[0].shape[1]))]
-    if not project:
-        return maps, Z[0]
-    for rows, start in zip(blocks, starts, strict=True):
-        inside = coordinates.predict(data[rows])
-        Z.append(project_rows(maps.up, inside, maps.down.predict(inside), start)[0])
-    return maps, np.concatenate(Z)
+    before: Sweep
+    maps: FinalMaps
+
+    def latents_of(self, data: Array, starts: Array | None = None) -> Array:
+        """Return the latents (n, q) of centred rows (n, D); starts that are not given are found again."""
+        inside = self.before.coordinates.predict(data)
+        if starts is None:
+            starts = self.before.latents_of(inside)
+        return project_rows(self.maps.up, inside, self.maps.down.predict(inside), starts)[0]
 
 
 def joint_maps(turns: Turns, data: Array, inside: Array) -> tuple[FinalMaps, Array]:

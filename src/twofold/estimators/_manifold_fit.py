@@ -21,7 +21,7 @@ from twofold.estimators._manifold_layout import Layout
 from twofold.losses import Huber, Loss, Norm
 from twofold.maps.node_expansion import NodeExpansion
 from twofold.protocols import Array
-from twofold.quantization import Quantization
+from twofold.quantization import DescentState, Quantization
 from twofold.soft_quantization import SoftQuantization
 
 __all__ = [
@@ -83,8 +83,11 @@ class Fitting:
         up: NodeExpansion,
         latents: Array | None = None,
         callback: Callable[[int, float, Array], bool] = lambda *_: False,
+        *,
+        state: DescentState | None = None,
+        note: Callable[[DescentState], None] | None = None,
     ) -> Fitted:
-        """Descend from a map, and latents where there are some."""
+        """Descend from a map, and latents where there are some; hard assignments go on from a state where there is one."""
         hard = self.functional(data, alpha)
         if self.assignment == "soft":
             places = self.layout.grid[some_rows(len(self.layout.grid), MOST_SOFT_PLACES)]
@@ -92,7 +95,15 @@ class Fitting:
             found = soft.run(up, max_iter=self.max_iter, tol=self.tol, callback=callback)
             projected = hard.project(found.up, latents)
             return Fitted(found.up, projected, found.history, found.n_iter, found.temperature)
-        ended = hard.run(up, latents, max_iter=self.max_iter, tol=self.tol, callback=callback)
+        ended = hard.run(
+            up,
+            latents,
+            max_iter=self.max_iter,
+            tol=self.tol,
+            callback=callback,
+            state=state,
+            note=note,
+        )
         return Fitted(ended.up, ended.latents, ended.history, ended.n_iter)
 
     def shortly(self) -> Fitting:

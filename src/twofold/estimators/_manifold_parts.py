@@ -50,13 +50,22 @@ class Frame:
         elsewhere = squares[squares > 1e-6 * size]
         if robust and len(elsewhere):
             size = float(np.median(elsewhere))
-        unit = float(np.sqrt(size / (data.shape[1] if of_columns else 1)))
+        return cls.of_size(size, data.shape[1] if of_columns else 1)
+
+    @classmethod
+    def of_size(cls, size: float, n_columns: int) -> Frame:
+        """Take the unit of so large a variance over so many columns."""
+        unit = float(np.sqrt(size / n_columns))
         return cls(1.0 / unit, unit)
 
     @classmethod
     def whitened(cls, data: Array) -> Frame:
         """Take the principal axes, each in units of its standard deviation: distances are Mahalanobis's."""
-        axes, variances = principal_axes(data, min(data.shape))
+        return cls.of_axes(*principal_axes(data, min(data.shape)))
+
+    @classmethod
+    def of_axes(cls, axes: Array, variances: Array) -> Frame:
+        """Take principal axes (k, D), leading first, and the variances along them."""
         kept = variances > 1e-10 * variances[0]
         deviations = np.sqrt(variances[kept])
         return cls(axes[kept].T / deviations, axes[kept] * deviations[:, None])

@@ -63,7 +63,11 @@ class LeadingSubspace:
         if data.shape[1] <= MAX_RANK:
             return cls(np.eye(data.shape[1]))
         axes, variances = principal_axes(data, MAX_RANK)
-        total = float(row_norms_sq(data).mean())
+        return cls.enough(axes, variances, float(row_norms_sq(data).mean()), least)
+
+    @classmethod
+    def enough(cls, axes: Array, variances: Array, total: float, least: int) -> LeadingSubspace:
+        """Take as many axes as hold enough of a total variance, not fewer than ``least``."""
         enough = int(np.searchsorted(np.cumsum(variances), VARIANCE_SHARE * total)) + 1
         return cls(axes[: max(enough, least)])
 

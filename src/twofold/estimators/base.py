@@ -7,6 +7,8 @@ adds one method, ``_learn``, that finds it.
 The maps work in centred units on both sides (`twofold._units`), so the same model comes out for data
 in metres or millimetres, and for data far from the origin. Everything a caller sees is in the
 caller's own units.
+
+The maps also take Dask arrays and frames, and return them: nothing is computed until it is asked for.
 """
 
 from __future__ import annotations
@@ -32,13 +34,21 @@ from twofold._validation import (
     warn_user,
 )
 from twofold.density import LatentDensity
+from twofold.estimators._lazily import is_dask, lazily
 from twofold.estimators._learned import Density, Learned, Predictor, Problem
 from twofold.estimators._progress import CallbackSupportMixin, FitProgress, with_callbacks
 from twofold.maps import NadarayaWatson
 from twofold.model_files import save
 from twofold.protocols import Array
 
-__all__ = ["Learned", "Problem", "TwoWayEstimator", "constant_model"]
+__all__ = [
+    "Learned",
+    "Problem",
+    "TwoWayEstimator",
+    "check_n_components",
+    "constant_model",
+    "warn_of_rank",
+]
 
 
 class TwoWayEstimator(
@@ -105,10 +115,14 @@ class TwoWayEstimator(
                 if name in before:
                     self.__dict__[name] = before[name]
             raise
+        self._take(state)
+        return self
+
+    def _take(self, state: dict[str, Any]) -> None:
+        """Become the model of a fit that has ended."""
         for name in getattr(self, "_learned_names", ()):
             self.__dict__.pop(name, None)
         self.__dict__.update(state, _learned_names=tuple(state))
-        return self
 
     def _fit(self, X: Any, y: Any) -> dict[str, Any]:
         data, _ = check_data(self, X, reset=True)
@@ -120,17 +134,17 @@ class TwoWayEstimator(
             units = self._measure_units(data)
             centred = units.into(data)
             rank = rank_up_to(centred, n_components)
-            if rank < n_components:
-                warn_user(
-                    f"The data vary in only {rank} directions, fewer than "
-                    f"n_components={n_components}; some latent coordinates carry nothing.",
-                    UserWarning,
-                )
+            warn_of_rank(rank, n_components)
             problem = Problem(centred, units, data, y, n_components, rng, progress)
             learned = self._learn_constant(problem) if rank == 0 else self._learn(problem)
         variance = learned.variance
         if variance is None:
             variance = float(row_norms_sq(centred).mean())
+        return self._state(learned, units, variance)
+
+    @staticmethod
+    def _state(learned: Learned, units: CentredUnits, variance: float) -> dict[str, Any]:
+        """Return the attributes of a fitted model."""
         return {
             "embedding_": learned.latents,
             "encoder_": learned.encoder,
@@ -158,19 +172,7 @@ class TwoWayEstimator(
 
     @staticmethod
     def _check_n_components(value: Any, data: Array) -> int:
-        n_components = check_int("n_components", value)
-        n_samples, n_features = data.shape
-        if n_components > n_features:
-            raise ValueError(
-                f"n_components={n_components} must be at most n_features={n_features}: latents have "
-                "no more dimensions than the data."
-            )
-        if n_components >= n_samples:
-            raise ValueError(
-                f"n_components={n_components} must be less than n_samples={n_samples}. Use fewer "
-                "components or more data."
-            )
-        return n_components
+        return check_n_components(value, *data.shape)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the fitted model to a file without code; `twofold.load` reads it.
@@ -198,6 +200,8 @@ class TwoWayEstimator(
         ndarray of shape (n_samples, n_components)
         """
         check_is_fitted(self)
+        if is_dask(X):
+            return lazily(self, "transform", X)  # type: ignore[no-any-return]
         data, dtype = check_data(self, X, reset=False)
         return cast_back(self._encode(data), dtype)
 
@@ -214,6 +218,8 @@ class TwoWayEstimator(
         ndarray of shape (n_samples, n_features)
         """
         check_is_fitted(self)
+        if is_dask(Z):
+            return lazily(self, "inverse_transform", Z)  # type: ignore[no-any-return]
         latents, dtype = check_latents(Z, self._n_features_out, owner=type(self).__name__)
         return cast_back(self._decode(latents), dtype)
 
@@ -230,6 +236,8 @@ class TwoWayEstimator(
         ndarray of shape (n_samples, n_features)
         """
         check_is_fitted(self)
+        if is_dask(X):
+            return lazily(self, "reconstruct", X)  # type: ignore[no-any-return]
         data, dtype = check_data(self, X, reset=False)
         return cast_back(self._decode(self._encode(data)), dtype)
 
@@ -248,6 +256,8 @@ class TwoWayEstimator(
         ndarray of shape (n_samples,)
         """
         check_is_fitted(self)
+        if is_dask(X):
+            return lazily(self, "reconstruction_error", X)  # type: ignore[no-any-return]
         data, dtype = check_data(self, X, reset=False)
         return cast_back(self._distances(data), dtype)
 
@@ -264,6 +274,8 @@ class TwoWayEstimator(
         y : ignored
         """
         check_is_fitted(self)
+        if is_dask(X):
+            return lazily(self, "score", X)  # type: ignore[no-any-return]
         data, _ = check_data(self, X, reset=False)
         distances = self._unit_distances(data)
         largest = float(distances.max())
@@ -290,6 +302,8 @@ class TwoWayEstimator(
             Per unit of latent volume; finite however far away.
         """
         check_is_fitted(self)
+        if is_dask(Z):
+            return lazily(self, "log_density", Z)  # type: ignore[no-any-return]
         latents, dtype = check_latents(Z, self._n_features_out, owner=type(self).__name__)
         units = self._latent_units
         with self._threads():
@@ -351,6 +365,32 @@ class TwoWayEstimator(
         tags = super().__sklearn_tags__()
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
+
+
+def check_n_components(value: Any, n_samples: int, n_features: int) -> int:
+    """Return a number of latent dimensions that data of this shape allow."""
+    n_components = check_int("n_components", value)
+    if n_components > n_features:
+        raise ValueError(
+            f"n_components={n_components} must be at most n_features={n_features}: latents have "
+            "no more dimensions than the data."
+        )
+    if n_components >= n_samples:
+        raise ValueError(
+            f"n_components={n_components} must be less than n_samples={n_samples}. Use fewer "
+            "components or more data."
+        )
+    return n_components
+
+
+def warn_of_rank(rank: int, n_components: int) -> None:
+    """Warn of data that vary in fewer directions than latents have."""
+    if rank < n_components:
+        warn_user(
+            f"The data vary in only {rank} directions, fewer than "
+            f"n_components={n_components}; some latent coordinates carry nothing.",
+            UserWarning,
+        )
 
 
 def constant_model(latents: Array, centred: Array) -> Learned:

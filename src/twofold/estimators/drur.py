@@ -24,33 +24,25 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from twofold._blocks import map_blocks, row_blocks, some_rows
+from twofold._blocks import map_blocks, row_blocks
+from twofold._leaves import ArrayRows
 from twofold._units import CentredUnits
 from twofold._validation import cast_back, check_choice, check_data, check_int, warn_user
-from twofold.density import LatentDensity
-from twofold.estimators._drur_choices import (
-    chosen_centers,
-    chosen_start,
-    moves_of,
-    rows_of_turns,
-)
-from twofold.estimators._drur_maps import Coordinates, FinalMaps, errors_of_ways, ways_down
+from twofold.estimators._drur_fit import UnsupervisedFit, fit_rows
+from twofold.estimators._drur_maps import ways_down
 from twofold.estimators._drur_settings import check_settings, is_rbf
 from twofold.estimators._drur_stream import fitted_to_stream
-from twofold.estimators._drur_sweep import joint_maps, maps_of_all_rows
+from twofold.estimators._journal import Journal
+from twofold.estimators._lazily import is_dask, lazily
 from twofold.estimators._row_stream import RowStream
-from twofold.estimators._ukr_many import LeadingSubspace
 from twofold.estimators.base import Learned, Problem, TwoWayEstimator
 from twofold.protocols import Array, Map
-from twofold.unsupervised_regression import Settings, Turns, run_turns
+from twofold.unsupervised_regression import Turns
 
 __all__ = ["DRUR"]
 
 STILL_FALLING = 0.1
-HELD_OUT_SHARE = 0.1
-MOST_HELD_OUT = 1_000
-FEWEST_ROWS = 30
-N_REPRESENTATIVES = 1_000
+BLOCK_ROWS = 50_000
 MOST_JOINT = 10_000
 """Rows for which a centre at every point is still an option."""
 
@@ -182,55 +174,31 @@ class DRUR(TwoWayEstimator):
     def _learn(self, problem: Problem) -> Learned:
         check_settings(self)
         self._check_memory(len(problem.data))
-        coordinates = Coordinates.of(
-            LeadingSubspace.of(problem.data, problem.n_components).axes, problem.data
+        found = fit_rows(
+            self,
+            ArrayRows(problem.data),
+            problem,
+            Journal(),
+            keep_starts=self.store_embedding,
         )
-        rows = rows_of_turns(self, len(problem.data), problem.rng)
-        share = len(rows) / len(problem.data)
-        some = problem.data if share == 1.0 else problem.data[rows]
-        data = coordinates.predict(some)
-        with problem.progress.phase("starts"):
-            latents, candidates = chosen_start(self, data, rows, problem)
-        with problem.progress.phase("centres"):
-            n_centers = chosen_centers(self, data, latents, problem)
-        held_out = self._held_out(len(data), problem.rng)
-        moves = moves_of(self, n_centers, problem.rng, share)
-        recenter = self.max_iter if self.recenter is True else int(self.recenter)
-        settings = Settings(float(self.down_weight), self.max_iter, float(self.tol), recenter)
-        with problem.progress.phase("turns", max_iter=None, at_most=self.max_iter) as callback:
-            turns = run_turns(moves, settings, data, latents, held_out, callback)
-        self._warn_if_cut_short(turns)
-        domain = LatentDensity().fit(turns.latents[some_rows(len(data), N_REPRESENTATIVES)])
-        judged = some[held_out] if len(held_out) else some
-        errors = errors_of_ways(turns.up, turns.down, judged, coordinates, domain)
-        with problem.progress.phase("maps of all rows"):
-            if n_centers == (0, 0):
-                maps, Z = joint_maps(turns, problem.data, data)
-            else:
-                known = turns.latents if share == 1.0 else None
-                maps, Z = maps_of_all_rows(
-                    turns,
-                    problem.data,
-                    coordinates,
-                    share,
-                    known,
-                    self._ours,
-                    project=self.store_embedding,
-                )
-        both = list(zip((maps.up, maps.down), (self.up, self.down), strict=True))
-        attributes = {
-            "errors_": errors,
-            "n_centers_": tuple(
-                len(one.weights_) if isinstance(kind, str) else 0 for one, kind in both
-            ),
-            "alpha_": tuple(  # stated for all rows; perceptrons are those of the sample
-                float(getattr(one, "alpha_", np.nan)) / (share if kind == "mlp" else 1.0)
-                for one, kind in both
-            ),
-            "init_": candidates[0]["name"],
-            "candidates_": candidates,
-        }
-        return self._assemble(coordinates, maps, Z, turns, attributes, domain)
+        Z = found.latents
+        if Z is None:
+            Z = np.empty((0, problem.n_components))
+            if self.store_embedding:
+                with problem.progress.phase("latents"):
+                    Z = self._latents_of_all(found, problem.data)
+        return self._assemble(found, Z)
+
+    @staticmethod
+    def _latents_of_all(found: UnsupervisedFit, data: Array) -> Array:
+        latents = [
+            found.embedder.latents_of(
+                data[start : start + BLOCK_ROWS],
+                None if found.starts is None else found.starts[start : start + BLOCK_ROWS],
+            )
+            for start in range(0, len(data), BLOCK_ROWS)
+        ]
+        return np.concatenate(latents)
 
     @property
     def _ours(self) -> tuple[bool, bool]:
@@ -262,28 +230,28 @@ class DRUR(TwoWayEstimator):
                 ConvergenceWarning,
             )
 
-    def _held_out(self, n: int, rng: np.random.Generator) -> Any:
-        if n < FEWEST_ROWS:
-            return np.empty(0, dtype=np.intp)
-        return np.sort(rng.permutation(n)[: min(MOST_HELD_OUT, int(HELD_OUT_SHARE * n))])
-
-    def _assemble(
-        self,
-        coordinates: Coordinates,
-        maps: FinalMaps,
-        Z: Array,
-        turns: Turns,
-        attributes: dict[str, Any],
-        domain: LatentDensity,
-    ) -> Learned:
-        ways = ways_down(coordinates, maps, domain)
-        errors = attributes["errors_"]
+    def _assemble(self, found: UnsupervisedFit, Z: Array) -> Learned:
+        """Return the maps and all attributes; latents are kept where that is asked for."""
+        self._warn_if_cut_short(found.turns)
+        maps, errors = found.maps, found.errors
+        both = list(zip((maps.up, maps.down), (self.up, self.down), strict=True))
+        ways = ways_down(found.coordinates, maps, found.domain)
         method = min(errors, key=errors.__getitem__)
-        attributes |= {
+        attributes = {
+            "errors_": errors,
+            "n_centers_": tuple(
+                len(one.weights_) if isinstance(kind, str) else 0 for one, kind in both
+            ),
+            "alpha_": tuple(  # stated for all rows; perceptrons are those of the sample
+                float(getattr(one, "alpha_", np.nan)) / (found.share if kind == "mlp" else 1.0)
+                for one, kind in both
+            ),
+            "init_": found.candidates[0]["name"],
+            "candidates_": found.candidates,
             "method_": method,
-            "history_": turns.energies,
-            "validation_history_": turns.held_out,
-            "n_iter_": len(turns.energies),
+            "history_": found.turns.energies,
+            "validation_history_": found.turns.held_out,
+            "n_iter_": len(found.turns.energies),
             "_ways": ways,
         }
         return Learned(
@@ -291,7 +259,7 @@ class DRUR(TwoWayEstimator):
             units=CentredUnits.identity(Z.shape[1]),
             encoder=ways[method],
             decoder=maps.decoder,
-            density=domain,
+            density=found.domain,
             attributes=attributes,
         )
 
@@ -395,5 +363,7 @@ class DRUR(TwoWayEstimator):
         """
         check_is_fitted(self)
         check_choice("method", method, ("auto", "map", "project"))
+        if is_dask(X):
+            return lazily(self, "transform", X, method=method)  # type: ignore[no-any-return]
         data, dtype = check_data(self, X, reset=False)
         return cast_back(self._encode(data, method), dtype)

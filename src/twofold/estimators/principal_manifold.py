@@ -23,41 +23,23 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from twofold._blocks import some_rows
+from twofold._leaves import ArrayRows
 from twofold._units import CentredUnits
 from twofold._validation import check_data, check_int, warn_user
 from twofold.domains import resolve_domain
-from twofold.estimators._manifold_fit import (
-    MIDDLE_ALPHA,
-    AlphaChoice,
-    Fitted,
-    Fitting,
-    choose_alpha,
-    without_idle_nodes,
-)
-from twofold.estimators._manifold_layout import layout_of
-from twofold.estimators._manifold_parts import (
-    DomainDensity,
-    Frame,
-    ManifoldDecoder,
-    ManifoldEncoder,
-)
+from twofold.estimators._journal import Journal
+from twofold.estimators._manifold_fit import Fitted, Fitting
+from twofold.estimators._manifold_parts import DomainDensity, ManifoldDecoder, ManifoldEncoder
+from twofold.estimators._manifold_rows import ManifoldFit, fit_rows, loss_of
 from twofold.estimators._manifold_settings import check_settings
-from twofold.estimators._manifold_starts import Start, starts_of
+from twofold.estimators._manifold_starts import Start
 from twofold.estimators.base import Learned, Problem, TwoWayEstimator
 from twofold.generalization import GeneralizationReport, kernel_spectrum, learning_curve
-from twofold.losses import Loss, Norm, Squared, resolve_loss
 from twofold.protocols import Array
 
 __all__ = ["PrincipalManifold"]
 
-MOST_ROWS, ROWS_OF_A_NODE = 3_000, 20
-"""Of more rows so many (or so many for each node) take part in the turns; all of them in the last ones."""
-
 MOST_OF_DENSITY = 10_000
-
-STEPS_FOR_ALL = 4
-ROBUST = ("l1", "norm", "huber")
-OF_LENGTH = ("norm", "huber")
 
 
 class PrincipalManifold(TwoWayEstimator):
@@ -213,63 +195,12 @@ class PrincipalManifold(TwoWayEstimator):
         self.verbose = verbose
 
     def _learn(self, problem: Problem) -> Learned:
-        domain = resolve_domain(self.domain, problem.n_components)
-        check_settings(self, domain)
-        robust = (
-            self.loss in ROBUST
-            if isinstance(self.loss, str)
-            else not isinstance(self.loss, Squared)
-        )
-        frame = (
-            Frame.whitened(problem.data)
-            if self.loss == "mahalanobis"
-            else Frame.scaled(problem.data, robust=robust, of_columns=self.loss not in OF_LENGTH)
-        )
-        data = frame.into(problem.data)
-        layout = layout_of(domain, self.kernel, self.n_nodes, float(self.width), data, problem.rng)
-        rows = some_rows(len(data), max(MOST_ROWS, ROWS_OF_A_NODE * len(layout.nodes)))
-        some = data if len(rows) == len(data) else data[rows]
-        fitting = Fitting(
-            layout,
-            Norm() if self.loss == "huber" else _loss_of(self.loss),
-            self.penalty,
-            self.assignment,
-            float(self.latent_noise),
-            self.max_iter,
-            float(self.tol),
-        )
-        alpha = MIDDLE_ALPHA if self.alpha == "cv" else float(self.alpha)
-        with problem.progress.phase("starts"):
-            starts = starts_of(
-                self.init, self.n_init, fitting, frame, some, alpha, problem, rows, robust=robust
-            )
-            first, candidates = self._best(starts, fitting, some, alpha)
-            if self.loss == "huber":
-                fitting = fitting.with_scale(first, some)
-        choice = AlphaChoice(alpha, np.empty(0), np.empty((0, 0)))
-        if self.alpha == "cv":
-            with problem.progress.phase("cross-validation"):
-                choice = choose_alpha(
-                    fitting,
-                    some,
-                    first.latents,
-                    n_folds=self.cv,
-                    rule=self.alpha_rule,
-                    rng=problem.rng,
-                )
-        with problem.progress.phase("turns", max_iter=None, at_most=self.max_iter) as callback:
-            fitted = fitting.run(some, choice.alpha, first.up, first.latents, callback)
-        if fitted.n_iter >= self.max_iter:
-            self._warn_if_cut_short(fitted)
-        fitting, fitted, alpha = without_idle_nodes(
-            fitting, fitted, some, choice.alpha, self.refit_alpha
-        )
-        if len(rows) < len(data) and self.assignment == "hard":
-            with problem.progress.phase("all rows"):
-                functional = fitting.functional(data, alpha)
-                latents = functional.project(fitted.up, None, STEPS_FOR_ALL)
-                fitted = replace(fitted, up=functional.adapt(fitted.up, latents))
-        return self._assemble(fitting, fitted, frame, data, choice, candidates)
+        check_settings(self, resolve_domain(self.domain, problem.n_components))
+        found = fit_rows(self, ArrayRows(problem.data), problem, Journal())
+        encoder = self._encoder(found)
+        # As `transform` does: where turns left a row in a worse place, it moves.
+        latents = encoder.predict(problem.data)
+        return self._assemble(found, encoder, latents, latents)
 
     def _best(
         self, starts: list[Start], fitting: Fitting, data: Array, alpha: float
@@ -300,20 +231,21 @@ class PrincipalManifold(TwoWayEstimator):
                 ConvergenceWarning,
             )
 
+    @staticmethod
+    def _encoder(found: ManifoldFit) -> ManifoldEncoder:
+        """Return the way down."""
+        layout = found.fitting.layout.searching(found.fitted.latents)
+        final = replace(found.fitting, latent_noise=0.0, layout=layout)
+        nothing = found.fitted.up.weights_[:0]
+        projection = final.functional(nothing, found.choice.alpha).projection(found.fitted.up)
+        return ManifoldEncoder(found.frame, projection)
+
+    @staticmethod
     def _assemble(
-        self,
-        fitting: Fitting,
-        fitted: Fitted,
-        frame: Frame,
-        data: Array,
-        choice: AlphaChoice,
-        candidates: list[dict[str, Any]],
+        found: ManifoldFit, encoder: ManifoldEncoder, latents: Array, of_density: Array
     ) -> Learned:
-        final = replace(fitting, latent_noise=0.0, layout=fitting.layout.searching(fitted.latents))
-        projection = final.functional(data[:0], choice.alpha).projection(fitted.up)
-        latents = projection.predict(
-            data
-        )  # as `transform` does: where turns left a row in a worse place, it moves
+        """Return the maps and all attributes; the density is that of some latents."""
+        fitting, fitted, choice = found.fitting, found.fitted, found.choice
         domain = fitting.layout.domain
         attributes = {
             "alpha_": choice.alpha,
@@ -326,15 +258,16 @@ class PrincipalManifold(TwoWayEstimator):
             "history_": fitted.history,
             "temperature_": fitted.temperature,
             "n_iter_": fitted.n_iter,
-            "init_": candidates[0]["name"],
-            "candidates_": candidates,
+            "init_": found.candidates[0]["name"],
+            "candidates_": found.candidates,
         }
+        some = of_density[some_rows(len(of_density), MOST_OF_DENSITY)]
         return Learned(
             latents=latents,
             units=CentredUnits.identity(latents.shape[1]),
-            encoder=ManifoldEncoder(frame, projection),
-            decoder=ManifoldDecoder(frame, fitted.up, domain),
-            density=DomainDensity(domain).fit(latents[some_rows(len(latents), MOST_OF_DENSITY)]),
+            encoder=encoder,
+            decoder=ManifoldDecoder(found.frame, fitted.up, domain),
+            density=DomainDensity(domain).fit(some),
             attributes=attributes,
         )
 
@@ -348,7 +281,7 @@ class PrincipalManifold(TwoWayEstimator):
             "nodes_": np.zeros((1, problem.n_components)),
             "weights_": np.zeros((1, problem.data.shape[1])),
             "intercept_": np.zeros(problem.data.shape[1]),
-            "loss_": _loss_of(self.loss),
+            "loss_": loss_of(self.loss),
             "history_": np.zeros(1),
             "temperature_": 0.0,
             "n_iter_": 0,
@@ -394,7 +327,3 @@ class PrincipalManifold(TwoWayEstimator):
             return 1.0 - fitted.score(train), 1.0 - fitted.score(test)
 
         return GeneralizationReport(spectrum, learning_curve(errors, data, n_repeats))
-
-
-def _loss_of(loss: Any) -> Loss:
-    return Squared() if isinstance(loss, str) and loss == "mahalanobis" else resolve_loss(loss)

@@ -1,0 +1,228 @@
+"""DRUR on a Dask cluster of one machine: memory at ten million rows, speed beside the local estimator, faults.
+
+    python benchmarks/dask_scale.py [--only memory speed faults] [--rows 10000000] [--speed-rows 2000000] [--folder dask_scale]
+
+"memory" writes a lifted Swiss roll (20 columns, float64) as zarr into the folder, fits it with two workers of 1.5 GB each, writes the latents as
+zarr, and reports the peak memory of each process. "speed" fits rows in memory with one and two workers, and with the local estimator on one and
+two threads; times are those of one run, side by side. "faults" kills a worker by SIGKILL in each phase and compares bits. Writes ``results.json``.
+"""
+
+import argparse
+import json
+import os
+import platform
+import resource
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
+    os.environ[name] = "2"  # of this process; workers have one thread each
+
+import dask
+import dask.array as da
+import numpy as np
+import zarr
+from distributed import Client, LocalCluster
+
+import twofold
+import twofold.dask
+from twofold.metrics import procrustes_r2
+
+N_COLUMNS = 20
+CHUNK_ROWS = 250_000
+NOISE = 0.05
+SETTING = {"n_centers": 100, "init": "isomap:15", "random_state": 0}
+WORKER_LIMIT = "1.5GB"
+
+
+def block_of_roll(number, n_rows):
+    """Return some rows of a Swiss roll lifted to 20 columns, and their places on the sheet."""
+    rng = np.random.default_rng([7, number])
+    turn = 1.5 * np.pi * (1.0 + 2.0 * rng.uniform(size=n_rows))
+    height = 21.0 * rng.uniform(size=n_rows)
+    roll = np.column_stack([turn * np.cos(turn), height, turn * np.sin(turn)])
+    axes, _ = np.linalg.qr(np.random.default_rng(0).standard_normal((N_COLUMNS, 3)))
+    length = 0.5 * (turn * np.sqrt(1.0 + turn**2) + np.arcsinh(turn))
+    noise = NOISE * rng.standard_normal((n_rows, N_COLUMNS))
+    return roll @ axes.T + noise, np.column_stack([length, height])
+
+
+def sizes_of(n_rows):
+    return [min(CHUNK_ROWS, n_rows - start) for start in range(0, n_rows, CHUNK_ROWS)]
+
+
+def written_roll(path, n_rows):
+    """Write the roll as zarr, block by block, unless it is there."""
+    if path.exists():
+        stored = zarr.open_array(path, mode="r")
+        if stored.shape == (n_rows, N_COLUMNS):
+            return
+    stored = zarr.create_array(
+        path, shape=(n_rows, N_COLUMNS), chunks=(CHUNK_ROWS, N_COLUMNS), dtype="f8", overwrite=True
+    )
+    for number, size in enumerate(sizes_of(n_rows)):
+        start = number * CHUNK_ROWS
+        stored[start : start + size] = block_of_roll(number, size)[0]
+
+
+def cluster_of(n_workers, memory_limit="auto"):
+    return LocalCluster(
+        n_workers=n_workers,
+        threads_per_worker=1,
+        memory_limit=memory_limit,
+        dashboard_address=":0",
+        silence_logs=50,
+    )
+
+
+def peak_bytes():
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+
+
+def memory(n_rows, folder):
+    """Fit and transform more rows than both workers could hold."""
+    source, target = folder / f"roll-{n_rows}.zarr", folder / f"latents-{n_rows}.zarr"
+    written_roll(source, n_rows)
+    with cluster_of(2, WORKER_LIMIT) as cluster, Client(cluster) as client:
+        began = time.perf_counter()
+        model = twofold.dask.DRUR(n_jobs=2, **SETTING).fit(str(source))
+        fitted = time.perf_counter()
+        model.transform(str(source), method="map").to_zarr(str(target), overwrite=True)
+        done = time.perf_counter()
+        peaks = client.run(peak_bytes)
+    latents = zarr.open_array(target, mode="r")
+    sizes = sizes_of(n_rows)
+    some = [0, len(sizes) // 2, len(sizes) - 1]
+    places = np.concatenate([block_of_roll(number, sizes[number])[1] for number in some])
+    found = np.concatenate([latents[n * CHUNK_ROWS : n * CHUNK_ROWS + sizes[n]] for n in some])
+    result = {
+        "rows": n_rows,
+        "fit_seconds": fitted - began,
+        "transform_seconds": done - fitted,
+        "r2": procrustes_r2(places, found),
+        "worker_peak_gb": [peak / 1e9 for peak in peaks.values()],
+        "client_peak_gb": peak_bytes() / 1e9,
+        "worker_limit": WORKER_LIMIT,
+    }
+    if not result["r2"] >= 0.98:
+        print(f"R^2 is {result['r2']:.4f}, below 0.98")
+    return result
+
+
+def speed(n_rows):
+    """Time fits with one and two workers, and those of the local estimator."""
+    X = np.concatenate(
+        [block_of_roll(number, size)[0] for number, size in enumerate(sizes_of(n_rows))]
+    )
+    times = {}
+    for n_threads in (1, 2):
+        began = time.perf_counter()
+        model = twofold.DRUR(n_jobs=n_threads, store_embedding=False, **SETTING).fit(X)
+        times[f"local, {n_threads} threads"] = time.perf_counter() - began
+    path = Path("rows.npy").resolve()
+    np.save(path, X)
+    for n_workers in (1, 2):
+        with cluster_of(n_workers) as cluster, Client(cluster) as client:
+            client.run(lambda: __import__("twofold.dask"))  # what is loaded once does not count
+            began = time.perf_counter()
+            fitted = twofold.dask.DRUR(n_jobs=n_workers, **SETTING).fit(path)
+            times[f"dask, {n_workers} workers"] = time.perf_counter() - began
+            same = np.array_equal(fitted.decoder_.weights_, model.decoder_.weights_)
+    path.unlink()
+    return {
+        "rows": n_rows,
+        "seconds": times,
+        "two_workers_against_one": times["dask, 1 workers"] / times["dask, 2 workers"],
+        "overhead_one_core": times["dask, 1 workers"] / times["local, 1 threads"] - 1.0,
+        "overhead_two_cores": times["dask, 2 workers"] / times["local, 2 threads"] - 1.0,
+        "same_bits_as_local": bool(same),
+    }
+
+
+def deadly_once(array, flag):
+    """Return blocks whose next reader dies as soon as a file is there."""
+
+    def read(block):
+        try:
+            os.unlink(flag)  # noqa: PTH108 - pickled without imports of its own
+        except FileNotFoundError:
+            return block
+        os.kill(os.getpid(), signal.SIGKILL)
+        return None
+
+    return array.map_blocks(read, dtype=array.dtype, meta=np.empty((0, 0)))
+
+
+def faults(n_rows, folder):
+    """Kill a worker in each phase: does the fit end with the same bits, and how much later?"""
+    sizes = sizes_of(n_rows)
+    X = np.concatenate([block_of_roll(number, size)[0] for number, size in enumerate(sizes)])
+    flag = str((folder / "die").resolve())
+    rows = deadly_once(da.from_array(X, chunks=(max(1, n_rows // 16), N_COLUMNS)), flag)
+    found = {}
+    original = twofold.dask._cluster.Cluster.run
+    with cluster_of(2) as cluster, Client(cluster):
+        reference = None
+        for phase in ("nothing", "first look", "moments", "sample", "adaptation"):
+
+            def run(self, watched, wanted, now, *rest, phase=phase):
+                if now == phase:
+                    Path(flag).touch()
+                return original(self, watched, wanted, now, *rest)
+
+            twofold.dask._cluster.Cluster.run = run
+            began = time.perf_counter()
+            model = twofold.dask.DRUR(**SETTING).fit(rows)
+            seconds = time.perf_counter() - began
+            weights = model.decoder_.weights_
+            reference = weights if reference is None else reference
+            found[phase] = {
+                "seconds": seconds,
+                "same_bits": bool(np.array_equal(weights, reference)),
+            }
+        twofold.dask._cluster.Cluster.run = original
+    return found
+
+
+def environment():
+    commit = subprocess.run(
+        ["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=False
+    )
+    return {
+        "commit": commit.stdout.strip(),
+        "python": platform.python_version(),
+        "numpy": np.__version__,
+        "dask": dask.__version__,
+        "cores": os.cpu_count(),
+    }
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--only", nargs="*", choices=("memory", "speed", "faults"))
+    parser.add_argument("--rows", type=int, default=10_000_000)
+    parser.add_argument("--speed-rows", type=int, default=2_000_000)
+    parser.add_argument("--fault-rows", type=int, default=100_000)
+    parser.add_argument("--folder", type=Path, default=Path("dask_scale"))
+    given = parser.parse_args()
+    given.folder.mkdir(parents=True, exist_ok=True)
+    path = given.folder / "results.json"
+    results = json.loads(path.read_text()) if path.exists() else {}
+    results["environment"] = environment()
+    parts = {
+        "memory": lambda: memory(given.rows, given.folder),
+        "speed": lambda: speed(given.speed_rows),
+        "faults": lambda: faults(given.fault_rows, given.folder),
+    }
+    for name, part in parts.items():
+        if given.only and name not in given.only:
+            continue
+        results[name] = part()
+        print(json.dumps({name: results[name]}, indent=1))
+        path.write_text(json.dumps(results, indent=1))
+
+
+if __name__ == "__main__":
+    main()

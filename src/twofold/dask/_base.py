@@ -1,0 +1,313 @@
+"""What all distributed estimators do: read a table in blocks, let a subclass learn, and keep the latents where they are."""
+
+from __future__ import annotations
+
+import logging
+import os
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, Self
+from uuid import uuid4
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from twofold._blocks import using_threads
+from twofold._units import CentredUnits, Scales
+from twofold._validation import cast_back, check_bool, check_real, check_rng
+from twofold.dask._blocks import Blocks, as_collection, as_numbers, is_collection
+from twofold.dask._checkpoint import FileJournal, fingerprint
+from twofold.dask._cluster import Cluster
+from twofold.dask._rows import DistributedRows, first_look, guarded
+from twofold.estimators._journal import Journal
+from twofold.estimators._progress import FitProgress
+from twofold.estimators.base import Problem, TwoWayEstimator, check_n_components
+from twofold.protocols import Array
+
+__all__ = ["DistributedEstimator", "Found"]
+
+CLUSTER_PARAMETERS = ("client", "checkpoint", "timeout", "no_workers_timeout")
+NOT_OF_THE_RESULT = (*CLUSTER_PARAMETERS, "n_jobs", "verbose")
+SECONDS_BETWEEN_LINES = 5.0
+
+logger = logging.getLogger("twofold")
+
+
+@dataclass(frozen=True)
+class Found:
+    """What a subclass returns.
+
+    Attributes
+    ----------
+    local : TwoWayEstimator
+        The fitted local model, without training latents.
+    latents_of : callable
+        Gives the latents (n, q) of centred rows (n, D), the first of which has a given number; it travels to the workers.
+    latents : ndarray of shape (n, q), default=None
+        The latents of all rows, where they are in memory instead.
+    """
+
+    local: TwoWayEstimator
+    latents_of: Callable[[Array, int], Array] | None = None
+    latents: Array | None = None
+
+
+class DistributedEstimator(BaseEstimator, ABC):
+    """Base of the distributed estimators.
+
+    Attributes
+    ----------
+    embedding_ : dask.array.Array of shape (n_samples, n_components)
+        Latents of the training data, in the blocks of the data and not computed yet: ``persist()`` them, or write them with
+        ``to_zarr``.
+    local_ : TwoWayEstimator
+        The fitted model as an ordinary estimator, without the training latents.
+    """
+
+    n_components: Any
+    random_state: Any
+    n_jobs: Any
+    verbose: int
+    client: Any
+    checkpoint: str | os.PathLike[str] | None
+    timeout: float
+    no_workers_timeout: float
+    local_: TwoWayEstimator
+    embedding_: Any
+
+    @abstractmethod
+    def _local(self) -> Any:
+        """Return the ordinary estimator with the same settings, checked as far as that goes without data."""
+
+    @abstractmethod
+    def _learn(
+        self, local: Any, source: DistributedRows, problem: Problem, journal: Journal
+    ) -> Found:
+        """Fit the local model to all rows."""
+
+    def fit(self, X: Any, y: Any = None, *, resume: bool = False) -> Self:  # noqa: ARG002
+        """Learn from rows on a cluster.
+
+        Parameters
+        ----------
+        X : Dask array or dataframe, zarr array, NumPy memmap, or path, of shape (n_samples, n_features)
+            Data. Paths of ``.zarr``, ``.npy`` and ``.parquet`` have to be readable by all workers. Chunks are taken as they are.
+        y : ignored
+        resume : bool, default=False
+            Whether to go on from the checkpoint, if there is one.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        DistributedFitError
+            If a block cannot be worked on, or the cluster is lost.
+        """
+        check_bool("resume", resume)
+        if resume and self.checkpoint is None:
+            raise ValueError("resume=True needs the path of a checkpoint: set checkpoint.")
+        local = self._local()
+        table = Blocks.of(X)
+        cluster = Cluster.of(
+            self.client,
+            type(self).__name__,
+            check_real("timeout", self.timeout),
+            check_real("no_workers_timeout", self.no_workers_timeout),
+        )
+        sizes, extent = first_look(table, cluster)
+        check_n_components(local.n_components, sum(sizes), table.n_columns)
+        rng = check_rng(self.random_state)
+        scales = Scales.of(extent)
+        data_mark = fingerprint(extent.lowest, extent.highest, extent.first)
+        journal = FileJournal(
+            self.checkpoint, self._facts(sum(sizes), table, data_mark), rng, resume=resume
+        )
+        source = DistributedRows(table, sizes, cluster, told=_Teller(self.verbose))
+        if scales.varying.any():
+            units = journal.step(
+                "units", lambda: scales.units(source.total(scales.moments, "moments"))
+            )
+            source = replace(source, units=units)
+            found = self._found(local, source, rng, journal)
+        else:
+            units = scales.units(None)
+            local.fit(np.repeat(extent.first[None], int(local.n_components) + 1, axis=0))
+            found = Found(local, _Constant(local.embedding_[:1]))
+            local.embedding_ = local.embedding_[:0]
+        local.n_features_in_ = table.n_columns
+        if table.names is not None:
+            local.feature_names_in_ = table.names
+        self._keep(local, _latents(found, table, sizes, units))
+        return self
+
+    def _found(
+        self, local: Any, source: DistributedRows, rng: np.random.Generator, journal: Journal
+    ) -> Found:
+        units = source.units
+        assert units is not None
+        progress = FitProgress(self, verbose=int(self.verbose))
+        nothing = np.empty((0, source.n_columns))
+        none = np.empty((0, len(units.center)))
+        problem = Problem(nothing, units, none, None, int(local.n_components), rng, progress)
+        with using_threads(self.n_jobs):
+            return self._learn(local, source, problem, journal)
+
+    def _facts(self, n_rows: int, table: Blocks, data_mark: str) -> dict[str, Any]:
+        settings = self.get_params(deep=False)
+        shown = {k: repr(v)[:500] for k, v in settings.items() if k not in NOT_OF_THE_RESULT}
+        facts = {"class": type(self).__name__, "n_rows": n_rows, "n_columns": table.n_columns}
+        return {**facts, "data": data_mark, **shown}
+
+    def _keep(self, local: Any, embedding: Any) -> None:
+        for name in getattr(self, "_learned_names", ()):
+            self.__dict__.pop(name, None)
+        learned = {
+            name: value
+            for name, value in vars(local).items()
+            if name.endswith("_") and not name.startswith("_")
+        }
+        learned |= {"local_": local, "embedding_": embedding}
+        self.__dict__.update(learned, _learned_names=tuple(learned))
+
+    def _local_settings(self) -> dict[str, Any]:
+        settings = self.get_params(deep=False)
+        return {name: settings[name] for name in settings if name not in CLUSTER_PARAMETERS}
+
+    def to_local(self, *, embedding: bool = False) -> Any:
+        """Return the fitted model as an ordinary estimator of the same name.
+
+        Parameters
+        ----------
+        embedding : bool, default=False
+            Whether to compute and bring along the training latents; otherwise ``embedding_`` has no rows.
+        """
+        check_is_fitted(self)
+        import copy
+
+        model = copy.copy(self.local_)
+        if embedding:
+            model.embedding_ = np.asarray(self.embedding_.compute())
+        return model
+
+    def transform(self, X: Any, **options: Any) -> Any:
+        """Take data down to the latent space: lazily for all that `fit` takes, at once for arrays in memory."""
+        return self._map("transform", X, options)
+
+    def inverse_transform(self, Z: Any) -> Any:
+        """Take latents up to the data space, likewise."""
+        return self._map("inverse_transform", Z, {})
+
+    def reconstruct(self, X: Any) -> Any:
+        """Return the nearest the model has to each row, likewise."""
+        return self._map("reconstruct", X, {})
+
+    def reconstruction_error(self, X: Any) -> Any:
+        """Return each row's distance to its reconstruction, likewise."""
+        return self._map("reconstruction_error", X, {})
+
+    def log_density(self, Z: Any) -> Any:
+        """Return the log density of latents, likewise."""
+        return self._map("log_density", Z, {})
+
+    def score(self, X: Any, y: Any = None) -> float:  # noqa: ARG002 - scikit-learn's signature
+        """Return the share of variance that reconstruction keeps, computed at once."""
+        return float(self._map("score", X, {}))
+
+    def sample(self, n_samples: int = 1, *, random_state: Any = None) -> Array:
+        """Draw latents from their density and take them up to the data space."""
+        check_is_fitted(self)
+        return self.local_.sample(n_samples, random_state=random_state)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the model, as an ordinary one, to a file that `twofold.load` reads."""
+        self.to_local().save(path)
+
+    def _map(self, method: str, X: Any, options: dict[str, Any]) -> Any:
+        check_is_fitted(self)
+        distributed = isinstance(X, str | os.PathLike | np.memmap) or is_collection(X)
+        if distributed or type(X).__module__.split(".")[0] == "zarr":
+            X = as_collection(X)
+        return getattr(self.local_, method)(X, **options)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        """Return whether a fit has ended."""
+        return hasattr(self, "local_")
+
+
+@dataclass(frozen=True)
+class _Constant:
+    """The latents of rows that are all equal."""
+
+    latent: Array
+
+    def __call__(self, data: Array, first: int) -> Array:  # noqa: ARG002 - as all others
+        return np.repeat(self.latent, len(data), axis=0)
+
+
+class _Teller:
+    """Logs how far the tasks of a phase are, every few seconds."""
+
+    def __init__(self, verbose: int) -> None:
+        self._verbose = verbose
+        self._last = time.monotonic()
+
+    def __call__(self, phase: str, n_done: int, n_tasks: int) -> None:
+        if time.monotonic() - self._last < SECONDS_BETWEEN_LINES and n_done < n_tasks:
+            return
+        self._last = time.monotonic()
+        level = logging.INFO if self._verbose else logging.DEBUG
+        logger.log(level, "%s: %d of %d tasks", phase, n_done, n_tasks)
+
+
+def _latents(found: Found, table: Blocks, sizes: list[int], units: CentredUnits) -> Any:
+    """Return the latents of all rows as a Dask array in the table's blocks."""
+    import dask.array as da
+    from dask import delayed
+
+    local: Any = found.local
+    if found.latents is not None:
+        chunks = (tuple(sizes), found.latents.shape[1])
+        return da.from_array(cast_back(found.latents, table.dtype), chunks=chunks)
+    label, token = type(local).__name__.lower(), uuid4().hex
+    q = local._n_features_out
+    kernel = delayed(_same)(
+        (found.latents_of, units, table.dtype.name, q), dask_key_name=f"{label}-embedder-{token}"
+    )
+    firsts = [0, *np.cumsum(sizes).tolist()]
+    parts = [
+        da.from_delayed(
+            delayed(_embed)(
+                kernel,
+                task,
+                firsts[number],
+                number,
+                dask_key_name=f"{label}-latents-{token}-{number}",
+            ),
+            (size, q),
+            table.dtype,
+        )
+        for number, (task, size) in enumerate(zip(table.tasks, sizes, strict=True))
+    ]
+    return da.concatenate(parts)
+
+
+def _same(thing: Any) -> Any:
+    return thing
+
+
+def _latents_of_block(kernel: tuple[Any, CentredUnits, str, int], block: Any, first: int) -> Array:
+    latents_of, units, dtype, q = kernel
+    rows = as_numbers(block)
+    if not len(rows):
+        return np.empty((0, q), dtype)
+    latents: Array = latents_of(units.into(rows), first)
+    return cast_back(latents, np.dtype(dtype))
+
+
+def _embed(kernel: Any, block: Any, first: int, number: int) -> Any:
+    return guarded(_latents_of_block)(kernel, block, first, number)

@@ -1,0 +1,164 @@
+"""The maps of a fitted model over Dask collections, block by block and not before they are asked for."""
+
+from __future__ import annotations
+
+from copy import copy
+from typing import Any
+from uuid import uuid4
+
+import numpy as np
+
+from twofold.dask._blocks import is_frame
+from twofold.protocols import AnyArray
+
+__all__ = ["mapped", "shipped"]
+
+OF_LATENTS = ("inverse_transform", "log_density")
+OF_ROWS = ("reconstruction_error", "log_density", "_unit_distances")
+"""Methods that return one number for each row."""
+
+
+def mapped(model: Any, method: str, X: Any, options: dict[str, Any] | None = None) -> Any:
+    """Return what a method gives for all blocks of a collection.
+
+    Parameters
+    ----------
+    model : TwoWayEstimator
+        A fitted model.
+    method : str
+        "transform", "inverse_transform", "reconstruct", "reconstruction_error", "log_density" or "score"; the score is computed
+        at once.
+    X : Dask array or frame
+        Data, or latents.
+    options : dict, default=None
+        Passed on to the method.
+    """
+    options = options or {}
+    if method == "score":
+        return _score(model, X)
+    n_wanted, n_given = _widths(model, method)
+    if not hasattr(X, "columns") and getattr(X, "ndim", 2) != 2:
+        raise ValueError(f"Expected 2D array, got an array of {X.ndim} dimensions.")
+    n_columns = len(X.columns) if is_frame(X) else X.shape[1]
+    if n_columns != n_given:
+        what = "n_components" if method in OF_LATENTS else "n_features_in_"
+        raise ValueError(
+            f"X has {n_columns} features, but {type(model).__name__} is expecting {n_given} features as input ({what})."
+        )
+    if is_frame(X):
+        return _over_partitions(model, method, X, n_wanted, options)
+    if X.numblocks[1] != 1:
+        raise ValueError(
+            f"X has {X.numblocks[1]} chunks along its columns; a block needs whole rows. Pass X.rechunk({{1: -1}})."
+        )
+    dtype = np.dtype(np.float32 if X.dtype == np.float32 else np.float64)
+    single = method in OF_ROWS
+    return X.map_blocks(
+        _apply,
+        shipped(model),
+        method,
+        n_wanted,
+        dtype=dtype,
+        chunks=(X.chunks[0],) if single else (X.chunks[0], (n_wanted,)),
+        drop_axis=1 if single else None,
+        meta=np.empty((0,) if single else (0, 0), dtype=dtype),
+        name=f"{_label(model)}-{method.strip('_')}-{uuid4().hex}",
+        options=options,
+        result=dtype.name,
+    )
+
+
+def shipped(model: Any) -> Any:
+    """Return a model as one task that all blocks ask for, without the training latents, which no map needs."""
+    from dask import delayed
+
+    light = copy(model)
+    light.embedding_ = model.embedding_[:0]
+    if hasattr(light, "n_jobs"):
+        light.n_jobs = 1  # a worker runs as many tasks at a time as it has threads
+    return delayed(_same)(light, dask_key_name=f"{_label(model)}-model-{uuid4().hex}")
+
+
+def _same(model: Any) -> Any:
+    return model
+
+
+def _label(model: Any) -> str:
+    return type(model).__name__.lower()
+
+
+def _widths(model: Any, method: str) -> tuple[int, int]:
+    """Return the columns of results and of arguments."""
+    q, n_features = model._n_features_out, model.n_features_in_
+    return {
+        "transform": (q, n_features),
+        "inverse_transform": (n_features, q),
+        "reconstruct": (n_features, n_features),
+        "reconstruction_error": (1, n_features),
+        "_unit_distances": (1, n_features),
+        "log_density": (1, q),
+    }[method]
+
+
+def _apply(
+    block: Any, model: Any, method: str, n_wanted: int, *, options: dict[str, Any], result: str
+) -> AnyArray:
+    dtype = np.dtype(result)
+    if not len(block):
+        return np.empty((0,) if method in OF_ROWS else (0, n_wanted), dtype)
+    if method == "_unit_distances":
+        block = np.ascontiguousarray(block, dtype=np.float64)
+    found = getattr(model, method)(block, **options)
+    return np.asarray(found).astype(dtype, copy=False)
+
+
+def _over_partitions(
+    model: Any, method: str, frame: Any, n_wanted: int, options: dict[str, Any]
+) -> Any:
+    import pandas as pd
+
+    single = all(dtype == np.float32 for dtype in frame.dtypes)
+    dtype = np.dtype(np.float32 if single else np.float64)
+    if method == "transform":
+        names = [str(name) for name in model.get_feature_names_out()]
+    elif hasattr(model, "feature_names_in_"):
+        names = [str(name) for name in model.feature_names_in_]
+    else:
+        names = [f"x{number}" for number in range(n_wanted)]
+    meta: Any = pd.DataFrame({name: np.empty(0, dtype) for name in names})
+    if method in OF_ROWS:
+        meta = pd.Series(np.empty(0, dtype), name=method)
+    return frame.map_partitions(
+        _apply_to_frame, shipped(model), method, n_wanted, options, dtype.name, names, meta=meta
+    )
+
+
+def _apply_to_frame(
+    part: Any,
+    model: Any,
+    method: str,
+    n_wanted: int,
+    options: dict[str, Any],
+    result: str,
+    names: list[str],
+) -> Any:
+    import pandas as pd
+
+    of_latents = method in OF_LATENTS or not hasattr(model, "feature_names_in_")
+    rows = part.to_numpy() if of_latents else part  # names are compared where the model has some
+    values = _apply(rows, model, method, n_wanted, options=options, result=result)
+    if method in OF_ROWS:
+        return pd.Series(values, index=part.index, name=method)
+    return pd.DataFrame(values, index=part.index, columns=names)
+
+
+def _score(model: Any, X: Any) -> float:
+    """Return the share of variance that reconstruction keeps, as the local model does."""
+    if is_frame(X):
+        X = X.to_dask_array()
+    distances = mapped(model, "_unit_distances", X.astype(np.float64))
+    with np.errstate(over="ignore"):
+        error = np.float64((distances**2).mean().compute())
+    with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+        relative = error / model._variance if error else 0.0
+    return float(max(1.0 - relative, -np.finfo(np.float64).max))
