@@ -272,6 +272,14 @@ def test_runs_under_other_conditions_are_not_mixed(tmp_path, instant):
         Run(tmp_path, settings("Linear", seconds=1.0), say=list)
 
 
+def test_a_run_can_be_extended_by_seeds(tmp_path, instant):
+    done, _ = instant
+    Run(tmp_path, settings("Linear", seeds=(0,)), say=list).measure_all([small()])
+    path = Run(tmp_path, settings("Linear", seeds=(0, 1)), say=list).measure_all([small()])
+    assert [seed for kind, _, seed in done if kind == "measure"] == [0, 1]
+    assert summary.read(path)["settings"]["seeds"] == [0, 1]
+
+
 def test_trouble_with_few_rows_spares_many(tmp_path, instant):
     done, answers = instant
     answers["Linear"] = {"status": "time", "detail": "over 300 s in fit"}
@@ -281,7 +289,7 @@ def test_trouble_with_few_rows_spares_many(tmp_path, instant):
     path = Run(tmp_path, settings("Linear", "OneWay"), say=list).measure_all(sets)
     rows = summary.rows_of(summary.read(path))
     assert rows["more"][0].note == "not run: over 300 s in fit with 20 rows already"
-    assert "100 s with 20 rows, so beyond the cap of 150 s" in rows["more"][1].note
+    assert "100 s with 20 rows, so beyond the cap of 300 s" in rows["more"][1].note
     assert rows["other"][1].figures == slow
     assert [job[1] for job in done if job[0] == "measure"] == ["Linear", "OneWay"] * 2
 
@@ -338,4 +346,4 @@ def test_the_whole_from_the_command_line(fakes, tmp_path, capsys):
     with pytest.raises(SystemExit, match="no set is called"):
         command.main([*arguments, "--sets", "other"])
     with pytest.raises(SystemExit, match="other conditions"):
-        command.main([*arguments, "--seeds", "2"])
+        command.main([*arguments, "--seconds", "7"])

@@ -13,7 +13,7 @@ sys.path.insert(0, str(ROOT))
 
 from fake_rivals import sheet
 
-from benchmarks.rivals import goal, page, plots, summary
+from benchmarks.rivals import goal, page, plots, readme, summary
 from benchmarks.rivals.data import Split, catalogue, from_file, split
 from benchmarks.rivals.methods import METHODS
 from benchmarks.rivals.summary import Row
@@ -54,6 +54,12 @@ def test_a_set_without_a_result_of_ours_is_behind():
     found = goal.verdict("set", [row("U", None, None, ours=True), row("a", 0.5, 1.0)])
     assert found.kind == goal.BEHIND
     assert "none of ours" in goal.sentence(found)
+
+
+def test_of_equal_errors_the_faster_is_the_best():
+    rows = [row("slow", 0.2, 10.0, ours=True), row("fast", 0.2, 1.0, ours=True), row("a", 0.5, 5.0)]
+    assert goal.verdict("set", rows).ours.method == "fast"
+    assert goal.verdict("set", rows).kind == goal.BOTH
 
 
 def test_others_of_ours_that_beat_the_best_rival():
@@ -168,6 +174,25 @@ def test_the_page_praises_only_what_is_so(tmp_path):
     text = (tmp_path / "rivals.md").read_text()
     assert "**ahead on both**" in text
     assert "behind" not in text
+
+
+def test_the_readme_is_written_anew_between_its_marks(tmp_path):
+    path = tmp_path / "README.md"
+    jobs = [record("UKR()", 0, error=0.1), record("a", 0, error=0.2, fit_seconds=9.0)]
+    found = results(jobs)
+    verdicts = [goal.verdict(name, rows) for name, rows in summary.rows_of(found).items()]
+    path.write_text(f"before\n{readme.BEGIN}\nold\n{readme.END}\nafter\n")
+    for _ in range(2):  # a second time changes nothing
+        readme.write_section(path, verdicts, found)
+        text = path.read_text()
+        assert text.startswith(f"before\n{readme.BEGIN}\n")
+        assert text.endswith(f"{readme.END}\nafter\n")
+        assert "old" not in text
+        assert "| set | `UKR()` | 0.100 | 3.00 | a | 0.200 | 11.0 | ahead on both |" in text
+        assert text.count("On 1 of 1 sets") == 1
+    path.write_text("no marks")
+    with pytest.raises(ValueError, match=r"README\.md must have the line"):
+        readme.write_section(path, verdicts, found)
 
 
 def test_pictures_are_small_and_name_every_method(tmp_path):

@@ -11,6 +11,7 @@ from pathlib import Path
 from benchmarks.rivals import ROOT, goal, memory, summary
 from benchmarks.rivals.data import catalogue, from_file
 from benchmarks.rivals.page import write_page
+from benchmarks.rivals.readme import write_section
 from benchmarks.rivals.run import OtherRunError, Run, Settings
 
 QUICK = {"seeds": (0,), "seconds": 60.0, "repeat_within": 5.0}
@@ -43,7 +44,8 @@ def _interrupt(number, frame):  # noqa: ARG001 - the signature of a handler
 def report(path, folder, *, publish=False):
     """Write the page and the pictures of a run, print the goal set by set; return the verdicts.
 
-    With ``publish`` they become the ones in ``docs``, and the results those beside this file.
+    With ``publish`` they become the ones in ``docs``, the results those beside this file, and the README's table is
+    written anew.
     """
     results = summary.read(path)
     folder = Path(folder)
@@ -64,6 +66,7 @@ def report(path, folder, *, publish=False):
     if publish:
         kept = ROOT / "benchmarks" / "rivals" / "results.json"
         kept.write_text(json.dumps(results, indent=1) + "\n")
+        write_section(ROOT / "README.md", verdicts, results)
     for verdict in verdicts:
         print(goal.sentence(verdict))
     print(goal.count(verdicts))

@@ -84,13 +84,18 @@ def _goal(verdicts):
 
 
 def _verdict_line(v):
-    cells = [v.data, f"**{v.kind}**"]
+    also = ", ".join(_code(row) for row in v.also)
+    return "| " + " | ".join([v.data, f"**{v.kind}**", *verdict_cells(v), also]) + " |"
+
+
+def verdict_cells(v):
+    """Return name, error and seconds of our best and of the best rival, as cells of a table."""
+    cells = []
     for row in (v.ours, v.rival):
         cells += (
             ["", "", ""] if row is None else [_code(row), _number(row.error), _number(row.seconds)]
         )
-    cells.append(", ".join(_code(row) for row in v.also))
-    return "| " + " | ".join(cells) + " |"
+    return cells
 
 
 COLUMNS = {
@@ -203,7 +208,7 @@ def _how(results):
     return (
         "## How\n\n"
         "Each job, a method on a set with a seed, is a process of its own, one after the other, held to the same number of "
-        f"cores. It may take {settings['seconds']:g} s (half of that up to 2,000 rows, twice from half a million on) and "
+        f"cores. It may take {settings['seconds']:g} s (twice that from half a million rows on) and "
         f"{settings['most_bytes'] / 2**30:.3g} GB. Seeds: {', '.join(map(str, settings['seeds']))} up to 2,000 rows, medians "
         "shown; the first beyond, and for methods that a seed does not change. Code that is compiled at first use is compiled "
         "before the clock starts. The error is the squared error of the held-out rows rebuilt from two latents, in units of "

@@ -17,7 +17,7 @@ from benchmarks.rivals.data import slug
 from benchmarks.rivals.process import run_job
 
 FEW_ROWS = 2_000
-"""Up to here a method is run for every seed and may take half as long, beyond for the first alone."""
+"""Up to here a method is run for every seed, beyond for the first alone."""
 MANY_ROWS = 500_000
 """From here on a job may take twice as long."""
 GROWTH = 0.8
@@ -45,7 +45,7 @@ class Settings:
 
     def cap(self, rows):
         """Return the seconds a job on so many rows may take."""
-        return self.seconds * (0.5 if rows <= FEW_ROWS else 2.0 if rows >= MANY_ROWS else 1.0)
+        return self.seconds * (2.0 if rows >= MANY_ROWS else 1.0)
 
     def packages(self):
         """Return the packages of all methods, so that it does not matter which are chosen."""
@@ -243,7 +243,12 @@ class Run:
     def _agreed_about(self):
         """Return what is known of machine and versions, the same as when the run began."""
         path = self.folder / "about.json"
-        conditions = {key: value for key, value in vars(self.settings).items() if key != "methods"}
+        # Which methods and seeds are run changes no figure of a job: a run can be extended by more of them.
+        conditions = {
+            key: value
+            for key, value in vars(self.settings).items()
+            if key not in ("methods", "seeds")
+        }
         now = describe(self.settings.packages(), conditions)
         if not path.exists():
             now["started"] = _now()
@@ -258,7 +263,7 @@ class Run:
                 f"{self.folder} holds a run under other conditions ({', '.join(differing)}), and "
                 "figures of two runs do not stand side by side. Give another --folder, or --restart."
             )
-        return before
+        return before | {"command": now["command"]}  # that of all jobs, where they came bit by bit
 
 
 def _without_paths(error):

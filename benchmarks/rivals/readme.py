@@ -1,0 +1,52 @@
+"""The table of the project's README, written anew between two marks from the verdicts of a run."""
+
+from benchmarks.rivals import goal
+from benchmarks.rivals.page import verdict_cells
+
+BEGIN = "<!-- rivals: written by python -m benchmarks.rivals --publish; do not edit -->"
+END = "<!-- rivals: end -->"
+
+
+def write_section(path, verdicts, results):
+    """Put the table between the marks of a Markdown file.
+
+    Parameters
+    ----------
+    path : Path
+        The file; it must have both marks, once each.
+    verdicts : sequence of Verdict
+        One for each set.
+    results : dict
+        The content of ``results.json``, for the machine.
+    """
+    text = path.read_text(encoding="utf-8")
+    if text.count(BEGIN) != 1 or text.count(END) != 1 or text.index(BEGIN) > text.index(END):
+        raise ValueError(f"{path.name} must have the line {BEGIN!r} and after it {END!r}.")
+    before, rest = text.split(BEGIN)
+    after = rest.split(END)[1]
+    path.write_text(f"{before}{BEGIN}\n{section(verdicts, results)}\n{END}{after}", encoding="utf-8")
+
+
+def section(verdicts, results):
+    """Return the table and what must be known to read it."""
+    about = results["about"]
+    machine = about["conditions"]["machine"]
+    head = (
+        "| set | our best | error | seconds | best rival with a way back | error | seconds | we are |\n"
+        "|---|---|---|---|---|---|---|---|"
+    )
+    lines = [
+        "| " + " | ".join([v.data, *verdict_cells(v), v.kind]) + " |"
+        for v in verdicts
+        if v.kind != goal.ALONE
+    ]
+    return "\n".join(
+        [
+            f"`{about['command']}` on {machine['cores']} cores ({machine['processor']}):",
+            "",
+            head,
+            *lines,
+            "",
+            goal.count(verdicts),
+        ]
+    )
