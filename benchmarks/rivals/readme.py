@@ -24,7 +24,9 @@ def write_section(path, verdicts, results):
         raise ValueError(f"{path.name} must have the line {BEGIN!r} and after it {END!r}.")
     before, rest = text.split(BEGIN)
     after = rest.split(END)[1]
-    path.write_text(f"{before}{BEGIN}\n{section(verdicts, results)}\n{END}{after}", encoding="utf-8")
+    path.write_text(
+        f"{before}{BEGIN}\n{section(verdicts, results)}\n{END}{after}", encoding="utf-8"
+    )
 
 
 def section(verdicts, results):
