@@ -1,7 +1,7 @@
 """Tables on a cluster or on disk as blocks of rows, each a task that reads it.
 
 Nothing is read here, and nothing is cut anew: a block is a chunk of a Dask or zarr array, or a partition of a frame. Arrays that have no
-chunks of their own (NumPy files) are cut into blocks of 64 MB.
+chunks of their own (NumPy files) are cut into blocks of about 16 MB.
 """
 
 from __future__ import annotations
@@ -14,11 +14,13 @@ from typing import Any
 
 import numpy as np
 
+from twofold._leaves import LEAF_ROWS
 from twofold.protocols import AnyArray, Array
 
 __all__ = ["Blocks", "as_collection", "as_numbers", "is_collection", "is_frame"]
 
-FILE_BLOCK_BYTES = 64 * 2**20
+FILE_BLOCK_BYTES = 16 * 2**20
+"""Much more than the cost of a task, and few enough that workers end together."""
 
 
 def is_collection(X: Any) -> bool:
@@ -83,7 +85,8 @@ def _from_memmap(mapped: Any) -> Any:
         raise ValueError("X is a memmap in columns (Fortran order): write it in rows (C order).")
     n_rows, n_columns = mapped.shape
     per_row = max(1, mapped.dtype.itemsize * n_columns)
-    size = max(1, FILE_BLOCK_BYTES // per_row)
+    # Blocks of whole leaves, so that no border between them cuts one.
+    size = max(1, FILE_BLOCK_BYTES // (per_row * LEAF_ROWS)) * LEAF_ROWS
     path = str(Path(mapped.filename).resolve())
     # Of a view of a memmap too, this is where its first row is.
     offset = mapped.offset + mapped.ctypes.data - _address(mapped)

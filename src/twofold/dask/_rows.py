@@ -21,6 +21,7 @@ from twofold._units import CentredUnits, ColumnRange
 from twofold._validation import check_finite
 from twofold.dask._blocks import Blocks, as_numbers
 from twofold.dask._cluster import Cluster, Task
+from twofold.dask._freed_memory import keeping_freed_memory
 from twofold.protocols import Array, IntArray
 
 __all__ = ["DistributedRows", "first_look", "guarded"]
@@ -224,7 +225,7 @@ def guarded(function: Callable[..., Any]) -> Callable[..., Any]:
 
     def task(*arguments: Any) -> Any:
         try:
-            with using_threads(1), single_threaded_blas():
+            with using_threads(1), single_threaded_blas(), keeping_freed_memory():
                 return function(*arguments[:-1])
         except Exception as error:
             error.twofold_block = arguments[-1]  # type: ignore[attr-defined]
