@@ -23,6 +23,7 @@ from twofold.dask import DistributedFitError
 from twofold.dask._blocks import Blocks
 from twofold.dask._checkpoint import FileJournal
 from twofold.dask._cluster import Cluster
+from twofold.dask._freed_memory import _library, keeping_freed_memory
 from twofold.dask._rows import DistributedRows
 from twofold.dask._tiles import _HeldHalo, tiles_of
 from twofold.datasets import make_s_curve
@@ -175,6 +176,58 @@ class TestLeaves:
         )
         numbers = np.sort(rng.permutation(len(data))[:50])
         np.testing.assert_array_equal(source.rows(numbers, "rows"), data[numbers])
+
+
+class TestFreedMemory:
+    class Library:
+        def __init__(self):
+            self.calls = []
+
+        def mallopt(self, name, value):
+            self.calls.append((name, value))
+
+        def malloc_trim(self, pad):
+            self.calls.append("trim")
+
+    def test_limits_are_lifted_for_the_time_of_the_tasks(self, monkeypatch):
+        monkeypatch.setenv("MALLOC_TRIM_THRESHOLD_", "65536")
+        library = self.Library()
+        with keeping_freed_memory(lambda: library):
+            lifted = list(library.calls)
+            with keeping_freed_memory(lambda: library):
+                assert library.calls == lifted  # the first lifts them for all
+            assert library.calls == lifted  # and the last puts them back
+        assert [name for name, _ in lifted] == [-1, -3]
+        assert min(value for _, value in lifted) >= 2**25
+        assert library.calls[len(lifted) :] == [(-1, 65536), (-3, 131072), "trim"]
+
+    def test_elsewhere_nothing_happens(self, monkeypatch):
+        with keeping_freed_memory(lambda: None):
+            pass
+        monkeypatch.delenv("MALLOC_TRIM_THRESHOLD_", raising=False)
+        _library.cache_clear()
+        assert _library() is None
+        _library.cache_clear()
+
+    def test_workers_work_in_memory_they_have(self, client):
+        def faults():
+            import resource
+
+            def touched():
+                before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+                for _ in range(20):
+                    np.ones(400_000).sum()
+                return resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before
+
+            plain = touched()
+            with keeping_freed_memory():
+                touched()
+                return plain, touched()
+
+        if not sys.platform.startswith("linux"):
+            pytest.skip("the GNU C library alone")
+        for plain, kept in client.run(faults).values():
+            assert kept < 0.2 * plain
 
 
 class TestEqualToLocal:
