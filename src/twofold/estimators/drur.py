@@ -329,10 +329,10 @@ class DRUR(TwoWayEstimator):
         --------
         >>> from twofold import DRUR
         >>> from twofold.datasets import make_s_curve
-        >>> blocks = [make_s_curve(500, random_state=seed)[0] for seed in range(4)]
-        >>> model = DRUR(n_centers=30, init="isomap", random_state=0).fit_blocks(blocks)
-        >>> model.transform(blocks[0]).shape
-        (500, 2)
+        >>> blocks = [make_s_curve(100, random_state=seed)[0] for seed in range(4)]
+        >>> model = DRUR(n_centers=20, init="isomap", random_state=0).fit_blocks(blocks)
+        >>> model.transform(blocks[0]).shape, model.embedding_.shape
+        ((100, 2), (0, 2))
         """
         check_settings(self)
         check_int("n_passes", n_passes, low=0)
@@ -360,6 +360,18 @@ class DRUR(TwoWayEstimator):
         Returns
         -------
         ndarray of shape (n_samples, n_components)
+
+        Examples
+        --------
+        >>> from twofold import DRUR
+        >>> from twofold.datasets import make_s_curve
+        >>> X, _ = make_s_curve(200, random_state=0)
+        >>> model = DRUR(n_centers=20, init="isomap", random_state=0).fit(X)
+        >>> by_map, projected = model.transform(X, method="map"), model.transform(X, method="project")
+        >>> by_map.shape, projected.shape
+        ((200, 2), (200, 2))
+        >>> sorted(model.errors_), model.method_ in model.errors_
+        (['map', 'project'], True)
         """
         check_is_fitted(self)
         check_choice("method", method, ("auto", "map", "project"))

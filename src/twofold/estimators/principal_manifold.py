@@ -307,6 +307,23 @@ class PrincipalManifold(TwoWayEstimator):
         Returns
         -------
         GeneralizationReport
+
+        Examples
+        --------
+        >>> from twofold import PrincipalManifold
+        >>> from twofold.datasets import make_noisy_spiral
+        >>> X, _ = make_noisy_spiral(100, random_state=0)
+        >>> model = PrincipalManifold(alpha=1e-2, random_state=0).fit(X)
+        >>> print(model.generalization_report())
+        A diagnostic, not a certificate.
+        Eigenvalues of the kernel on the domain decay like exp(-c j^1.7):
+        the gap between held-out and training error should fall at least like m^-0.50, up to logarithms.
+
+        With data, the gap between held-out and training errors is measured, too:
+
+        >>> report = model.generalization_report(X, n_repeats=1)
+        >>> report.curve.sizes
+        array([12., 25., 50.])
         """
         check_is_fitted(self)
         check_int("n_repeats", n_repeats)

@@ -368,6 +368,17 @@ class UKR(TwoWayEstimator):
         ndarray of shape (n, m)
             ``<phi(x_i), f(z_j)>``; for the Euclidean metric the plain inner product with the decoded
             latents.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from twofold import UKR
+        >>> from twofold.datasets import make_noisy_spiral
+        >>> X, _ = make_noisy_spiral(100, random_state=0)
+        >>> model = UKR(1, init="isomap", random_state=0).fit(X)
+        >>> Z = model.embedding_[:4]
+        >>> bool(np.allclose(model.kernel_inner(X, Z), X @ model.inverse_transform(Z).T))
+        True
         """
         check_is_fitted(self)
         data, _ = check_data(self, X, reset=False)

@@ -82,11 +82,16 @@ def write(
 
     Examples
     --------
+    >>> import tempfile
     >>> from sklearn.datasets import load_iris
     >>> from twofold import DRUR, explorer
     >>> X, y = load_iris(return_X_y=True)
-    >>> model = DRUR(n_components=2, random_state=0).fit(X)
-    >>> page = explorer.write(model, X, y, path="iris.html")  # doctest: +SKIP
+    >>> model = DRUR(n_centers=15, init="pca", random_state=0).fit(X)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     page = explorer.write(model, X, y, path=f"{folder}/iris.html")
+    ...     text = page.read_text(encoding="utf-8")
+    >>> page.name, text.startswith("<!DOCTYPE html>"), len(text) > 10_000
+    ('iris.html', False, True)
     """
     if not isinstance(estimator, TwoWayEstimator):
         raise TypeError(

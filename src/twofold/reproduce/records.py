@@ -25,7 +25,17 @@ Better = Literal["lower", "higher"]
 
 
 class Absent(Exception):
-    """Something optional is not there: a file of data, or a package. Its text says which."""
+    """Something optional is not there: a file of data, or a package. Its text says which.
+
+    Examples
+    --------
+    >>> from twofold.reproduce import Absent
+    >>> try:
+    ...     raise Absent("mnist.npz is not in the data folder")
+    ... except Absent as missing:
+    ...     print(missing)
+    mnist.npz is not in the data folder
+    """
 
 
 @dataclass(frozen=True)
@@ -52,6 +62,16 @@ class Row:
         What a reader has to know to compare the two.
     form : str
         How numbers are written, a format specification.
+
+    Examples
+    --------
+    >>> from twofold.reproduce import Row
+    >>> from twofold.reproduce.verdicts import verdict
+    >>> row = Row("leave-one-out error", paper=0.00178, here=0.00150, better="lower")
+    >>> verdict(row)
+    'better'
+    >>> verdict(Row("latents in order", paper="most", here=59, better="higher", bound=31))
+    'met'
     """
 
     quantity: str
@@ -75,6 +95,13 @@ class Picture:
         A PNG file.
     caption : str
         What it shows.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from twofold.reproduce import Picture
+    >>> Picture(Path("spiral.png"), "The curve among the data").caption
+    'The curve among the data'
     """
 
     path: Path
@@ -95,6 +122,14 @@ class Outcome:
         May be empty.
     seeds : list of int
         What randomness started from.
+
+    Examples
+    --------
+    >>> from twofold.reproduce import Outcome, Row
+    >>> rows = [Row("test error", paper=0.9, here=0.8, better="lower")]
+    >>> outcome = Outcome(rows, numbers={"errors": [0.7, 0.8, 0.9]}, seeds=[0, 1, 2])
+    >>> len(outcome.rows), outcome.pictures
+    (1, [])
     """
 
     rows: list[Row]
@@ -123,6 +158,15 @@ class Experiment:
         What the quick form leaves out, as a phrase ("3 samples instead of 10"); empty where it leaves out nothing.
     needs : tuple of str
         Files of `twofold.datasets.data_folder` without which it cannot run.
+
+    Examples
+    --------
+    >>> from twofold.reproduce import Experiment, Outcome, Row
+    >>> def run(quick, folder):
+    ...     return Outcome([Row("answer", paper=42, here=42)])
+    >>> experiment = Experiment("answer", "The answer", "Table 1", "The answer is 42.", run)
+    >>> experiment.run(True, None).rows[0].here
+    42
     """
 
     name: str
@@ -150,6 +194,13 @@ class Paper:
         In the order of the paper.
     missing : tuple of str
         What of the paper cannot be repeated here, and why: sentences.
+
+    Examples
+    --------
+    >>> from twofold.reproduce import paper
+    >>> found = paper("rpm2001")
+    >>> found.name, "principal manifolds" in found.citation
+    ('rpm2001', True)
     """
 
     name: str
