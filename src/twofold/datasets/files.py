@@ -177,7 +177,7 @@ def load_coil20() -> Bunch:
     ...     try:
     ...         load_coil20()
     ...     except FileNotFoundError as error:
-    ...         print(str(error)[:43])
+    ...         print(str(error)[:42])
     coil20_32x32.npz is not in the data folder
     """
     return _load("coil20_32x32.npz", image_shape=(32, 32))

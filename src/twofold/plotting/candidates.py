@@ -83,9 +83,8 @@ class CandidatesDisplay(Display):
     >>> from twofold import UKR
     >>> from twofold.datasets import make_noisy_spiral
     >>> from twofold.plotting import CandidatesDisplay
-    >>> X, _ = make_noisy_spiral(150, random_state=0)
-    >>> starts = [f"isomap:{k}" for k in (6, 8, 10)]
-    >>> model = UKR(1, init=starts, random_state=0).fit(X)
+    >>> X, _ = make_noisy_spiral(100, random_state=0)
+    >>> model = UKR(1, init=["isomap:6", "isomap:8"], random_state=0).fit(X)
     >>> display = CandidatesDisplay.from_estimator(model)
     >>> display.ax_.get_xlabel()
     'neighbours'
@@ -140,6 +139,17 @@ class CandidatesDisplay(Display):
         Returns
         -------
         CandidatesDisplay
+
+        Examples
+        --------
+        >>> from twofold import TwoWay
+        >>> from twofold.datasets import make_s_curve
+        >>> from twofold.plotting import CandidatesDisplay
+        >>> X, _ = make_s_curve(60, random_state=0)
+        >>> model = TwoWay("pca", random_state=0).fit(X)
+        >>> display = CandidatesDisplay.from_estimator(model)
+        >>> len(display.names) == len(model.candidates_)
+        True
         """
         table = _table_of(final_step(model))
         return cls._of([("", table)]).plot(ax, **plot_options)
@@ -162,6 +172,21 @@ class CandidatesDisplay(Display):
         Returns
         -------
         CandidatesDisplay
+
+        Examples
+        --------
+        >>> from twofold import UKR
+        >>> from twofold.datasets import make_noisy_spiral
+        >>> from twofold.plotting import CandidatesDisplay
+        >>> X, _ = make_noisy_spiral(100, random_state=0)
+        >>> starts = ["isomap:6", "isomap:8"]
+        >>> models = {
+        ...     kernel: UKR(1, kernel=kernel, init=starts, random_state=0).fit(X)
+        ...     for kernel in ("gaussian", "quartic")
+        ... }
+        >>> display = CandidatesDisplay.from_estimators(models)
+        >>> len(display.names)
+        4
         """
         tables = [(str(name), _table_of(final_step(model))) for name, model in models.items()]
         if not tables:
@@ -218,6 +243,13 @@ class CandidatesDisplay(Display):
         Returns
         -------
         self
+
+        Examples
+        --------
+        >>> from twofold.plotting import CandidatesDisplay
+        >>> display = CandidatesDisplay(names=["pca", "isomap"], errors=[0.4, 0.1], chosen=[1])
+        >>> display.plot(line_kwargs={"color": "black"}).ax_.get_xlabel()
+        'error'
         """
         self.legend_ = None
         draw = self._draw_curves if self._has_curves() else self._draw_rows
