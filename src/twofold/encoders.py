@@ -66,11 +66,11 @@ class Projection(BaseEstimator):
         step 6 of Meinicke et al. (2005), section 2.3.
     max_iter : int, default=50
         Gauss-Newton steps.
-    guess : Map, default=None
-        A fitted down-map whose value is one more start for each point.
     tol : float, default=1e-4
         Relative change of latents and loss at which a start is done; the best start is then polished
         to working precision.
+    guess : Map, default=None
+        A fitted down-map whose value is one more start for each point.
 
     Attributes
     ----------

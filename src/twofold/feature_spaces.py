@@ -69,6 +69,10 @@ class FeatureSpace:
         Training data (for "precomputed", their Gram matrix).
     coordinates : ndarray of shape (n, r)
         Features of the training data, centred.
+    to_coordinates : ndarray of shape (n, r)
+        From centred kernel rows to coordinates.
+    column_means : ndarray of shape (n,)
+        Mean kernel values of the training data.
 
     Examples
     --------

@@ -170,12 +170,12 @@ def make_partitioned_circle(
     ----------
     n_samples : int, default=300
         Number of samples.
+    noise : float, default=0.05
+        Standard deviation of the noise in each feature.
     n_arcs : int, default=3
         Number of arcs, all of one length.
     gap : float, default=0.5
         Angle left empty between arcs, at least 0 and less than ``2 pi / n_arcs``.
-    noise : float, default=0.05
-        Standard deviation of the noise in each feature.
     random_state : int, Generator, RandomState or None, default=None
         Source of randomness.
 

@@ -121,7 +121,7 @@ class AgglomerativeIsomap(TwoWayEstimator):
         them, or all that "auto" looked at. Beyond 1,000 rows a sample of the pairs.
     n_pieces_ : int
         Components of the neighbourhood graph before they were joined.
-    landmarks_ : ndarray of int or None
+    landmarks_ : ndarray of int, shape (n_landmarks,), or None
         Row numbers of the landmarks.
     encoder_, decoder_, density_, n_features_in_, feature_names_in_
         As in every two-way estimator.

@@ -77,7 +77,7 @@ class DRUR(TwoWayEstimator):
         Weight of the down-map's error against the up-map's, both in units of variances: the total variance of the
         latents while fitting, in units of the data's. More weight makes smoother latents. Between 1e-6 and 1e6.
     init : str, estimator, array-like, callable, list of these, or "auto", default="auto"
-        The first latents. "auto" compares PCA, Isomap, Laplacian eigenmaps and locally linear embedding, fitted to
+        The first latents; those of your own have the shape (n_samples, n_components). "auto" compares PCA, Isomap, Laplacian eigenmaps and locally linear embedding, fitted to
         landmarks where rows are many, by the energy after one turn.
     max_iter : int, default=50
         Turns of projection and adaptation at most.

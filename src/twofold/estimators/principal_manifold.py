@@ -124,7 +124,7 @@ class PrincipalManifold(TwoWayEstimator):
         The expansion, in the units the fit was made in.
     loss_ : Loss
         The loss, with its scale where one was estimated.
-    history_ : ndarray
+    history_ : ndarray of shape (n_values,)
         The functional at the start and after each projection and adaptation of the last fit. It never rises. Of more than
         3,000 rows (or 20 for each node) it is that of those which take part; after a refit (``refit_alpha``) it is the refit's.
     temperature_ : float

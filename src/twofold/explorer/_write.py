@@ -62,7 +62,7 @@ def write(
         Where to write, usually with the ending ``.html``. The file is complete or not there.
     title : str, default=None
         The page's title; None names the estimator.
-    feature_names : array-like of str, default=None
+    feature_names : array-like of str, shape (n_features,), default=None
         Names of the features; None takes those of the fit, or numbers.
     row_names : array-like of shape (n_samples,), default=None
         What rows are called; None takes the index of a data frame, or row numbers.

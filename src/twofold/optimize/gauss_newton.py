@@ -218,7 +218,7 @@ class GaussNewton:
             The rows' losses and normal equations.
         Z0 : ndarray of shape (n, q)
             The starts; left unchanged.
-        feasible : callable, optional
+        feasible : callable, default=None
             ``feasible(Z, rows)`` returns a mask (m,) of the points that are allowed.
 
         Returns

@@ -108,7 +108,7 @@ class Staged:
             What is minimized.
         Z0 : ndarray of shape (n, q)
             The start.
-        callback : callable, optional
+        callback : callable, default=None
             ``callback(n_iter, value, Z)`` after each iteration, of all stages in a row; True ends the run.
 
         Returns

@@ -64,8 +64,10 @@ class CandidatesDisplay(Display):
         Those that were taken, by their places in ``names``.
     final_errors : mapping of str to float, default=None
         Errors after the fit, by the group they belong to or any other name.
-    error_name, position_name : str
-        What the axes show.
+    error_name : str, default="error"
+        What the axis of errors shows.
+    position_name : str, default=""
+        What that of positions shows.
     log_position : bool, default=False
         Whether positions are on a logarithmic axis.
 

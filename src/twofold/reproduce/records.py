@@ -46,21 +46,21 @@ class Row:
     ----------
     quantity : str
         What was measured.
-    paper : float, int, str or None
+    paper : float, int, str or None, default=None
         The paper's figure, its words, or None where it has neither.
-    here : float, int, str or None
+    here : float, int, str or None, default=None
         Ours.
-    better : {"lower", "higher"} or None
+    better : {"lower", "higher"} or None, default=None
         Which direction is better; None where neither is, and no verdict is given.
-    margin : float or None
+    margin : float or None, default=None
         Difference up to which two figures count as equal; None means 5 % of the paper's.
-    bound : float or None
+    bound : float or None, default=None
         What the paper's words are read as: at most (``better="lower"``) or at least (``"higher"``) this.
-    beside : str
+    beside : str, default=""
         What rivals reached in the same run.
-    note : str
+    note : str, default=""
         What a reader has to know to compare the two.
-    form : str
+    form : str, default=".3g"
         How numbers are written, a format specification.
 
     Examples
@@ -117,11 +117,11 @@ class Outcome:
     rows : list of Row
         The paper's figures beside ours.
     numbers : dict
-        All that was measured, as JSON can hold it.
+        All that was measured, as JSON can hold it; empty by default.
     pictures : list of Picture
-        May be empty.
+        Empty by default.
     seeds : list of int
-        What randomness started from.
+        What randomness started from; empty by default.
 
     Examples
     --------
@@ -154,9 +154,9 @@ class Experiment:
         What the paper says there, in its own words and figures.
     run : callable
         ``run(quick, folder)`` measures, draws into the folder, and returns an `Outcome`.
-    quick : str
+    quick : str, default=""
         What the quick form leaves out, as a phrase ("3 samples instead of 10"); empty where it leaves out nothing.
-    needs : tuple of str
+    needs : tuple of str, default=()
         Files of `twofold.datasets.data_folder` without which it cannot run.
 
     Examples
@@ -192,7 +192,7 @@ class Paper:
         The estimators of this library that it led to.
     experiments : tuple of Experiment
         In the order of the paper.
-    missing : tuple of str
+    missing : tuple of str, default=()
         What of the paper cannot be repeated here, and why: sentences.
 
     Examples

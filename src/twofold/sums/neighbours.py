@@ -48,7 +48,7 @@ class LocalWeights:
 
     Attributes
     ----------
-    pointers, sources : ndarray of int
+    pointers, sources : ndarray of int, shape (n_targets + 1,) and (n_pairs,)
         Rows and columns as in a CSR matrix, columns in ascending order.
     targets : ndarray of int, shape (n_pairs,)
         The row of each pair.

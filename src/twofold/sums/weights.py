@@ -117,7 +117,7 @@ class GramWeights(SelfWeights, Protocol):
             ``sum_ij C_ij (C G)_ij``.
         own : ndarray of shape (n,)
             ``sum_j scale_i k_ij (C G)_ij``.
-        products : ndarray
+        products : ndarray of shape (n, n), or (2, n_pairs) for lists of pairs
             ``(C G)_ij``, for the pairs that are held, to be handed to `pull_gradient`.
         """
         ...
