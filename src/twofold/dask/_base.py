@@ -124,7 +124,7 @@ class DistributedEstimator(BaseEstimator, ABC):
         >>> from twofold.dask import PrincipalManifold
         >>> from twofold.datasets import make_noisy_spiral
         >>> X = da.from_array(make_noisy_spiral(200, random_state=0)[0], chunks=(100, 2))
-        >>> model = PrincipalManifold(alpha=1e-2, n_nodes=8, random_state=0).fit(X)
+        >>> model = PrincipalManifold(alpha=1e-2, n_nodes=8, init="pca", tol=1e-2).fit(X)
         >>> model.embedding_.chunks[0], model.embedding_[:3].compute().shape
         ((100, 100), (3, 1))
 
@@ -133,7 +133,7 @@ class DistributedEstimator(BaseEstimator, ABC):
         >>> import tempfile
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     careful = PrincipalManifold(
-        ...         alpha=1e-2, n_nodes=8, random_state=0, checkpoint=f"{folder}/run.twofold"
+        ...         alpha=1e-2, n_nodes=8, init="pca", tol=1e-2, checkpoint=f"{folder}/run.twofold"
         ...     )
         ...     again = careful.fit(X).fit(X, resume=True)
         >>> again.score(X) == model.score(X)
@@ -227,7 +227,7 @@ class DistributedEstimator(BaseEstimator, ABC):
         >>> from twofold.dask import PrincipalManifold
         >>> from twofold.datasets import make_noisy_spiral
         >>> X = da.from_array(make_noisy_spiral(200, random_state=0)[0], chunks=(100, 2))
-        >>> model = PrincipalManifold(alpha=1e-2, n_nodes=8, random_state=0).fit(X)
+        >>> model = PrincipalManifold(alpha=1e-2, n_nodes=8, init="pca", tol=1e-2).fit(X)
         >>> local = model.to_local(embedding=True)
         >>> type(local).__module__, local.embedding_.shape
         ('twofold.estimators.principal_manifold', (200, 1))
@@ -260,7 +260,7 @@ class DistributedEstimator(BaseEstimator, ABC):
         >>> from twofold.dask import PrincipalManifold
         >>> from twofold.datasets import make_noisy_spiral
         >>> X = da.from_array(make_noisy_spiral(200, random_state=0)[0], chunks=(100, 2))
-        >>> model = PrincipalManifold(alpha=1e-2, n_nodes=8, random_state=0).fit(X)
+        >>> model = PrincipalManifold(alpha=1e-2, n_nodes=8, init="pca", tol=1e-2).fit(X)
         >>> Z = model.transform(X)
         >>> Z.chunks, Z.compute().shape
         (((100, 100), (1,)), (200, 1))
@@ -285,7 +285,7 @@ class DistributedEstimator(BaseEstimator, ABC):
         >>> from twofold.dask import PrincipalManifold
         >>> from twofold.datasets import make_noisy_spiral
         >>> X = da.from_array(make_noisy_spiral(200, random_state=0)[0], chunks=(100, 2))
-        >>> model = PrincipalManifold(alpha=1e-2, n_nodes=8, random_state=0).fit(X)
+        >>> model = PrincipalManifold(alpha=1e-2, n_nodes=8, init="pca", tol=1e-2).fit(X)
         >>> model.inverse_transform(model.embedding_).shape
         (200, 2)
         >>> model.inverse_transform([[0.0], [0.5]]).shape
@@ -311,7 +311,7 @@ class DistributedEstimator(BaseEstimator, ABC):
         >>> from twofold.dask import PrincipalManifold
         >>> from twofold.datasets import make_noisy_spiral
         >>> X = da.from_array(make_noisy_spiral(200, random_state=0)[0], chunks=(100, 2))
-        >>> model = PrincipalManifold(alpha=1e-2, n_nodes=8, random_state=0).fit(X)
+        >>> model = PrincipalManifold(alpha=1e-2, n_nodes=8, init="pca", tol=1e-2).fit(X)
         >>> model.reconstruct(X).compute().shape
         (200, 2)
         """
@@ -335,7 +335,7 @@ class DistributedEstimator(BaseEstimator, ABC):
         >>> from twofold.dask import PrincipalManifold
         >>> from twofold.datasets import make_noisy_spiral
         >>> X = da.from_array(make_noisy_spiral(200, random_state=0)[0], chunks=(100, 2))
-        >>> model = PrincipalManifold(alpha=1e-2, n_nodes=8, random_state=0).fit(X)
+        >>> model = PrincipalManifold(alpha=1e-2, n_nodes=8, init="pca", tol=1e-2).fit(X)
         >>> errors = model.reconstruction_error(X)
         >>> errors.shape, bool(errors.max().compute() > 0)
         ((200,), True)
@@ -360,7 +360,7 @@ class DistributedEstimator(BaseEstimator, ABC):
         >>> from twofold.dask import PrincipalManifold
         >>> from twofold.datasets import make_noisy_spiral
         >>> X = da.from_array(make_noisy_spiral(200, random_state=0)[0], chunks=(100, 2))
-        >>> model = PrincipalManifold(alpha=1e-2, n_nodes=8, random_state=0).fit(X)
+        >>> model = PrincipalManifold(alpha=1e-2, n_nodes=8, init="pca", tol=1e-2).fit(X)
         >>> model.log_density(model.embedding_).shape
         (200,)
         """
@@ -386,7 +386,7 @@ class DistributedEstimator(BaseEstimator, ABC):
         >>> from twofold.dask import PrincipalManifold
         >>> from twofold.datasets import make_noisy_spiral
         >>> X = da.from_array(make_noisy_spiral(200, random_state=0)[0], chunks=(100, 2))
-        >>> model = PrincipalManifold(alpha=1e-2, n_nodes=8, random_state=0).fit(X)
+        >>> model = PrincipalManifold(alpha=1e-2, n_nodes=8, init="pca", tol=1e-2).fit(X)
         >>> 0.5 < model.score(X) < 1.0
         True
         """
@@ -412,7 +412,7 @@ class DistributedEstimator(BaseEstimator, ABC):
         >>> from twofold.dask import PrincipalManifold
         >>> from twofold.datasets import make_noisy_spiral
         >>> X = da.from_array(make_noisy_spiral(200, random_state=0)[0], chunks=(100, 2))
-        >>> model = PrincipalManifold(alpha=1e-2, n_nodes=8, random_state=0).fit(X)
+        >>> model = PrincipalManifold(alpha=1e-2, n_nodes=8, init="pca", tol=1e-2).fit(X)
         >>> model.sample(5, random_state=0).shape
         (5, 2)
         """
@@ -433,7 +433,7 @@ class DistributedEstimator(BaseEstimator, ABC):
         >>> from twofold.dask import PrincipalManifold
         >>> from twofold.datasets import make_noisy_spiral
         >>> X = da.from_array(make_noisy_spiral(200, random_state=0)[0], chunks=(100, 2))
-        >>> model = PrincipalManifold(alpha=1e-2, n_nodes=8, random_state=0).fit(X)
+        >>> model = PrincipalManifold(alpha=1e-2, n_nodes=8, init="pca", tol=1e-2).fit(X)
         >>> import tempfile
         >>> import twofold
         >>> with tempfile.TemporaryDirectory() as folder:

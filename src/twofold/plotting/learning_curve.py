@@ -126,7 +126,7 @@ class LearningCurveDisplay(Display):
         >>> from twofold.datasets import make_noisy_spiral
         >>> from twofold.plotting import LearningCurveDisplay
         >>> X, _ = make_noisy_spiral(100, random_state=0)
-        >>> model = PrincipalManifold(alpha=1e-2, n_nodes=8, random_state=0).fit(X)
+        >>> model = PrincipalManifold(alpha=1e-2, n_nodes=8, init="pca", tol=1e-2).fit(X)
         >>> display = LearningCurveDisplay.from_estimator(model, scale="log")
         >>> len(display.lines_), display.ax_.get_yscale()
         (1, 'log')

@@ -71,7 +71,7 @@ class ManifoldDisplay(Display):
     >>> from twofold.datasets import make_noisy_spiral
     >>> from twofold.plotting import ManifoldDisplay
     >>> X, _ = make_noisy_spiral(100, random_state=0)
-    >>> model = PrincipalManifold(alpha=1e-2, n_nodes=8, random_state=0).fit(X)
+    >>> model = PrincipalManifold(alpha=1e-2, n_nodes=8, init="pca", tol=1e-2).fit(X)
     >>> display = ManifoldDisplay.from_estimator(model, X)
     >>> len(display.segments_.get_segments())
     100
@@ -226,7 +226,7 @@ class ManifoldDisplay(Display):
         >>> from twofold.datasets import make_noisy_spiral
         >>> from twofold.plotting import ManifoldDisplay
         >>> X, _ = make_noisy_spiral(100, random_state=0)
-        >>> model = PrincipalManifold(alpha=1e-2, n_nodes=8, random_state=0).fit(X)
+        >>> model = PrincipalManifold(alpha=1e-2, n_nodes=8, init="pca", tol=1e-2).fit(X)
         >>> display = ManifoldDisplay.from_estimator(model, X)
         >>> display.plot(segments=False, manifold_kwargs={"color": "black"}).segments_ is None
         True

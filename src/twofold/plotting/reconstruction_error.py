@@ -133,7 +133,7 @@ class ReconstructionErrorDisplay(Display):
         >>> from twofold.plotting import ReconstructionErrorDisplay
         >>> X, _ = make_noisy_spiral(100, random_state=0)
         >>> X_new, _ = make_noisy_spiral(50, random_state=1)
-        >>> model = PrincipalManifold(alpha=1e-2, n_nodes=8, random_state=0).fit(X)
+        >>> model = PrincipalManifold(alpha=1e-2, n_nodes=8, init="pca", tol=1e-2).fit(X)
         >>> display = ReconstructionErrorDisplay.from_estimator(model, X_new)
         >>> display.latents.shape, display.errors.shape
         ((50, 1), (50,))
