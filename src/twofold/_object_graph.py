@@ -112,11 +112,49 @@ ESTIMATORS: Final = frozenset(
 
 
 class ModelFileError(ValueError):
-    """A file that is no model, is damaged or comes from a newer version; or a model that cannot be written."""
+    """A file that is no model, is damaged or comes from a newer version; or a model that cannot be written.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import twofold
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder, "letter.twofold")
+    ...     _ = path.write_text("Dear reader")
+    ...     try:
+    ...         twofold.load(path)
+    ...     except twofold.ModelFileError as error:
+    ...         print("letter.twofold" in str(error))
+    True
+    """
 
 
 class Unsaved:
-    """Stands for a parameter that was no data and is not in the file."""
+    """Stands for a parameter that was no data and is not in the file.
+
+    Parameters
+    ----------
+    description : str
+        How the parameter printed.
+
+    Examples
+    --------
+    A function that was a parameter is not in the file; the maps, which are, work without it:
+
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import twofold
+    >>> from twofold.datasets import make_s_curve
+    >>> X, _ = make_s_curve(60, random_state=0)
+    >>> halves = lambda X, n_components, rng: X[:, :n_components]
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder, "curve.twofold")
+    ...     twofold.TwoWay(halves, up="nw", down="nw", random_state=0).fit(X).save(path)
+    ...     model = twofold.load(path)
+    >>> type(model.embedding).__name__, model.transform(X).shape
+    ('Unsaved', (60, 2))
+    """
 
     def __init__(self, description: str) -> None:
         self.description = description

@@ -74,6 +74,17 @@ class LatentDensity(BaseEstimator):
     >>> density = LatentDensity(bandwidth=1.0).fit(np.zeros((5, 2)))
     >>> density.log_density(np.zeros((1, 2))).round(3)
     array([-1.838])
+
+    A bound that all points reach, and new points:
+
+    >>> Z = np.random.default_rng(0).normal(size=(200, 2))
+    >>> density = LatentDensity().fit(Z)
+    >>> bool(density.log_density(Z).min() >= density.log_threshold() - 1e-9)
+    True
+    >>> bool(density.log_density(np.array([[9.0, 9.0]]))[0] < density.log_threshold())
+    True
+    >>> density.sample(3, random_state=0).shape
+    (3, 2)
     """
 
     def __init__(
@@ -168,7 +179,19 @@ class LatentDensity(BaseEstimator):
         return float(np.quantile(self.log_densities_, quantile))
 
     def sample(self, n_samples: int = 1, random_state: Any = None) -> Array:
-        """Draw latent points, shape (n_samples, q)."""
+        """Draw latent points, shape (n_samples, q).
+
+        Parameters
+        ----------
+        n_samples : int, default=1
+            How many.
+        random_state : int, RandomState, Generator or None, default=None
+            Source of randomness.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, q)
+        """
         rng = check_rng(random_state)
         centers = self.points_[rng.integers(len(self.points_), size=n_samples)]
         offsets = _density_kernel(self.kernel).sample(n_samples, centers.shape[1], rng)
@@ -190,6 +213,25 @@ def likelihood_cv_bandwidth(Z: Array, kernel: DensityKernel, *, most: int = MAX_
         The kernel.
     most : int, default=4_000
         Points to look at; the cost grows with the square of them.
+
+    Returns
+    -------
+    float
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from twofold.density import likelihood_cv_bandwidth
+    >>> from twofold.kernels import Gaussian
+    >>> Z = np.random.default_rng(1).normal(size=(200, 1))
+    >>> width = likelihood_cv_bandwidth(Z, Gaussian())
+    >>> round(width, 2)
+    0.37
+
+    Points that are eight times as far apart need kernels eight times as wide:
+
+    >>> bool(np.isclose(likelihood_cv_bandwidth(8 * Z, Gaussian()), 8 * width))
+    True
     """
     q = Z.shape[1]
     points = Z[some_rows(len(Z), most)]
@@ -241,8 +283,16 @@ class KernelDensityClassifier(ClassifierMixin, BaseEstimator):
     >>> from sklearn.datasets import load_iris
     >>> from twofold.density import KernelDensityClassifier
     >>> X, y = load_iris(return_X_y=True)
-    >>> KernelDensityClassifier().fit(X, y).score(X, y) > 0.95
+    >>> classifier = KernelDensityClassifier().fit(X, y)
+    >>> classifier.score(X, y) > 0.95
     True
+
+    Probabilities are shares of the density:
+
+    >>> classifier.predict(X[:1]), classifier.predict_proba(X[:1]).round(2)
+    (array([0]), array([[1., 0., 0.]]))
+    >>> classifier.predict_log_proba(X[:1]).shape
+    (1, 3)
     """
 
     def __init__(

@@ -93,7 +93,29 @@ SATURATED_EXPONENT = 36.0
 
 @runtime_checkable
 class Dissimilarities(Protocol):
-    """Nonnegative, symmetric dissimilarities between samples."""
+    """Nonnegative, symmetric dissimilarities between samples.
+
+    Examples
+    --------
+    Distances around a clock, as an object of one's own:
+
+    >>> import numpy as np
+    >>> from twofold.dissimilarities import Dissimilarities
+    >>> from twofold.graph import knn_graph
+    >>> class Clock:
+    ...     n_samples, bytes_per_row = 12, 8 * 12
+    ...     def lengths(self, rows, cols):
+    ...         return 6.0 - np.abs(6.0 - np.abs(rows - cols))
+    ...     def farness(self, rows):
+    ...         return self.lengths(rows[:, None], np.arange(12))
+    ...     def neighbors(self, n_neighbors, n_jobs=None):
+    ...         return np.argsort(self.farness(np.arange(12)), axis=1)[:, 1 : n_neighbors + 1]
+    >>> isinstance(Clock(), Dissimilarities)
+    True
+    >>> graph = knn_graph(Clock(), n_neighbors=2)
+    >>> float(graph[0, 11]), graph.nnz
+    (1.0, 24)
+    """
 
     n_samples: int
     bytes_per_row: int
@@ -119,6 +141,23 @@ class Euclidean:
     ----------
     X : array-like of shape (n_samples, n_features)
         Finite data. Squares of their spread must neither overflow nor vanish.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from twofold.dissimilarities import Euclidean
+    >>> points = Euclidean([[0.0], [1.0], [3.0], [7.0]])
+    >>> points.neighbors(1).ravel()
+    array([1, 0, 1, 2])
+    >>> points.lengths(np.array([0, 0]), np.array([1, 3]))
+    array([1., 7.])
+
+    Of all samples the farthest, squared distances, and the nearest among some:
+
+    >>> int(points.farness(np.array([0])).argmax()), points.squares(np.array([0])).tolist()
+    (3, [[0.0, 1.0, 9.0, 49.0]])
+    >>> points.nearest(np.array([0]), among=np.array([2, 3]), n_neighbors=1)
+    array([[2]])
     """
 
     def __init__(self, X: ArrayLike) -> None:
@@ -178,6 +217,23 @@ class Precomputed:
     ----------
     D : array-like of shape (n_samples, n_samples)
         Symmetric distances.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from twofold.dissimilarities import Precomputed
+    >>> distances = Precomputed([[0.0, 1.0, 4.0], [1.0, 0.0, 2.0], [4.0, 2.0, 0.0]])
+    >>> distances.neighbors(1).ravel()
+    array([1, 0, 1])
+    >>> distances.lengths(np.array([0, 1]), np.array([2, 2]))
+    array([4., 2.])
+
+    Of all samples the farthest, squared distances, and the nearest among some:
+
+    >>> int(distances.farness(np.array([0])).argmax()), distances.squares(np.array([1])).tolist()
+    (2, [[1.0, 0.0, 4.0]])
+    >>> distances.nearest(np.array([2]), among=np.array([0, 1]), n_neighbors=1)
+    array([[1]])
     """
 
     def __init__(self, D: ArrayLike) -> None:
@@ -243,6 +299,25 @@ class Supervised:
         The numbers in use.
     saturation : float
         Share of pairs whose exponents are so large that dissimilarities no longer tell them apart.
+
+    Examples
+    --------
+    A row of the same class becomes the nearest, though it is twice as far away as one of another:
+
+    >>> import numpy as np
+    >>> from twofold.dissimilarities import Euclidean, Supervised
+    >>> base = Euclidean([[0.0], [1.0], [3.0]])
+    >>> labelled = Supervised(base, np.array(["a", "b", "b"]))
+    >>> base.neighbors(1)[1], labelled.neighbors(1)[1]
+    (array([0]), array([2]))
+    >>> between, within = labelled.lengths(np.array([1, 1]), np.array([0, 2]))
+    >>> bool(within < between)
+    True
+
+    What ranks samples, and the share of pairs beyond the range of exponentials:
+
+    >>> labelled.farness(np.array([0])).shape, labelled.saturation
+    ((1, 3), 0.0)
     """
 
     def __init__(
@@ -324,7 +399,31 @@ def _beyond(exponents: Array, largest: float) -> Array:
 
 
 def check_square(D: Array, setting: str) -> None:
-    """Refuse a matrix that cannot hold the distances between samples; ``setting`` is the parameter that said it does."""
+    """Refuse a matrix that cannot hold the distances between samples; ``setting`` is the parameter that said it does.
+
+    Parameters
+    ----------
+    D : ndarray of shape (n_samples, n_samples)
+        What is to be checked.
+    setting : str
+        The name of the parameter that said so.
+
+    Raises
+    ------
+    ValueError
+        If the matrix is not square.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from twofold.dissimilarities import check_square
+    >>> check_square(np.zeros((3, 3)), "metric")
+    >>> try:
+    ...     check_square(np.zeros((3, 2)), "metric")
+    ... except ValueError as error:
+    ...     print(str(error)[:19])
+    X has shape (3, 2),
+    """
     if D.shape[0] != D.shape[1]:
         raise ValueError(
             f'X has shape {D.shape}, but {setting}="precomputed" needs a square matrix of distances between the training rows. Pass '
@@ -333,7 +432,31 @@ def check_square(D: Array, setting: str) -> None:
 
 
 def check_distances(D: Array, setting: str) -> None:
-    """Refuse a matrix that does not hold distances: not square, negative, not zero on the diagonal, or not symmetric."""
+    """Refuse a matrix that does not hold distances: not square, negative, not zero on the diagonal, or not symmetric.
+
+    Parameters
+    ----------
+    D : ndarray of shape (n_samples, n_samples)
+        What is to be checked.
+    setting : str
+        The name of the parameter that said that it holds distances.
+
+    Raises
+    ------
+    ValueError
+        If it does not.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from twofold.dissimilarities import check_distances
+    >>> check_distances(np.array([[0.0, 2.0], [2.0, 0.0]]), "metric")
+    >>> try:
+    ...     check_distances(np.array([[0.0, 2.0], [1.0, 0.0]]), "metric")
+    ... except ValueError as error:
+    ...     print(str(error)[:25])
+    X[0, 1]=2, but X[1, 0]=1:
+    """
     check_square(D, setting)
     needs = f'{setting}="precomputed" needs distances'
     largest = float(np.abs(D).max())
@@ -361,7 +484,29 @@ def check_distances(D: Array, setting: str) -> None:
 
 
 def resolve_dissimilarities(X: ArrayLike | Dissimilarities, metric: str) -> Dissimilarities:
-    """Return the dissimilarities that an argument stands for: an object as it is, data or distances wrapped."""
+    """Return the dissimilarities that an argument stands for: an object as it is, data or distances wrapped.
+
+    Parameters
+    ----------
+    X : array-like of shape (n_samples, n_features) or (n_samples, n_samples), or Dissimilarities
+        Data, distances, or an object, which is returned as it is.
+    metric : {"euclidean", "precomputed"}
+        Whether an array holds data or distances.
+
+    Returns
+    -------
+    Dissimilarities
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from twofold.dissimilarities import resolve_dissimilarities
+    >>> rows, cols = np.array([0]), np.array([1])
+    >>> resolve_dissimilarities([[0.0], [3.0]], "euclidean").lengths(rows, cols)
+    array([3.])
+    >>> resolve_dissimilarities([[0.0, 5.0], [5.0, 0.0]], "precomputed").lengths(rows, cols)
+    array([5.])
+    """
     if metric not in ("euclidean", "precomputed"):
         raise ValueError(f'metric must be "euclidean" or "precomputed", got {metric!r}.')
     if isinstance(X, Dissimilarities):

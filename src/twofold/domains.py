@@ -35,12 +35,26 @@ class Domain:
 
     Examples
     --------
+    On a circle points go around, on an interval to the nearest end:
+
     >>> import numpy as np
     >>> from twofold.domains import Domain
     >>> Domain((True,)).into(np.array([[1.25]]))
     array([[-0.75]])
     >>> Domain((False,)).into(np.array([[1.25]]))
     array([[1.]])
+
+    A cylinder, with four places around it and three along it:
+
+    >>> cylinder = Domain((True, False))
+    >>> cylinder.n_components
+    2
+    >>> [axis.tolist() for axis in cylinder.axes((4, 3))]
+    [[-1.0, -0.5, 0.0, 0.5], [-1.0, 0.0, 1.0]]
+    >>> cylinder.grid((4, 3)).shape
+    (12, 2)
+    >>> cylinder.spacing((4, 3))
+    array([0.5, 1. ])
     """
 
     wrapped: tuple[bool, ...]
@@ -98,9 +112,12 @@ class Points:
     --------
     >>> import numpy as np
     >>> from twofold.domains import Points
-    >>> Points(3).into(np.array([[0.7], [5.0]]))
+    >>> points = Points(3)
+    >>> points.into(np.array([[0.7], [5.0]]))
     array([[1.],
            [2.]])
+    >>> points.grid((3,)).ravel(), points.spacing((3,))
+    (array([0., 1., 2.]), array([1.]))
     """
 
     n_points: int
@@ -134,6 +151,20 @@ def resolve_domain(domain: str | Domain | Points, n_components: int) -> Domain |
         A circle has one dimension, a torus all its dimensions wrapped, a cylinder its first.
     n_components : int
         q.
+
+    Returns
+    -------
+    Domain or Points
+
+    Examples
+    --------
+    >>> from twofold.domains import Points, resolve_domain
+    >>> resolve_domain("cylinder", 2)
+    Domain(wrapped=(True, False))
+    >>> resolve_domain("torus", 2)
+    Domain(wrapped=(True, True))
+    >>> resolve_domain(Points(5), 1)
+    Points(n_points=5)
     """
     if isinstance(domain, Domain | Points):
         if domain.n_components != n_components:

@@ -66,11 +66,11 @@ class Projection(BaseEstimator):
         step 6 of Meinicke et al. (2005), section 2.3.
     max_iter : int, default=50
         Gauss-Newton steps.
-    guess : Map, default=None
-        A fitted down-map whose value is one more start for each point.
     tol : float, default=1e-4
         Relative change of latents and loss at which a start is done; the best start is then polished
         to working precision.
+    guess : Map, default=None
+        A fitted down-map whose value is one more start for each point.
 
     Attributes
     ----------
@@ -217,6 +217,32 @@ class NearestImage:
 
     The floor sets what counts as a small change. Without one, a point that its own latent rebuilds
     exactly would be chased to wherever the last digit of its loss vanishes.
+
+    Parameters
+    ----------
+    decoder : Map
+        The fitted up-map, f.
+    data : ndarray of shape (n, D)
+        Points, x.
+    n_starts : int
+        Rows that belong to each point.
+    floor : float
+        What is added to every loss.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from twofold.encoders import NearestImage
+    >>> from twofold.maps import KernelExpansion
+    >>> z = np.linspace(0, 1, 40)[:, None]
+    >>> line = KernelExpansion(bandwidth=0.5, alpha=1e-8).fit(z, np.hstack([z, 2 * z]))
+    >>> problem = NearestImage(line, np.array([[0.5, 1.0]]), n_starts=2, floor=0.0)
+    >>> starts, rows = np.array([[0.5], [0.3]]), np.arange(2)
+    >>> problem.losses(starts, rows).round(3)
+    array([0. , 0.2])
+    >>> JTJ, JTr, losses = problem.normal_terms(starts, rows)
+    >>> JTJ.shape, JTr.shape, losses.shape
+    ((2, 1, 1), (2, 1), (2,))
     """
 
     decoder: Map

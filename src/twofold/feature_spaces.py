@@ -69,6 +69,37 @@ class FeatureSpace:
         Training data (for "precomputed", their Gram matrix).
     coordinates : ndarray of shape (n, r)
         Features of the training data, centred.
+    to_coordinates : ndarray of shape (n, r)
+        From centred kernel rows to coordinates.
+    column_means : ndarray of shape (n,)
+        Mean kernel values of the training data.
+
+    Examples
+    --------
+    City-block distances are squared distances in a feature space, Meinicke et al. (2005), Eq. (18):
+
+    >>> import numpy as np
+    >>> from twofold.feature_spaces import FeatureSpace
+    >>> X = np.array([[0.0, 0.0], [1.0, 2.0], [4.0, 0.0]])
+    >>> space = FeatureSpace.of(X, "l1")
+    >>> first, second = space.coordinates[:2]
+    >>> round(float(np.square(first - second).sum()), 6)
+    3.0
+
+    New points have coordinates too, and a part outside the span of the training features:
+
+    >>> coordinates, excess = space.locate(np.array([[1.0, 2.0], [9.0, 9.0]]))
+    >>> bool(np.allclose(coordinates[0], second, atol=1e-6))
+    True
+    >>> bool(excess[0] < 1e-9), bool(excess[1] > 1)
+    (True, True)
+
+    The kernel itself, and the way back from a mean of features, which is a median here:
+
+    >>> space.kernel_rows(X[:1], X).shape
+    (1, 3)
+    >>> space.preimages(np.array([[0.2, 0.3, 0.5]]))
+    array([[1., 0.]])
     """
 
     metric: Any
@@ -91,6 +122,22 @@ class FeatureSpace:
             of two data matrices that returns the matrix of kernel values.
         params : dict, default=None
             Parameters of a named kernel.
+
+        Returns
+        -------
+        FeatureSpace
+
+        Examples
+        --------
+        With the linear kernel the features are the centred data, up to a rotation:
+
+        >>> import numpy as np
+        >>> from twofold.feature_spaces import FeatureSpace
+        >>> X = np.random.default_rng(0).normal(size=(20, 3))
+        >>> features = FeatureSpace.of(X, "linear").coordinates
+        >>> centred = X - X.mean(axis=0)
+        >>> bool(np.allclose(features @ features.T, centred @ centred.T))
+        True
         """
         params = dict(params or {})
         K = data if metric == "precomputed" else _kernel(metric, params)(data, data)
@@ -208,6 +255,21 @@ def weighted_medians(data: Array, weights: Array) -> Array:
         Values.
     weights : ndarray of shape (m, n)
         Nonnegative; each row sums to one.
+
+    Returns
+    -------
+    ndarray of shape (m, D)
+
+    Examples
+    --------
+    An outlier of little weight changes nothing:
+
+    >>> import numpy as np
+    >>> from twofold.feature_spaces import weighted_medians
+    >>> data = np.array([[1.0], [2.0], [900.0]])
+    >>> weighted_medians(data, np.array([[0.3, 0.4, 0.3], [0.1, 0.1, 0.8]]))
+    array([[  2.],
+           [900.]])
     """
     medians = np.empty((len(weights), data.shape[1]))
     order = np.argsort(data, axis=0, kind="stable")

@@ -95,6 +95,16 @@ def knn_graph(
     csr_array of shape (n_samples, n_samples)
         Edge lengths. An edge is there if either end names the other as a neighbour. No
         self-edges; duplicates are linked by stored zeros.
+
+    Examples
+    --------
+    >>> from twofold.graph import knn_graph
+    >>> graph = knn_graph([[0.0], [1.0], [3.0], [10.0]], n_neighbors=1)
+    >>> graph.toarray()
+    array([[0., 1., 0., 0.],
+           [1., 0., 2., 0.],
+           [0., 2., 0., 7.],
+           [0., 0., 7., 0.]])
     """
     points = resolve_dissimilarities(X, metric)
     n_samples = points.n_samples
@@ -120,6 +130,16 @@ def graph_of_neighbors(X: ArrayLike, neighbors: IntArray) -> csr_array:
     -------
     csr_array of shape (n_samples, n_samples)
         Edge lengths, as from `knn_graph`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from twofold.graph import graph_of_neighbors
+    >>> neighbors = np.array([[1], [0], [1]])
+    >>> graph_of_neighbors([[0.0], [1.0], [3.0]], neighbors).toarray()
+    array([[0., 1., 0.],
+           [1., 0., 2.],
+           [0., 2., 0.]])
     """
     return _linked(resolve_dissimilarities(X, "euclidean"), neighbors.astype(np.intp))
 
@@ -160,6 +180,17 @@ def connect_components(
         The graph with ``n_components - 1`` edges more; the argument itself if it is connected.
     n_components : int
         The number of components before joining; 1 means that nothing was done.
+
+    Examples
+    --------
+    Two pairs of points become one graph, by an edge between the nearest of them:
+
+    >>> from twofold.graph import connect_components, knn_graph
+    >>> X = [[0.0], [1.0], [5.0], [6.0]]
+    >>> graph = knn_graph(X, n_neighbors=1)
+    >>> joined, n_components = connect_components(graph, X)
+    >>> n_components, float(joined[1, 2])
+    (2, 4.0)
     """
     points = resolve_dissimilarities(X, metric)
     n_samples = points.n_samples
@@ -198,6 +229,18 @@ def geodesic_distances(
     -------
     ndarray of shape (n_sources, n_samples)
         Path lengths; infinite between samples of different components.
+
+    Examples
+    --------
+    Along an arc the way is longer than straight across:
+
+    >>> import numpy as np
+    >>> from twofold.graph import geodesic_distances, knn_graph
+    >>> angle = np.linspace(0.0, np.pi, 50)
+    >>> X = np.column_stack([np.cos(angle), np.sin(angle)])
+    >>> distances = geodesic_distances(knn_graph(X, n_neighbors=2), indices=[0])
+    >>> distances.shape, round(float(distances[0, -1]), 2)
+    ((1, 50), 3.14)
     """
     # Orsenigo & Vercellis (2012), section 2.1, step 3. The graph is symmetric, so the cheaper
     # search of a directed graph finds the same paths.
@@ -231,6 +274,15 @@ def heat_affinity(graph: csr_array, bandwidth: float | str = "auto") -> csr_arra
     -------
     csr_array of shape (n_samples, n_samples)
         Affinities in [0, 1], with a unit diagonal.
+
+    Examples
+    --------
+    >>> from twofold.graph import heat_affinity, knn_graph
+    >>> graph = knn_graph([[0.0], [1.0], [3.0]], n_neighbors=1)
+    >>> heat_affinity(graph, bandwidth=1.0).toarray().round(3)
+    array([[1.   , 0.368, 0.   ],
+           [0.368, 1.   , 0.018],
+           [0.   , 0.018, 1.   ]])
     """
     edges = graph.tocoo()
     off_diagonal = edges.row != edges.col
@@ -269,6 +321,20 @@ def normalized_affinity(W: Any) -> Any:
     -------
     ndarray or csr_array of shape (n_samples, n_samples)
         Sparse if ``W`` is. Exactly symmetric if ``W`` is. A row of zeros stays a row of zeros.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from twofold.graph import normalized_affinity
+    >>> M = normalized_affinity(np.array([[1.0, 1.0], [1.0, 3.0]]))
+    >>> M.round(3)
+    array([[0.5  , 0.354],
+           [0.354, 0.75 ]])
+
+    Its largest eigenvalue is one:
+
+    >>> round(float(np.linalg.eigvalsh(M).max()), 6)
+    1.0
     """
     if _is_sparse(W):
         edges = csr_array(W).tocoo()
@@ -293,6 +359,17 @@ def normalized_laplacian(W: Any) -> Any:
     ndarray or csr_array of shape (n_samples, n_samples)
         Sparse if ``W`` is; positive semidefinite. A row of zeros in ``W`` gives a row of the
         identity.
+
+    Examples
+    --------
+    As many eigenvalues are zero as the graph has components:
+
+    >>> import numpy as np
+    >>> from twofold.graph import heat_affinity, knn_graph, normalized_laplacian
+    >>> graph = knn_graph([[0.0], [1.0], [5.0], [6.0]], n_neighbors=1)
+    >>> L = normalized_laplacian(heat_affinity(graph))
+    >>> int((np.abs(np.linalg.eigvalsh(L.toarray())) < 1e-9).sum())
+    2
     """
     normalized = normalized_affinity(W)
     if _is_sparse(normalized):

@@ -56,7 +56,30 @@ DENSE_EIGEN = 1_000
 def random(
     X: Array, n_components: int, rng: np.random.Generator, *, n_landmarks: int | None = None
 ) -> Array:
-    """Return standard normal latents, shape (n, q); landmarks change nothing."""
+    """Return standard normal latents, shape (n, q).
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, D)
+        Data; their number alone counts.
+    n_components : int
+        Latent dimensions, q.
+    rng : Generator
+        Source of randomness.
+    n_landmarks : int or None, default=None
+        Changes nothing.
+
+    Returns
+    -------
+    ndarray of shape (n, q)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from twofold.initializers import random
+    >>> random(np.zeros((100, 3)), 2, np.random.default_rng(0)).shape
+    (100, 2)
+    """
     del n_landmarks
     return rng.standard_normal((len(X), n_components))
 
@@ -71,6 +94,30 @@ def pca(
     """Return the coordinates along the leading principal axes, shape (n, q).
 
     Linear in n as it is: neither randomness nor landmarks change anything.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, D)
+        Data.
+    n_components : int
+        Latent dimensions, q. Where data have fewer directions, the other columns are zero.
+    rng : Generator or None, default=None
+        Changes nothing.
+    n_landmarks : int or None, default=None
+        Changes nothing.
+
+    Returns
+    -------
+    ndarray of shape (n, q)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from twofold.initializers import pca
+    >>> X = np.random.default_rng(0).normal(size=(100, 3)) * [5.0, 1.0, 0.1]
+    >>> Z = pca(X, 2)
+    >>> Z.shape, bool(Z[:, 0].std() > 4 * Z[:, 1].std())
+    ((100, 2), True)
     """
     del rng, n_landmarks
     centred = X - X.mean(axis=0)
@@ -101,8 +148,26 @@ def kernel_pca(
         Chooses the landmarks.
     bandwidth : float, default=None
         Width of the kernel; None means the root of the median squared distance.
-    n_landmarks : int, default=None
+    n_landmarks : int or None, default=None
         See `resolve_init`.
+
+    Returns
+    -------
+    ndarray of shape (n, q)
+
+    Examples
+    --------
+    A disc and a ring around it come apart along a coordinate:
+
+    >>> import numpy as np
+    >>> from twofold.initializers import kernel_pca
+    >>> rng = np.random.default_rng(0)
+    >>> angle, radius = rng.uniform(0, 2 * np.pi, 100), np.repeat([0.5, 3.0], 50)
+    >>> X = radius[:, None] * np.column_stack([np.cos(angle), np.sin(angle)])
+    >>> Z = kernel_pca(X, 3, rng, bandwidth=1.0)
+    >>> disc, ring = Z[:50], Z[50:]
+    >>> bool((disc.min(axis=0) > ring.max(axis=0)).any() or (disc.max(axis=0) < ring.min(axis=0)).any())
+    True
     """
     landmarks = choose_landmarks(len(X), n_landmarks, rng)
     some = X[landmarks]
@@ -140,7 +205,33 @@ def lle(
 ) -> Array:
     """Return a locally linear embedding, shape (n, q); scikit-learn's.
 
-    ``n_neighbors`` defaults to 12, or all other points where there are fewer.
+    Parameters
+    ----------
+    X : ndarray of shape (n, D)
+        Data.
+    n_components : int
+        Latent dimensions, q.
+    rng : Generator
+        Chooses the landmarks and seeds the eigensolver.
+    n_neighbors : int or None, default=None
+        Neighbours of each point; None means 12, or all other points where there are fewer.
+    n_landmarks : int or None, default=None
+        See `resolve_init`.
+
+    Returns
+    -------
+    ndarray of shape (n, q)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from twofold.datasets import make_noisy_spiral
+    >>> from twofold.initializers import lle
+    >>> from twofold.metrics import trustworthiness
+    >>> X, _ = make_noisy_spiral(200, noise=0.0, random_state=0)
+    >>> Z = lle(X, 1, np.random.default_rng(0), n_neighbors=8)
+    >>> Z.shape, trustworthiness(X, Z) > 0.95
+    ((200, 1), True)
     """
     from sklearn.manifold import LocallyLinearEmbedding
 
@@ -168,9 +259,37 @@ def isomap(
 ) -> Array:
     """Return geodesic distances embedded by classical scaling, shape (n, q).
 
-    ``n_neighbors`` defaults to 10, or all other points where there are fewer. A neighbourhood graph in
-    several pieces is joined at the closest pairs, with a warning, or refused with
-    ``disconnected="error"``.
+    Parameters
+    ----------
+    X : ndarray of shape (n, D)
+        Data.
+    n_components : int
+        Latent dimensions, q.
+    rng : Generator
+        Chooses the landmarks.
+    n_neighbors : int or None, default=None
+        Neighbours of each point; None means 10, or all other points where there are fewer.
+    n_landmarks : int or None, default=None
+        See `resolve_init`.
+    disconnected : {"join", "error"}, default="join"
+        Whether a neighbourhood graph in several pieces is joined at the closest pairs, with a warning, or refused.
+
+    Returns
+    -------
+    ndarray of shape (n, q)
+
+    Examples
+    --------
+    A spiral is unrolled:
+
+    >>> import numpy as np
+    >>> from twofold.datasets import make_noisy_spiral
+    >>> from twofold.initializers import isomap
+    >>> from twofold.metrics import procrustes_r2
+    >>> X, arc_length = make_noisy_spiral(100, noise=0.0, random_state=0)
+    >>> Z = isomap(X, 1, np.random.default_rng(0), n_neighbors=4)
+    >>> Z.shape, procrustes_r2(arc_length, Z) > 0.99
+    ((100, 1), True)
     """
 
     def embed(some: Array) -> Array:
@@ -191,7 +310,35 @@ def laplacian_eigenmaps(
 ) -> Array:
     """Return the smoothest functions on the neighbourhood graph, shape (n, q).
 
-    Parameters as for `isomap`.
+    Parameters
+    ----------
+    X : ndarray of shape (n, D)
+        Data.
+    n_components : int
+        Latent dimensions, q.
+    rng : Generator
+        Chooses the landmarks and seeds the eigensolver.
+    n_neighbors : int or None, default=None
+        Neighbours of each point; None means 10, or all other points where there are fewer.
+    n_landmarks : int or None, default=None
+        See `resolve_init`.
+    disconnected : {"join", "error"}, default="join"
+        Whether a neighbourhood graph in several pieces is joined at the closest pairs, with a warning, or refused.
+
+    Returns
+    -------
+    ndarray of shape (n, q)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from twofold.datasets import make_noisy_spiral
+    >>> from twofold.initializers import laplacian_eigenmaps
+    >>> from twofold.metrics import trustworthiness
+    >>> X, _ = make_noisy_spiral(100, noise=0.0, random_state=0)
+    >>> Z = laplacian_eigenmaps(X, 1, np.random.default_rng(0), n_neighbors=4)
+    >>> Z.shape, trustworthiness(X, Z) > 0.99
+    ((100, 1), True)
     """
 
     def embed(some: Array) -> Array:
@@ -225,7 +372,36 @@ def tsne(
     max_iter: int = 1000,
     n_landmarks: int | None = None,
 ) -> Array:
-    """Return a t-SNE embedding, shape (n, q); scikit-learn's."""
+    """Return a t-SNE embedding, shape (n, q); scikit-learn's.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, D)
+        Data.
+    n_components : int
+        Latent dimensions, q.
+    rng : Generator
+        Chooses the landmarks and seeds the descent.
+    perplexity : float, default=30.0
+        Effective number of neighbours; at most a third of the other points is used.
+    max_iter : int, default=1000
+        Iterations.
+    n_landmarks : int or None, default=None
+        See `resolve_init`.
+
+    Returns
+    -------
+    ndarray of shape (n, q)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from twofold.datasets import make_partitioned_circle
+    >>> from twofold.initializers import tsne
+    >>> X, _ = make_partitioned_circle(60, random_state=0)
+    >>> tsne(X, 2, np.random.default_rng(0), perplexity=10, max_iter=250).shape
+    (60, 2)
+    """
     from sklearn.manifold import TSNE
 
     def embed(some: Array) -> Array:
@@ -289,6 +465,22 @@ def resolve_init(
     -------
     ndarray of shape (n, q)
         Float64, finite, a copy.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.decomposition import PCA
+    >>> from twofold.initializers import resolve_init
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(20, 3))
+    >>> resolve_init("isomap", X, 2, rng).shape
+    (20, 2)
+    >>> resolve_init(PCA(2), X, 2, rng).shape
+    (20, 2)
+    >>> resolve_init(X[:, 0], X, 1, rng).shape
+    (20, 1)
+    >>> resolve_init(lambda X, n_components, rng: X[:, :n_components], X, 2, rng).shape
+    (20, 2)
     """
     if isinstance(init, str):
         if init not in INITIALIZERS:

@@ -32,7 +32,32 @@ __all__ = ["KERNELS", "Compact", "DensityKernel", "Gaussian", "StudentT", "resol
 
 @runtime_checkable
 class DensityKernel(RadialKernel, Protocol):
-    """A radial kernel with a finite integral, so that it can carry a density."""
+    """A radial kernel with a finite integral, so that it can carry a density.
+
+    Examples
+    --------
+    A kernel of one's own, uniform on [-1, 1], carries a density in one dimension:
+
+    >>> import numpy as np
+    >>> from twofold.density import LatentDensity
+    >>> from twofold.kernels import DensityKernel
+    >>> class Uniform:
+    ...     def log_profile(self, sqdist):
+    ...         return np.where(sqdist < 1.0, 0.0, -np.inf)
+    ...     def dlog_profile(self, sqdist):
+    ...         return np.zeros_like(sqdist)
+    ...     def log_integral(self, n_components):
+    ...         return np.log(2.0)
+    ...     def sample(self, n_samples, n_components, rng):
+    ...         return rng.uniform(-1.0, 1.0, (n_samples, n_components))
+    >>> isinstance(Uniform(), DensityKernel)
+    True
+    >>> density = LatentDensity(kernel=Uniform(), bandwidth=1.0).fit(np.zeros((1, 1)))
+    >>> np.exp(density.log_density(np.array([[0.3]]))).round(2)
+    array([0.5])
+    >>> bool(np.abs(density.sample(20, random_state=0)).max() < 1)
+    True
+    """
 
     def log_integral(self, n_components: int) -> float:
         """Return the log of the kernel's integral over latent space."""
@@ -45,7 +70,27 @@ class DensityKernel(RadialKernel, Protocol):
 
 @dataclass(frozen=True)
 class Gaussian:
-    """``exp(-r^2 / 2)``, Meinicke et al. (2005), Eq. (33)."""
+    """``exp(-r^2 / 2)``, Meinicke et al. (2005), Eq. (33).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from twofold.kernels import Gaussian
+    >>> kernel = Gaussian()
+    >>> sqdist = np.array([0.0, 1.0, 4.0])
+    >>> np.exp(kernel.log_profile(sqdist)).round(3)
+    array([1.   , 0.607, 0.135])
+    >>> kernel.dlog_profile(sqdist)
+    array([-0.5, -0.5, -0.5])
+
+    Its integral over the plane is 2 pi, and samples of it have unit variance:
+
+    >>> round(float(np.exp(kernel.log_integral(2))), 3)
+    6.283
+    >>> offsets = kernel.sample(10_000, 2, np.random.default_rng(0))
+    >>> offsets.shape, bool(np.allclose(offsets.std(axis=0), 1.0, atol=0.05))
+    ((10000, 2), True)
+    """
 
     def log_profile(self, sqdist: Array) -> Array:
         """Return ``-r^2 / 2``."""
@@ -76,6 +121,31 @@ class Compact:
     ----------
     power : float, default=2.0
         At least 2, so that the gradient is continuous.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from twofold.kernels import Compact
+    >>> quartic = Compact(2.0)
+    >>> sqdist = np.array([0.0, 0.5, 2.0])
+    >>> np.exp(quartic.log_profile(sqdist))
+    array([1.  , 0.25, 0.  ])
+    >>> quartic.dlog_profile(sqdist)
+    array([-2., -4.,  0.])
+
+    The kernel itself and its slope, without logarithms:
+
+    >>> values, slopes = quartic.profile_and_slope(np.array([0.0, 0.5]))
+    >>> values.tolist(), slopes.tolist()
+    ([1.0, 0.25], [-2.0, -1.0])
+
+    Samples stay inside the unit ball, over which the kernel integrates to pi / 3 in the plane:
+
+    >>> bool(np.isclose(np.exp(quartic.log_integral(2)), np.pi / 3))
+    True
+    >>> offsets = quartic.sample(100, 2, np.random.default_rng(0))
+    >>> bool(np.linalg.norm(offsets, axis=1).max() < 1)
+    True
     """
 
     power: float = 2.0
@@ -132,6 +202,21 @@ class StudentT:
     ----------
     df : float, default=1.0
         Degrees of freedom, positive.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from twofold.kernels import Gaussian, StudentT
+    >>> sqdist = np.array([0.0, 1.0, 9.0])
+    >>> np.exp(StudentT().log_profile(sqdist))
+    array([1. , 0.5, 0.1])
+    >>> StudentT().dlog_profile(sqdist).round(2)
+    array([-1. , -0.5, -0.1])
+
+    Far away it is much larger than a Gaussian:
+
+    >>> bool(StudentT().log_profile(np.array(100.0)) > Gaussian().log_profile(np.array(100.0)))
+    True
     """
 
     df: float = 1.0
@@ -158,7 +243,27 @@ KERNELS: dict[str, RadialKernel] = {
 
 
 def resolve_kernel(kernel: str | RadialKernel) -> RadialKernel:
-    """Return the kernel of a name, or the given kernel object."""
+    """Return the kernel of a name, or the given kernel object.
+
+    Parameters
+    ----------
+    kernel : str or RadialKernel
+        A name from ``KERNELS``, or an object with ``log_profile`` and ``dlog_profile``.
+
+    Returns
+    -------
+    RadialKernel
+
+    Examples
+    --------
+    >>> from twofold.kernels import KERNELS, Compact, resolve_kernel
+    >>> sorted(KERNELS)
+    ['gaussian', 'quartic', 'student', 'triweight']
+    >>> resolve_kernel("quartic")
+    Compact(power=2.0)
+    >>> resolve_kernel(Compact(4.0))
+    Compact(power=4.0)
+    """
     if isinstance(kernel, str):
         if kernel not in KERNELS:
             raise ValueError(

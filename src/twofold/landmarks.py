@@ -24,7 +24,34 @@ DEFAULT_LANDMARKS = 2_000
 
 
 def choose_landmarks(n_samples: int, n_landmarks: int | None, rng: np.random.Generator) -> IntArray:
-    """Return the numbers of the landmarks, ascending; None means all up to 5,000 points, else 2,000."""
+    """Return the numbers of the landmarks, ascending; None means all up to 5,000 points, else 2,000.
+
+    Parameters
+    ----------
+    n_samples : int
+        Number of points, n.
+    n_landmarks : int or None
+        How many landmarks; None means all up to 5,000 points, else 2,000.
+    rng : Generator
+        Draws them.
+
+    Returns
+    -------
+    ndarray of int, shape (m,)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from twofold.landmarks import choose_landmarks
+    >>> rng = np.random.default_rng(0)
+    >>> choose_landmarks(4, None, rng)
+    array([0, 1, 2, 3])
+    >>> len(choose_landmarks(10_000, None, rng))
+    2000
+    >>> chosen = choose_landmarks(100, 5, rng)
+    >>> len(chosen), bool((np.diff(chosen) > 0).all())
+    (5, True)
+    """
     if n_landmarks is None:
         n_landmarks = n_samples if n_samples <= MAX_EXACT else DEFAULT_LANDMARKS
     if n_landmarks >= n_samples:
@@ -47,6 +74,18 @@ def extend_from_landmarks(X: Array, landmarks: Array, latents: Array) -> Array:
     Returns
     -------
     ndarray of shape (n, q)
+
+    Examples
+    --------
+    Twelve landmarks on a line in three dimensions place all others on it:
+
+    >>> import numpy as np
+    >>> from twofold.landmarks import extend_from_landmarks
+    >>> position = np.linspace(0.0, 1.0, 100)[:, None]
+    >>> X = position * [1.0, 2.0, 3.0]
+    >>> Z = extend_from_landmarks(X, X[::9], position[::9])
+    >>> Z.shape, bool(np.abs(Z - position).max() < 0.01)
+    ((100, 1), True)
     """
     from sklearn.neighbors import NearestNeighbors  # slow to import
 

@@ -44,7 +44,31 @@ TINY = 1e-12
 
 
 class Loss(Protocol):
-    """A loss of residual rows."""
+    """A loss of residual rows.
+
+    Examples
+    --------
+    A loss of one's own, the mean of the squared and the city-block one:
+
+    >>> import numpy as np
+    >>> from twofold.losses import L1, Squared, resolve_loss
+    >>> class Elastic:
+    ...     def values(self, residuals):
+    ...         return 0.5 * (Squared().values(residuals) + L1().values(residuals))
+    ...     def gradients(self, residuals):
+    ...         return 0.5 * (Squared().gradients(residuals) + L1().gradients(residuals))
+    ...     def weights(self, residuals):
+    ...         return 0.5 * (Squared().weights(residuals) + L1().weights(residuals))
+    >>> loss = resolve_loss(Elastic())
+    >>> residuals = np.array([[3.0, -4.0]])
+    >>> loss.values(residuals)
+    array([16.])
+
+    The weights belong to the gradients:
+
+    >>> bool(np.allclose(loss.gradients(residuals), 2 * loss.weights(residuals) * residuals))
+    True
+    """
 
     def values(self, residuals: Array) -> Array:
         """Return one loss a row, shape (n,)."""
@@ -61,7 +85,20 @@ class Loss(Protocol):
 
 @dataclass(frozen=True)
 class Squared:
-    """``|r|^2``."""
+    """``|r|^2``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from twofold.losses import Squared
+    >>> residuals = np.array([[3.0, -4.0], [0.0, 1.0]])
+    >>> Squared().values(residuals)
+    array([25.,  1.])
+    >>> Squared().gradients(residuals)[0]
+    array([ 6., -8.])
+    >>> Squared().weights(residuals).ravel()
+    array([1., 1.])
+    """
 
     def values(self, residuals: Array) -> Array:
         """Return the squared norms."""
@@ -78,7 +115,23 @@ class Squared:
 
 @dataclass(frozen=True)
 class L1:
-    """The city-block norm ``sum_d |r_d|``, Smola et al. (2001), Eq. (7)."""
+    """The city-block norm ``sum_d |r_d|``, Smola et al. (2001), Eq. (7).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from twofold.losses import L1
+    >>> residuals = np.array([[3.0, -4.0], [0.5, 1.0]])
+    >>> L1().values(residuals)
+    array([7. , 1.5])
+    >>> L1().gradients(residuals)[0]
+    array([ 1., -1.])
+
+    Each column is weighted on its own, large residuals less:
+
+    >>> L1().weights(residuals)[1]
+    array([1. , 0.5])
+    """
 
     def values(self, residuals: Array) -> Array:
         """Return the sums of absolute residuals."""
@@ -97,7 +150,23 @@ class L1:
 
 @dataclass(frozen=True)
 class Norm:
-    """The Euclidean norm, not squared: robust like `L1`, but it does not prefer any axes."""
+    """The Euclidean norm, not squared: robust like `L1`, but it does not prefer any axes.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from twofold.losses import Norm
+    >>> residuals = np.array([[3.0, -4.0], [0.0, 1.0]])
+    >>> Norm().values(residuals)
+    array([5., 1.])
+    >>> Norm().gradients(residuals)[0]
+    array([ 0.6, -0.8])
+
+    A row five times as far away is weighted a fifth:
+
+    >>> Norm().weights(residuals).ravel()
+    array([0.1, 0.5])
+    """
 
     def values(self, residuals: Array) -> Array:
         """Return the norms."""
@@ -121,6 +190,21 @@ class Huber:
     ----------
     scale : float, default=1.0
         The norm at which a residual starts to count as an outlier, positive.
+
+    Examples
+    --------
+    An outlier counts by its norm, the rest by their squares:
+
+    >>> import numpy as np
+    >>> from twofold.losses import Huber
+    >>> residuals = np.array([[0.6, 0.0], [30.0, 40.0]])
+    >>> Huber(scale=1.0).values(residuals).round(2)
+    array([ 0.18, 49.5 ])
+    >>> Huber(scale=1.0).gradients(residuals)
+    array([[0.6, 0. ],
+           [0.6, 0.8]])
+    >>> Huber(scale=1.0).weights(residuals).ravel()
+    array([0.5 , 0.01])
     """
 
     scale: float = 1.0
@@ -150,7 +234,27 @@ LOSSES: dict[str, Loss] = {"squared": Squared(), "l1": L1(), "norm": Norm(), "hu
 
 
 def resolve_loss(loss: str | Loss) -> Loss:
-    """Return the loss of a name, or the given loss object."""
+    """Return the loss of a name, or the given loss object.
+
+    Parameters
+    ----------
+    loss : str or Loss
+        A name from ``LOSSES``, or an object with ``values``, ``gradients`` and ``weights``.
+
+    Returns
+    -------
+    Loss
+
+    Examples
+    --------
+    >>> from twofold.losses import LOSSES, Huber, resolve_loss
+    >>> sorted(LOSSES)
+    ['huber', 'l1', 'norm', 'squared']
+    >>> resolve_loss("l1")
+    L1()
+    >>> resolve_loss(Huber(scale=0.5))
+    Huber(scale=0.5)
+    """
     if not isinstance(loss, str):
         return loss
     if loss not in LOSSES:

@@ -83,6 +83,18 @@ def trustworthiness(X: ArrayLike, Z: ArrayLike, n_neighbors: int = 5) -> float:
     -------
     float
         In [0, 1], 1 if no embedding neighbourhood holds an intruder.
+
+    Examples
+    --------
+    Folding the points makes false neighbours, stretching them does not:
+
+    >>> import numpy as np
+    >>> from twofold.metrics import trustworthiness
+    >>> X = np.random.default_rng(0).uniform(-1.0, 1.0, (100, 1))
+    >>> trustworthiness(X, 2.0 * X)
+    1.0
+    >>> trustworthiness(X, np.abs(X)) < 0.8
+    True
     """
     data, latents = _check_pair(X, Z, n_neighbors)
     n_samples = len(data)
@@ -110,6 +122,18 @@ def continuity(X: ArrayLike, Z: ArrayLike, n_neighbors: int = 5) -> float:
     -------
     float
         In [0, 1], 1 if every data neighbour stays one.
+
+    Examples
+    --------
+    Folding keeps most neighbours, though it makes false ones:
+
+    >>> import numpy as np
+    >>> from twofold.metrics import continuity, trustworthiness
+    >>> X = np.random.default_rng(0).uniform(-1.0, 1.0, (100, 1))
+    >>> continuity(X, np.abs(X)) > 0.95
+    True
+    >>> trustworthiness(X, np.abs(X)) < 0.8
+    True
     """
     return trustworthiness(Z, X, n_neighbors)
 
@@ -130,6 +154,17 @@ def neighborhood_preservation(X: ArrayLike, Z: ArrayLike, n_neighbors: int = 5) 
     -------
     float
         In [0, 1]; about ``n_neighbors / n_samples`` for an embedding at random.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from twofold.metrics import neighborhood_preservation
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(200, 2))
+    >>> neighborhood_preservation(X, 2.0 * X + 1.0)
+    1.0
+    >>> neighborhood_preservation(X, rng.normal(size=(200, 2))) < 0.1
+    True
     """
     data, latents = _check_pair(X, Z, n_neighbors)
     owners = np.arange(len(data))[:, np.newaxis] * len(data)
@@ -159,6 +194,16 @@ def relative_reconstruction_error(
     float
         0 for an exact reconstruction, 1 for reconstruction by the mean of ``X``. If the reference
         is constant, 0 for an exact reconstruction and infinity for any other.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from twofold.metrics import relative_reconstruction_error
+    >>> X = np.array([[0.0], [2.0], [4.0]])
+    >>> relative_reconstruction_error(X, X)
+    0.0
+    >>> relative_reconstruction_error(X, np.full_like(X, X.mean()))
+    1.0
     """
     data = _check("X", X)
     rebuilt = _check("X_reconstructed", X_reconstructed)
@@ -198,6 +243,16 @@ def round_trip_error(estimator: _TwoWayMap, Z: ArrayLike) -> float:
     float
         The relative error of ``transform(inverse_transform(Z))``, in units of the variance of
         ``Z``; see :func:`relative_reconstruction_error`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.decomposition import PCA
+    >>> from twofold.metrics import round_trip_error
+    >>> X = np.random.default_rng(0).normal(size=(50, 4))
+    >>> model = PCA(2).fit(X)
+    >>> round_trip_error(model, model.transform(X)) < 1e-12
+    True
     """
     latents = _check("Z", Z)
     returned = estimator.transform(np.asarray(estimator.inverse_transform(latents)))
@@ -221,6 +276,22 @@ def procrustes_r2(truth: ArrayLike, embedding: ArrayLike, *, scaling: bool = Tru
     float
         At most 1, which means equal up to the alignment. Not below 0 with ``scaling``. A constant
         truth gives 1 if the aligned embedding is equal to it and minus infinity otherwise.
+
+    Examples
+    --------
+    An embedding that is turned, shifted and stretched is as good as the truth:
+
+    >>> import numpy as np
+    >>> from twofold.metrics import procrustes_r2
+    >>> truth = np.random.default_rng(0).uniform(size=(100, 2))
+    >>> turned = 5.0 * truth @ np.array([[0.6, 0.8], [-0.8, 0.6]]) + 3.0
+    >>> round(procrustes_r2(truth, turned), 6)
+    1.0
+
+    One coordinate explains half of a square:
+
+    >>> round(procrustes_r2(truth, truth[:, :1]), 1)
+    0.5
     """
     target, source = _check("truth", truth), _check("embedding", embedding)
     check_consistent_length(target, source)
@@ -260,6 +331,14 @@ def nearest_neighbor_accuracy(
     -------
     float
         In [0, 1].
+
+    Examples
+    --------
+    >>> from twofold.metrics import nearest_neighbor_accuracy
+    >>> Z_train, y_train = [[0.0], [1.0], [5.0]], ["a", "a", "b"]
+    >>> Z_test, y_test = [[0.4], [4.0], [2.0], [9.0]], ["a", "b", "b", "b"]
+    >>> nearest_neighbor_accuracy(Z_train, y_train, Z_test, y_test)
+    0.75
     """
     train, test = _check("Z_train", Z_train), _check("Z_test", Z_test)
     known, true = np.asarray(y_train), np.asarray(y_test)

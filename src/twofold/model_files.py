@@ -74,15 +74,15 @@ def save(estimator: Any, path: str | os.PathLike[str]) -> None:
 
     Examples
     --------
+    >>> import tempfile
+    >>> from pathlib import Path
     >>> import twofold
     >>> from twofold.datasets import make_s_curve
     >>> X, _ = make_s_curve(60, random_state=0)
     >>> model = twofold.TwoWay("pca", up="nw", down="nw", random_state=0).fit(X)
-    >>> import tempfile, pathlib
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = pathlib.Path(folder, "curve.twofold")
-    ...     twofold.save(model, path)
-    ...     again = twofold.load(path)
+    ...     twofold.save(model, Path(folder, "curve.twofold"))
+    ...     again = twofold.load(Path(folder, "curve.twofold"))
     >>> bool((again.transform(X) == model.transform(X)).all())
     True
     """
@@ -117,6 +117,19 @@ def save_objects(thing: Any, path: str | os.PathLike[str], mark: str) -> None:
         Where to; a file that is there is replaced as a whole, or not at all.
     mark : str
         What kind of file it is.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from twofold.domains import Domain
+    >>> from twofold.model_files import load_objects, save_objects
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder, "domain.file")
+    ...     save_objects(Domain((True, False)), path, mark="example")
+    ...     again = load_objects(path, mark="example")
+    >>> again
+    Domain(wrapped=(True, False))
     """
     encoder = Encoder()
     encoder.add(thing)
@@ -124,7 +137,41 @@ def save_objects(thing: Any, path: str | os.PathLike[str], mark: str) -> None:
 
 
 def load_objects(path: str | os.PathLike[str], mark: str) -> Any:
-    """Read what `save_objects` wrote; nothing in the file is run."""
+    """Read what `save_objects` wrote; nothing in the file is run.
+
+    Parameters
+    ----------
+    path : str or path-like
+        The file.
+    mark : str
+        The mark it was written under.
+
+    Returns
+    -------
+    object
+
+    Raises
+    ------
+    ModelFileError
+        If the file has another mark, or is damaged.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from twofold.domains import Points
+    >>> from twofold.model_files import ModelFileError, load_objects, save_objects
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder, "points.file")
+    ...     save_objects(Points(3), path, mark="example")
+    ...     print(load_objects(path, mark="example"))
+    ...     try:
+    ...         load_objects(path, mark="another")
+    ...     except ModelFileError:
+    ...         print("refused")
+    Points(n_points=3)
+    refused
+    """
     with _opened(path) as archive:
         document = _document(archive, mark)
         return Decoder(document.get("objects"), _arrays(archive, document)).get()
@@ -167,6 +214,22 @@ def load(path: str | os.PathLike[str]) -> Any:
     ------
     ModelFileError
         If the file is no model, is damaged, or was written in a format newer than this version of twofold reads.
+
+    Examples
+    --------
+    The file need not come from somebody you trust: what is not a model is refused, and nothing in it is run.
+
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import twofold
+    >>> from twofold.datasets import make_s_curve
+    >>> X, _ = make_s_curve(60, random_state=0)
+    >>> model = twofold.TwoWay("pca", up="nw", down="nw", random_state=0).fit(X)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     model.save(Path(folder, "curve.twofold"))
+    ...     again = twofold.load(Path(folder, "curve.twofold"))
+    >>> again
+    TwoWay(down='nw', embedding='pca', random_state=0, up='nw')
     """
     with _opened(path) as archive:
         document = _document(archive)
@@ -182,7 +245,39 @@ def load(path: str | os.PathLike[str]) -> Any:
 
 
 def describe(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """Return what a file says of its model: class, parameters, features, versions; arrays are not read."""
+    """Return what a file says of its model: class, parameters, features, versions; arrays are not read.
+
+    Parameters
+    ----------
+    path : str or path-like
+        A file that `save` wrote.
+
+    Returns
+    -------
+    dict
+
+    Raises
+    ------
+    ModelFileError
+        If the file is no model.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from twofold import TwoWay
+    >>> from twofold.datasets import make_s_curve
+    >>> from twofold.model_files import describe
+    >>> X, _ = make_s_curve(60, random_state=0)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder, "curve.twofold")
+    ...     TwoWay("pca", up="nw", down="nw", random_state=0).fit(X).save(path)
+    ...     facts = describe(path)
+    >>> sorted(facts)
+    ['class', 'feature_names', 'format', 'mark', 'n_components', 'n_features', 'parameters', 'versions']
+    >>> facts["class"], facts["parameters"]["embedding"]
+    ('TwoWay', "'pca'")
+    """
     with _opened(path) as archive:
         document = _document(archive)
     return {key: value for key, value in document.items() if key not in ("objects", "arrays")}

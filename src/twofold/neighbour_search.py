@@ -43,6 +43,22 @@ class CellIndex:
         The points cell by cell.
     bounds : ndarray of int, shape (n_cells + 1,)
         Where cells begin in that order.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from twofold.neighbour_search import CellIndex
+    >>> X = np.random.default_rng(0).normal(size=(2_000, 3))
+    >>> index = CellIndex.of(X, np.random.default_rng(0))
+    >>> index.centers.shape
+    (3, 3)
+
+    The nearest to a point is that point itself, unless it is left out:
+
+    >>> index.query(X[:2], 1).ravel()
+    array([0, 1], dtype=int32)
+    >>> index.query(X[:2], 3, exclude=np.arange(2)).shape
+    (2, 3)
     """
 
     points: AnyArray
@@ -65,6 +81,10 @@ class CellIndex:
             Seeds the cells.
         n_jobs : int or None, default=None
             Threads.
+
+        Returns
+        -------
+        CellIndex
         """
         from sklearn.cluster import MiniBatchKMeans  # slow to import
 
@@ -174,6 +194,17 @@ def nearest_neighbors(
     Returns
     -------
     ndarray of int, shape (n, n_neighbors)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from twofold.neighbour_search import nearest_neighbors
+    >>> X = np.array([[0.0], [1.0], [3.0], [7.0]])
+    >>> nearest_neighbors(X, 2, np.random.default_rng(0))
+    array([[1, 2],
+           [0, 2],
+           [1, 0],
+           [2, 1]], dtype=int32)
     """
     X = np.ascontiguousarray(X - X.mean(axis=0), dtype=np.float32)
     everyone = np.arange(len(X), dtype=np.int32)

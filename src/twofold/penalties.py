@@ -33,7 +33,29 @@ __all__ = ["L1Penalty", "L2Penalty", "Penalty", "QuadraticPenalty", "RKHSPenalty
 
 
 class Penalty(Protocol):
-    """A convex, nonnegative function of the coefficients (M, D)."""
+    """A convex, nonnegative function of the coefficients (M, D).
+
+    Examples
+    --------
+    A penalty of one's own, half of another:
+
+    >>> import numpy as np
+    >>> from twofold.penalties import L1Penalty
+    >>> class Half:
+    ...     def __init__(self, penalty):
+    ...         self.penalty = penalty
+    ...     def value(self, weights):
+    ...         return 0.5 * self.penalty.value(weights)
+    ...     def gradient(self, weights):
+    ...         return 0.5 * self.penalty.gradient(weights)
+    ...     def proximal(self, weights, step):
+    ...         return self.penalty.proximal(weights, 0.5 * step)
+    >>> weights = np.array([[3.0], [-1.0]])
+    >>> Half(L1Penalty()).value(weights), Half(L1Penalty()).gradient(weights).ravel().tolist()
+    (2.0, [0.5, -0.5])
+    >>> Half(L1Penalty()).proximal(weights, step=1.0).ravel().tolist()
+    [2.5, -0.5]
+    """
 
     def value(self, weights: Array) -> float:
         """Return the penalty."""
@@ -49,7 +71,19 @@ class Penalty(Protocol):
 
 
 class QuadraticPenalty(Penalty, Protocol):
-    """A penalty ``tr(W^T A W)``."""
+    """A penalty ``tr(W^T A W)``.
+
+    Examples
+    --------
+    The matrix is all that the normal equations of a ridge regression need:
+
+    >>> import numpy as np
+    >>> from twofold.penalties import L2Penalty
+    >>> features, targets = np.array([[1.0], [1.0]]), np.array([[3.0], [5.0]])
+    >>> matrix = L2Penalty().matrix(n_weights=1)
+    >>> np.linalg.solve(features.T @ features + 2.0 * matrix, features.T @ targets)
+    array([[2.]])
+    """
 
     def matrix(self, n_weights: int) -> Array:
         """Return ``A`` (M, M)."""
@@ -64,6 +98,25 @@ class RKHSPenalty:
     ----------
     gram : ndarray of shape (M, M)
         The kernel matrix of the nodes.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from twofold.penalties import RKHSPenalty
+    >>> penalty = RKHSPenalty(gram=np.array([[1.0, 0.5], [0.5, 1.0]]))
+    >>> weights = np.array([[1.0], [2.0]])
+    >>> penalty.value(weights)
+    7.0
+    >>> penalty.gradient(weights).ravel()
+    array([4., 5.])
+    >>> penalty.matrix(2).shape
+    (2, 2)
+
+    The proximal step solves its own equation:
+
+    >>> V = penalty.proximal(weights, step=0.1)
+    >>> bool(np.allclose((V - weights) / 0.1 + penalty.gradient(V), 0.0))
+    True
     """
 
     gram: Array
@@ -91,7 +144,21 @@ class RKHSPenalty:
 
 @dataclass(frozen=True)
 class L2Penalty:
-    """``sum W^2``: weight decay."""
+    """``sum W^2``: weight decay.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from twofold.penalties import L2Penalty
+    >>> weights = np.array([[3.0], [-1.0]])
+    >>> L2Penalty().value(weights), L2Penalty().gradient(weights).ravel().tolist()
+    (10.0, [6.0, -2.0])
+    >>> L2Penalty().proximal(weights, step=0.5).ravel()
+    array([ 1.5, -0.5])
+    >>> L2Penalty().matrix(2)
+    array([[1., 0.],
+           [0., 1.]])
+    """
 
     def value(self, weights: Array) -> float:
         """Return the sum of squares."""
@@ -112,7 +179,22 @@ class L2Penalty:
 
 @dataclass(frozen=True)
 class L1Penalty:
-    """``sum |W|``, Smola et al. (2001), Eq. (22)."""
+    """``sum |W|``, Smola et al. (2001), Eq. (22).
+
+    Examples
+    --------
+    The proximal step sets small weights to zero: that is how nodes are dropped.
+
+    >>> import numpy as np
+    >>> from twofold.penalties import L1Penalty
+    >>> weights = np.array([[3.0], [-0.2]])
+    >>> L1Penalty().value(weights)
+    3.2
+    >>> L1Penalty().gradient(weights).ravel()
+    array([ 1., -1.])
+    >>> np.abs(L1Penalty().proximal(weights, step=0.5)).ravel()
+    array([2.5, 0. ])
+    """
 
     def value(self, weights: Array) -> float:
         """Return the sum of absolute values."""

@@ -52,6 +52,24 @@ class RadialKernel(Protocol):
 
     Widths are applied by the caller, who divides the inputs. Log space, because ``k / sum(k)`` is
     0/0 as soon as a point wanders off.
+
+    Examples
+    --------
+    A kernel of one's own in five lines, and a regression with it:
+
+    >>> import numpy as np
+    >>> from twofold.maps import NadarayaWatson
+    >>> from twofold.protocols import RadialKernel
+    >>> class Exponential:
+    ...     def log_profile(self, sqdist):
+    ...         return -np.sqrt(sqdist)
+    ...     def dlog_profile(self, sqdist):
+    ...         return -0.5 / np.sqrt(np.maximum(sqdist, 1e-12))
+    >>> isinstance(Exponential(), RadialKernel)
+    True
+    >>> z = np.array([[0.0], [1.0], [2.0]])
+    >>> NadarayaWatson(kernel=Exponential(), bandwidth=1.0).fit(z, z).predict(z).round(2).ravel()
+    array([0.42, 1.  , 1.58])
     """
 
     def log_profile(self, sqdist: Array) -> Array:
@@ -65,7 +83,35 @@ class RadialKernel(Protocol):
 
 @runtime_checkable
 class Map(Protocol):
-    """A differentiable regression from inputs (n, q) to targets (n, D)."""
+    """A differentiable regression from inputs (n, q) to targets (n, D).
+
+    Examples
+    --------
+    A linear map of one's own, as the way up of an estimator:
+
+    >>> import numpy as np
+    >>> from sklearn.base import BaseEstimator
+    >>> from twofold import TwoWay
+    >>> from twofold.protocols import Map
+    >>> class LinearMap(BaseEstimator):
+    ...     def fit(self, inputs, targets):
+    ...         self.matrix_ = np.linalg.lstsq(inputs, targets)[0]
+    ...         return self
+    ...     def predict(self, inputs):
+    ...         return inputs @ self.matrix_
+    ...     def jacobian(self, inputs):
+    ...         return np.tile(self.matrix_.T, (len(inputs), 1, 1))
+    ...     def normal_terms(self, inputs, targets):
+    ...         J, r = self.jacobian(inputs), targets - self.predict(inputs)
+    ...         JTr = np.einsum("ndq,nd->nq", J, r)
+    ...         return J.transpose(0, 2, 1) @ J, JTr, np.square(r).sum(axis=1)
+    >>> isinstance(LinearMap(), Map)
+    True
+    >>> X = np.random.default_rng(0).normal(size=(100, 3)) * [3.0, 2.0, 0.1]
+    >>> model = TwoWay("pca", up=LinearMap(), down="projection", random_state=0).fit(X)
+    >>> round(model.score(X), 2)
+    1.0
+    """
 
     def fit(self, inputs: Array, targets: Array) -> Self:
         """Learn the map."""
@@ -86,7 +132,22 @@ class Map(Protocol):
 
 @runtime_checkable
 class Objective(Protocol):
-    """A differentiable function of an array; it holds its data and changes nothing."""
+    """A differentiable function of an array; it holds its data and changes nothing.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from twofold.optimize import LBFGS
+    >>> from twofold.protocols import Objective
+    >>> class Valley:
+    ...     def value_and_grad(self, Z):
+    ...         steepness = np.array([1.0, 100.0])
+    ...         return float((steepness * Z**2).sum()), 2.0 * steepness * Z
+    >>> isinstance(Valley(), Objective)
+    True
+    >>> LBFGS().minimize(Valley(), np.array([[3.0, 4.0]])).converged
+    True
+    """
 
     def value_and_grad(self, Z: Array) -> tuple[float, Array]:
         """Return the value and the gradient, shaped like ``Z``."""
@@ -113,6 +174,19 @@ class MinimizeResult:
         One sentence on why the run ended.
     history : ndarray of shape (n_iter + 1,)
         The objective at the start and after each iteration.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from twofold.optimize import GradientDescent
+    >>> class Bowl:
+    ...     def value_and_grad(self, Z):
+    ...         return float(np.sum(Z**2)), 2.0 * Z
+    >>> result = GradientDescent(max_iter=10).minimize(Bowl(), np.array([[3.0, 4.0]]))
+    >>> result.Z.shape, len(result.history) == result.n_iter + 1
+    ((1, 2), True)
+    >>> float(result.history[0]), bool(result.value <= result.history.min())
+    (25.0, True)
     """
 
     Z: Array
@@ -126,7 +200,32 @@ class MinimizeResult:
 
 @runtime_checkable
 class Minimizer(Protocol):
-    """An algorithm that lowers an objective from a start."""
+    """An algorithm that lowers an objective from a start.
+
+    Examples
+    --------
+    A minimizer of one's own, for an estimator:
+
+    >>> import numpy as np
+    >>> from twofold import UKR
+    >>> from twofold.datasets import make_noisy_spiral
+    >>> from twofold.protocols import Minimizer, MinimizeResult
+    >>> class FixedSteps:
+    ...     def minimize(self, objective, Z0, *, callback=None):
+    ...         Z, values = Z0.copy(), []
+    ...         for _ in range(20):
+    ...             value, gradient = objective.value_and_grad(Z)
+    ...             values.append(value)
+    ...             Z = Z - 0.1 * gradient
+    ...         history = np.array([*values, objective.value_and_grad(Z)[0]])
+    ...         return MinimizeResult(Z, history[-1], 20, 21, True, "All steps done.", history)
+    >>> isinstance(FixedSteps(), Minimizer)
+    True
+    >>> X, _ = make_noisy_spiral(100, random_state=0)
+    >>> model = UKR(1, init="isomap", optimizer=FixedSteps(), random_state=0).fit(X)
+    >>> model.n_iter_, bool(model.history_[-1] < model.history_[0])
+    (20, True)
+    """
 
     def minimize(
         self, objective: Objective, Z0: Array, *, callback: Callback | None = None

@@ -84,6 +84,19 @@ def squared_geodesics(graph: csr_array, sources: IntArray | None, dtype: Any) ->
     Returns
     -------
     ndarray of shape (m, n)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from twofold.graph import knn_graph
+    >>> from twofold.scaling import squared_geodesics
+    >>> graph = knn_graph([[0.0], [1.0], [3.0]], n_neighbors=1)
+    >>> squared_geodesics(graph, None, np.float32)
+    array([[0., 1., 9.],
+           [1., 0., 4.],
+           [9., 4., 0.]], dtype=float32)
+    >>> squared_geodesics(graph, np.array([2]), np.float64)
+    array([[9., 4., 0.]])
     """
     n = graph.shape[0]
     rows = np.arange(n) if sources is None else sources
@@ -106,6 +119,20 @@ def classical_scaling(squares: AnyArray, n_components: int) -> Array:
         Symmetric squared distances, in single or double precision.
     n_components : int
         How many coordinates. Where the distances have fewer dimensions, the others are zero up to rounding.
+
+    Returns
+    -------
+    ndarray of shape (n, n_components)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from scipy.spatial.distance import cdist
+    >>> from twofold.scaling import classical_scaling
+    >>> X = np.random.default_rng(0).normal(size=(30, 2))
+    >>> Z = classical_scaling(cdist(X, X, "sqeuclidean"), 2)
+    >>> bool(np.allclose(cdist(Z, Z), cdist(X, X)))
+    True
     """
     values, vectors = _leading_eigenpairs(squares, n_components)
     return vectors * np.sqrt(values)
@@ -122,6 +149,23 @@ def landmark_scaling(squares: AnyArray, landmarks: IntArray, n_components: int) 
         The landmarks' numbers among the points.
     n_components : int
         How many coordinates.
+
+    Returns
+    -------
+    ndarray of shape (n, n_components)
+
+    Examples
+    --------
+    Distances to five landmarks place all points of a plane:
+
+    >>> import numpy as np
+    >>> from scipy.spatial.distance import cdist
+    >>> from twofold.scaling import landmark_scaling
+    >>> X = np.random.default_rng(0).normal(size=(30, 2))
+    >>> landmarks = np.arange(5)
+    >>> Z = landmark_scaling(cdist(X[landmarks], X, "sqeuclidean"), landmarks, 2)
+    >>> bool(np.allclose(cdist(Z, Z), cdist(X, X)))
+    True
     """
     own = squares[:, landmarks].astype(np.float64)
     values, vectors = _leading_eigenpairs(0.5 * (own + own.T), n_components)
@@ -162,6 +206,19 @@ def residual_variances(squares: AnyArray, sources: IntArray | None, Z: Array) ->
     -------
     ndarray of shape (q,)
         In [0, 1]; beyond 1,000 rows these are a sample.
+
+    Examples
+    --------
+    Points of a plane need two coordinates:
+
+    >>> import numpy as np
+    >>> from scipy.spatial.distance import cdist
+    >>> from twofold.scaling import classical_scaling, residual_variances
+    >>> X = np.random.default_rng(0).normal(size=(30, 2))
+    >>> squares = cdist(X, X, "sqeuclidean")
+    >>> variances = residual_variances(squares, None, classical_scaling(squares, 2))
+    >>> bool(variances[0] > 0.1), bool(variances[1] < 1e-9)
+    (True, True)
     """
     rows = some_rows(len(squares), SAMPLE_ROWS)
     points = rows if sources is None else sources[rows]
@@ -199,6 +256,17 @@ def elbow(variances: Array) -> int:
     ----------
     variances : ndarray of shape (q,)
         Residual variances of the first 1, 2, ... coordinates.
+
+    Returns
+    -------
+    int
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from twofold.scaling import elbow
+    >>> elbow(np.array([0.4, 0.02, 0.018, 0.017]))
+    2
     """
     falling = np.minimum.accumulate(np.maximum(variances, SMALLEST_VARIANCE))
     curve = np.log(np.concatenate([[1.0], falling]))

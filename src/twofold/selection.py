@@ -42,6 +42,19 @@ class ChosenPair:
     table : list of dict
         Every pair compared, best first: "up", "down", the "error" it is judged by, and "latent_error",
         how far the down-map lies from the embedding, in units of the latents' spread.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from twofold.maps import KernelExpansion, NadarayaWatson
+    >>> from twofold.selection import choose_pair
+    >>> latents = np.linspace(-1.0, 1.0, 60)[:, None]
+    >>> data = np.hstack([latents, latents**2 - 1 / 3])
+    >>> ups = {"mean": NadarayaWatson(bandwidth=0.5), "ridge": KernelExpansion()}
+    >>> downs = {"ridge": KernelExpansion()}
+    >>> chosen = choose_pair(ups, downs, data, latents, np.random.default_rng(0))
+    >>> chosen.up, chosen.down, [row["up"] for row in chosen.table]
+    ('ridge', 'ridge', ['ridge', 'mean'])
     """
 
     up: str
@@ -73,6 +86,24 @@ def choose_pair(
     rng : Generator
         Chooses the held-out rows: a tenth, at most 500; of the others at most 10,000 are fitted to. With fewer than 20 rows there is nothing to
         judge by, and the first of each is taken.
+
+    Returns
+    -------
+    ChosenPair
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from twofold.encoders import Projection
+    >>> from twofold.maps import KernelExpansion, NadarayaWatson
+    >>> from twofold.selection import choose_pair
+    >>> latents = np.linspace(-1.0, 1.0, 60)[:, None]
+    >>> data = np.hstack([latents, latents**2 - 1 / 3])
+    >>> ups = {"mean": NadarayaWatson(bandwidth=0.5), "ridge": KernelExpansion()}
+    >>> downs = {"mean": NadarayaWatson(bandwidth=0.5), "projection": Projection()}
+    >>> chosen = choose_pair(ups, downs, data, latents, np.random.default_rng(0))
+    >>> chosen.up, chosen.down, chosen.table[0]["error"] < 1e-3
+    ('ridge', 'projection', True)
     """
     first_up, first_down = next(iter(ups)), next(iter(downs))
     if len(data) < MIN_ROWS or len(ups) * len(downs) == 1:
@@ -115,12 +146,39 @@ def fit_pair(
 ) -> tuple[Map, Any]:
     """Fit a pair to all rows.
 
+    Parameters
+    ----------
+    up_map : Map
+        The unfitted up-map.
+    down_map : Map or Projection
+        The unfitted down-map.
+    data : ndarray of shape (n, D)
+        Centred data.
+    latents : ndarray of shape (n, q)
+        Their latents.
+    density : LatentDensity
+        The fitted density of the latents.
+
     Returns
     -------
     decoder : Map
         The up-map.
     encoder : Map or Projection
         The down-map; a projection is bounded by the density of the latents.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from twofold.density import LatentDensity
+    >>> from twofold.encoders import Projection
+    >>> from twofold.maps import KernelExpansion
+    >>> from twofold.selection import fit_pair
+    >>> latents = np.linspace(-1.0, 1.0, 60)[:, None]
+    >>> data = np.hstack([latents, latents**2 - 1 / 3])
+    >>> density = LatentDensity().fit(latents)
+    >>> decoder, encoder = fit_pair(KernelExpansion(), Projection(), data, latents, density)
+    >>> bool(np.abs(decoder.predict(encoder.predict(data)) - data).max() < 1e-2)
+    True
     """
     decoder = clone(up_map).fit(latents, data)
     return decoder, _fit_down(down_map, decoder, data, latents, density)

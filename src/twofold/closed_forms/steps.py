@@ -34,7 +34,24 @@ __all__ = [
 
 @dataclass(frozen=True)
 class Take:
-    """``x[columns] * factor - shift``: data into centred units."""
+    """``x[columns] * factor - shift``: data into centred units.
+
+    Parameters
+    ----------
+    columns : ndarray of int, shape (D',)
+        Which columns to take.
+    factor : float
+        What they are multiplied by.
+    shift : ndarray of shape (D',)
+        What is then taken away.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from twofold.closed_forms import Take
+    >>> Take(np.array([0, 2]), 0.5, np.array([1.0, 1.0]))(np.array([[4.0, 7.0, 8.0]]))
+    array([[1., 3.]])
+    """
 
     columns: IntArray
     factor: float
@@ -47,7 +64,27 @@ class Take:
 
 @dataclass(frozen=True)
 class Put:
-    """``(u + shift) * factor`` into some columns, constants into the others: centred units into data."""
+    """``(u + shift) * factor`` into some columns, constants into the others: centred units into data.
+
+    Parameters
+    ----------
+    columns : ndarray of int, shape (D',)
+        Which columns to fill.
+    factor : float
+        What sums are multiplied by.
+    shift : ndarray of shape (D',)
+        What is added first.
+    constants : ndarray of shape (D,)
+        The other columns.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from twofold.closed_forms import Put
+    >>> put = Put(np.array([0, 2]), 2.0, np.array([1.0, 1.0]), np.array([0.0, 7.0, 0.0]))
+    >>> put(np.array([[1.0, 3.0]]))
+    array([[4., 7., 8.]])
+    """
 
     columns: IntArray
     factor: float
@@ -63,7 +100,22 @@ class Put:
 
 @dataclass(frozen=True)
 class Linear:
-    """``x W + b``."""
+    """``x W + b``.
+
+    Parameters
+    ----------
+    matrix : ndarray of shape (M, D)
+        W.
+    bias : ndarray of shape (D,)
+        b.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from twofold.closed_forms import Linear
+    >>> Linear(np.array([[2.0], [3.0]]), np.array([1.0]))(np.array([[1.0, 1.0]]))
+    array([[6.]])
+    """
 
     matrix: Array
     bias: Array
@@ -76,7 +128,15 @@ class Linear:
 
 @dataclass(frozen=True)
 class Sigmoid:
-    """``1 / (1 + exp(-x))``."""
+    """``1 / (1 + exp(-x))``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from twofold.closed_forms import Sigmoid
+    >>> Sigmoid()(np.array([[0.0, 100.0]]))
+    array([[0.5, 1. ]])
+    """
 
     def __call__(self, x: Array) -> Array:
         """Apply the step to rows."""
@@ -86,7 +146,26 @@ class Sigmoid:
 
 @dataclass(frozen=True)
 class RadialFeatures:
-    """``k(|x - c_m|^2 / h^2)``, one column for each centre."""
+    """``k(|x - c_m|^2 / h^2)``, one column for each centre.
+
+    Parameters
+    ----------
+    centers : ndarray of shape (M, D)
+        The centres, c.
+    width : float
+        h.
+    kernel : Gaussian, Compact or StudentT
+        k.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from twofold.closed_forms import RadialFeatures
+    >>> from twofold.kernels import StudentT
+    >>> step = RadialFeatures(np.array([[0.0], [2.0]]), 2.0, StudentT())
+    >>> step(np.array([[0.0]]))
+    array([[1. , 0.5]])
+    """
 
     centers: Array
     width: float
@@ -101,7 +180,30 @@ class RadialFeatures:
 
 @dataclass(frozen=True)
 class RadialMeans:
-    """``sum_m k_m y_m / sum_m k_m``; where no centre is in reach, the target of the nearest."""
+    """``sum_m k_m y_m / sum_m k_m``; where no centre is in reach, the target of the nearest.
+
+    Parameters
+    ----------
+    centers : ndarray of shape (M, q)
+        The centres.
+    width : float
+        The kernel's width.
+    kernel : Gaussian, Compact or StudentT
+        k.
+    targets : ndarray of shape (M, D)
+        y.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from twofold.closed_forms import RadialMeans
+    >>> from twofold.kernels import Compact
+    >>> targets = np.array([[10.0], [20.0]])
+    >>> step = RadialMeans(np.array([[0.0], [1.0]]), 1.0, Compact(), targets)
+    >>> step(np.array([[0.5], [9.0]]))
+    array([[15.],
+           [20.]])
+    """
 
     centers: Array
     width: float
@@ -115,7 +217,29 @@ class RadialMeans:
 
 @dataclass(frozen=True)
 class RadialMedians:
-    """Medians of the columns of ``targets`` under the same weights: the pre-images of the city-block kernel."""
+    """Medians of the columns of ``targets`` under the same weights: the pre-images of the city-block kernel.
+
+    Parameters
+    ----------
+    centers : ndarray of shape (M, q)
+        The centres.
+    width : float
+        The kernel's width.
+    kernel : Gaussian, Compact or StudentT
+        k.
+    targets : ndarray of shape (M, D)
+        Whose columns' medians are taken.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from twofold.closed_forms import RadialMedians
+    >>> from twofold.kernels import Gaussian
+    >>> targets = np.array([[1.0], [2.0], [900.0]])
+    >>> step = RadialMedians(np.array([[-1.0], [0.0], [1.0]]), 1.0, Gaussian(), targets)
+    >>> step(np.array([[0.0]]))
+    array([[2.]])
+    """
 
     centers: Array
     width: float
@@ -129,7 +253,29 @@ class RadialMedians:
 
 @dataclass(frozen=True)
 class PairKernel:
-    """A kernel of scikit-learn between rows and centres, one column for each centre."""
+    """A kernel of scikit-learn between rows and centres, one column for each centre.
+
+    Parameters
+    ----------
+    centers : ndarray of shape (M, D)
+        The centres.
+    name : str
+        One of `NAMES`.
+    gamma : float
+        The kernel's scale, where it has one.
+    degree : float
+        Degree of the polynomial kernel.
+    coef0 : float
+        Constant of the polynomial and sigmoid kernels.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from twofold.closed_forms import PairKernel
+    >>> step = PairKernel(np.array([[1.0], [2.0]]), "polynomial", gamma=1.0, degree=2, coef0=1.0)
+    >>> step(np.array([[3.0]]))
+    array([[16., 49.]])
+    """
 
     NAMES: ClassVar = ("linear", "polynomial", "sigmoid", "laplacian", "cosine")
 
@@ -150,7 +296,29 @@ class PairKernel:
 
 @dataclass(frozen=True)
 class NodeProducts:
-    """Kernels along each dimension between rows and nodes, multiplied over the dimensions, or added."""
+    """Kernels along each dimension between rows and nodes, multiplied over the dimensions, or added.
+
+    Parameters
+    ----------
+    nodes : ndarray of shape (M, q)
+        The nodes.
+    kernels : tuple of NodeKernel
+        One for each dimension.
+    widths : ndarray of shape (q,)
+        Their widths.
+    is_sum : bool
+        Whether they are added.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from twofold.closed_forms import NodeProducts
+    >>> from twofold.node_kernels import DampedKernel
+    >>> kernels = (DampedKernel(), DampedKernel())
+    >>> step = NodeProducts(np.array([[0.0, 0.0]]), kernels, np.ones(2), is_sum=False)
+    >>> step(np.array([[1.0, 1.0]]))
+    array([[0.25]])
+    """
 
     nodes: Array
     kernels: tuple[NodeKernel, ...]
@@ -168,7 +336,21 @@ class NodeProducts:
 
 @dataclass(frozen=True)
 class IntoDomain:
-    """The nearest place of a domain: the end of an interval, the same place of a circle, one of k points."""
+    """The nearest place of a domain: the end of an interval, the same place of a circle, one of k points.
+
+    Parameters
+    ----------
+    domain : Domain or Points
+        The domain.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from twofold.closed_forms import IntoDomain
+    >>> from twofold.domains import Domain
+    >>> IntoDomain(Domain((True, False)))(np.array([[1.5, 1.5]]))
+    array([[-0.5,  1. ]])
+    """
 
     domain: Domain | Points
 

@@ -39,7 +39,23 @@ __all__ = ["ClosedForm", "NoClosedForm", "closed_form"]
 
 
 class NoClosedForm(ValueError):
-    """The map is a search or a function of the user's, not a formula."""
+    """The map is a search or a function of the user's, not a formula.
+
+    Examples
+    --------
+    The way down of `UKR` is a search:
+
+    >>> from twofold import UKR
+    >>> from twofold.closed_forms import NoClosedForm, closed_form
+    >>> from twofold.datasets import make_noisy_spiral
+    >>> X, _ = make_noisy_spiral(60, random_state=0)
+    >>> model = UKR(1, init="isomap", tol=1e-2, random_state=0).fit(X)
+    >>> try:
+    ...     closed_form(model, "down")
+    ... except NoClosedForm as error:
+    ...     print(type(error).__name__)
+    NoClosedForm
+    """
 
 
 @dataclass(frozen=True)
@@ -52,6 +68,15 @@ class ClosedForm:
         In the order in which they are applied.
     n_inputs, n_outputs : int
         Columns that go in and come out.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from twofold.closed_forms import ClosedForm, Linear, Sigmoid
+    >>> layer = Linear(np.array([[1.0, -1.0]]), np.zeros(2))
+    >>> network = ClosedForm((layer, Sigmoid()), n_inputs=1, n_outputs=2)
+    >>> network(np.array([[0.0]]))
+    array([[0.5, 0.5]])
     """
 
     steps: tuple[Step, ...]
@@ -87,9 +112,11 @@ def closed_form(estimator: Any, map: str = "up") -> ClosedForm:
     >>> import numpy as np
     >>> from twofold import DRUR
     >>> from twofold.closed_forms import closed_form
-    >>> X = np.random.default_rng(0).normal(size=(200, 3))
-    >>> model = DRUR(n_components=2, random_state=0).fit(X)
+    >>> X = np.random.default_rng(0).normal(size=(100, 3))
+    >>> model = DRUR(n_centers=10, init="pca", random_state=0).fit(X)
     >>> up = closed_form(model, "up")
+    >>> [type(step).__name__ for step in up.steps]
+    ['RadialFeatures', 'Linear', 'Put']
     >>> bool(np.allclose(up(model.embedding_), model.inverse_transform(model.embedding_)))
     True
     """

@@ -65,6 +65,16 @@ class DistributedEstimator(BaseEstimator, ABC):
         ``to_zarr``.
     local_ : TwoWayEstimator
         The fitted model as an ordinary estimator, without the training latents.
+
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> from twofold.dask import DRUR
+    >>> from twofold.datasets import make_s_curve
+    >>> X = da.from_array(make_s_curve(300, random_state=0)[0], chunks=(100, 3))
+    >>> model = DRUR(n_centers=20, init="isomap", random_state=0).fit(X)
+    >>> model.embedding_.numblocks, type(model.local_).__module__
+    ((3, 1), 'twofold.estimators.drur')
     """
 
     n_components: Any
@@ -107,6 +117,27 @@ class DistributedEstimator(BaseEstimator, ABC):
         ------
         DistributedFitError
             If a block cannot be worked on, or the cluster is lost.
+
+        Examples
+        --------
+        >>> import dask.array as da
+        >>> from twofold.dask import PrincipalManifold
+        >>> from twofold.datasets import make_noisy_spiral
+        >>> X = da.from_array(make_noisy_spiral(200, random_state=0)[0], chunks=(100, 2))
+        >>> model = PrincipalManifold(alpha=1e-2, n_nodes=8, init="pca", tol=1e-2).fit(X)
+        >>> model.embedding_.chunks[0], model.embedding_[:3].compute().shape
+        ((100, 100), (3, 1))
+
+        A fit can be taken up again from its checkpoint:
+
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     careful = PrincipalManifold(
+        ...         alpha=1e-2, n_nodes=8, init="pca", tol=1e-2, checkpoint=f"{folder}/run.twofold"
+        ...     )
+        ...     again = careful.fit(X).fit(X, resume=True)
+        >>> again.score(X) == model.score(X)
+        True
         """
         check_bool("resume", resume)
         if resume and self.checkpoint is None:
@@ -185,6 +216,21 @@ class DistributedEstimator(BaseEstimator, ABC):
         ----------
         embedding : bool, default=False
             Whether to compute and bring along the training latents; otherwise ``embedding_`` has no rows.
+
+        Returns
+        -------
+        TwoWayEstimator
+
+        Examples
+        --------
+        >>> import dask.array as da
+        >>> from twofold.dask import PrincipalManifold
+        >>> from twofold.datasets import make_noisy_spiral
+        >>> X = da.from_array(make_noisy_spiral(200, random_state=0)[0], chunks=(100, 2))
+        >>> model = PrincipalManifold(alpha=1e-2, n_nodes=8, init="pca", tol=1e-2).fit(X)
+        >>> local = model.to_local(embedding=True)
+        >>> type(local).__module__, local.embedding_.shape
+        ('twofold.estimators.principal_manifold', (200, 1))
         """
         check_is_fitted(self)
         import copy
@@ -195,36 +241,207 @@ class DistributedEstimator(BaseEstimator, ABC):
         return model
 
     def transform(self, X: Any, **options: Any) -> Any:
-        """Take data down to the latent space: lazily for all that `fit` takes, at once for arrays in memory."""
+        """Take data down to the latent space: lazily for all that `fit` takes, at once for arrays in memory.
+
+        Parameters
+        ----------
+        X : all that `fit` takes, or array-like, of shape (n_samples, n_features)
+            Data.
+        **options
+            As of the local estimator's ``transform``.
+
+        Returns
+        -------
+        Dask array or ndarray of shape (n_samples, n_components)
+
+        Examples
+        --------
+        >>> import dask.array as da
+        >>> from twofold.dask import PrincipalManifold
+        >>> from twofold.datasets import make_noisy_spiral
+        >>> X = da.from_array(make_noisy_spiral(200, random_state=0)[0], chunks=(100, 2))
+        >>> model = PrincipalManifold(alpha=1e-2, n_nodes=8, init="pca", tol=1e-2).fit(X)
+        >>> Z = model.transform(X)
+        >>> Z.chunks, Z.compute().shape
+        (((100, 100), (1,)), (200, 1))
+        """
         return self._map("transform", X, options)
 
     def inverse_transform(self, Z: Any) -> Any:
-        """Take latents up to the data space, likewise."""
+        """Take latents up to the data space, likewise.
+
+        Parameters
+        ----------
+        Z : Dask collection or array-like of shape (n_samples, n_components)
+            Latents.
+
+        Returns
+        -------
+        Dask array or ndarray of shape (n_samples, n_features)
+
+        Examples
+        --------
+        >>> import dask.array as da
+        >>> from twofold.dask import PrincipalManifold
+        >>> from twofold.datasets import make_noisy_spiral
+        >>> X = da.from_array(make_noisy_spiral(200, random_state=0)[0], chunks=(100, 2))
+        >>> model = PrincipalManifold(alpha=1e-2, n_nodes=8, init="pca", tol=1e-2).fit(X)
+        >>> model.inverse_transform(model.embedding_).shape
+        (200, 2)
+        >>> model.inverse_transform([[0.0], [0.5]]).shape
+        (2, 2)
+        """
         return self._map("inverse_transform", Z, {})
 
     def reconstruct(self, X: Any) -> Any:
-        """Return the nearest the model has to each row, likewise."""
+        """Return the nearest the model has to each row, likewise.
+
+        Parameters
+        ----------
+        X : all that `fit` takes, or array-like, of shape (n_samples, n_features)
+            Data.
+
+        Returns
+        -------
+        Dask array or ndarray of shape (n_samples, n_features)
+
+        Examples
+        --------
+        >>> import dask.array as da
+        >>> from twofold.dask import PrincipalManifold
+        >>> from twofold.datasets import make_noisy_spiral
+        >>> X = da.from_array(make_noisy_spiral(200, random_state=0)[0], chunks=(100, 2))
+        >>> model = PrincipalManifold(alpha=1e-2, n_nodes=8, init="pca", tol=1e-2).fit(X)
+        >>> model.reconstruct(X).compute().shape
+        (200, 2)
+        """
         return self._map("reconstruct", X, {})
 
     def reconstruction_error(self, X: Any) -> Any:
-        """Return each row's distance to its reconstruction, likewise."""
+        """Return each row's distance to its reconstruction, likewise.
+
+        Parameters
+        ----------
+        X : all that `fit` takes, or array-like, of shape (n_samples, n_features)
+            Data.
+
+        Returns
+        -------
+        Dask array or ndarray of shape (n_samples,)
+
+        Examples
+        --------
+        >>> import dask.array as da
+        >>> from twofold.dask import PrincipalManifold
+        >>> from twofold.datasets import make_noisy_spiral
+        >>> X = da.from_array(make_noisy_spiral(200, random_state=0)[0], chunks=(100, 2))
+        >>> model = PrincipalManifold(alpha=1e-2, n_nodes=8, init="pca", tol=1e-2).fit(X)
+        >>> errors = model.reconstruction_error(X)
+        >>> errors.shape, bool(errors.max().compute() > 0)
+        ((200,), True)
+        """
         return self._map("reconstruction_error", X, {})
 
     def log_density(self, Z: Any) -> Any:
-        """Return the log density of latents, likewise."""
+        """Return the log density of latents, likewise.
+
+        Parameters
+        ----------
+        Z : Dask collection or array-like of shape (n_samples, n_components)
+            Latents.
+
+        Returns
+        -------
+        Dask array or ndarray of shape (n_samples,)
+
+        Examples
+        --------
+        >>> import dask.array as da
+        >>> from twofold.dask import PrincipalManifold
+        >>> from twofold.datasets import make_noisy_spiral
+        >>> X = da.from_array(make_noisy_spiral(200, random_state=0)[0], chunks=(100, 2))
+        >>> model = PrincipalManifold(alpha=1e-2, n_nodes=8, init="pca", tol=1e-2).fit(X)
+        >>> model.log_density(model.embedding_).shape
+        (200,)
+        """
         return self._map("log_density", Z, {})
 
     def score(self, X: Any, y: Any = None) -> float:  # noqa: ARG002 - scikit-learn's signature
-        """Return the share of variance that reconstruction keeps, computed at once."""
+        """Return the share of variance that reconstruction keeps, computed at once.
+
+        Parameters
+        ----------
+        X : all that `fit` takes, or array-like, of shape (n_samples, n_features)
+            Data.
+        y : ignored
+            Not used, present for the API's consistency.
+
+        Returns
+        -------
+        float
+
+        Examples
+        --------
+        >>> import dask.array as da
+        >>> from twofold.dask import PrincipalManifold
+        >>> from twofold.datasets import make_noisy_spiral
+        >>> X = da.from_array(make_noisy_spiral(200, random_state=0)[0], chunks=(100, 2))
+        >>> model = PrincipalManifold(alpha=1e-2, n_nodes=8, init="pca", tol=1e-2).fit(X)
+        >>> 0.5 < model.score(X) < 1.0
+        True
+        """
         return float(self._map("score", X, {}))
 
     def sample(self, n_samples: int = 1, *, random_state: Any = None) -> Array:
-        """Draw latents from their density and take them up to the data space."""
+        """Draw latents from their density and take them up to the data space.
+
+        Parameters
+        ----------
+        n_samples : int, default=1
+            How many.
+        random_state : int, RandomState, Generator or None, default=None
+            Source of randomness.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_features)
+
+        Examples
+        --------
+        >>> import dask.array as da
+        >>> from twofold.dask import PrincipalManifold
+        >>> from twofold.datasets import make_noisy_spiral
+        >>> X = da.from_array(make_noisy_spiral(200, random_state=0)[0], chunks=(100, 2))
+        >>> model = PrincipalManifold(alpha=1e-2, n_nodes=8, init="pca", tol=1e-2).fit(X)
+        >>> model.sample(5, random_state=0).shape
+        (5, 2)
+        """
         check_is_fitted(self)
         return self.local_.sample(n_samples, random_state=random_state)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the model, as an ordinary one, to a file that `twofold.load` reads."""
+        """Write the model, as an ordinary one, to a file that `twofold.load` reads.
+
+        Parameters
+        ----------
+        path : str or path-like
+            Where to, usually with the ending ``.twofold``.
+
+        Examples
+        --------
+        >>> import dask.array as da
+        >>> from twofold.dask import PrincipalManifold
+        >>> from twofold.datasets import make_noisy_spiral
+        >>> X = da.from_array(make_noisy_spiral(200, random_state=0)[0], chunks=(100, 2))
+        >>> model = PrincipalManifold(alpha=1e-2, n_nodes=8, init="pca", tol=1e-2).fit(X)
+        >>> import tempfile
+        >>> import twofold
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     model.save(f"{folder}/spiral.twofold")
+        ...     local = twofold.load(f"{folder}/spiral.twofold")
+        >>> local.transform(X).shape
+        (200, 1)
+        """
         self.to_local().save(path)
 
     def _map(self, method: str, X: Any, options: dict[str, Any]) -> Any:

@@ -62,10 +62,10 @@ class DRUR(DistributedEstimator):
     >>> import dask.array as da
     >>> from twofold.dask import DRUR
     >>> from twofold.datasets import make_s_curve
-    >>> X = da.from_array(make_s_curve(600, random_state=0)[0], chunks=(200, 3))
-    >>> model = DRUR(n_centers=30, init="isomap", random_state=0).fit(X)
+    >>> X = da.from_array(make_s_curve(300, random_state=0)[0], chunks=(100, 3))
+    >>> model = DRUR(n_centers=20, init="isomap", random_state=0).fit(X)
     >>> model.transform(X).shape, model.embedding_.numblocks
-    ((600, 2), (3, 1))
+    ((300, 2), (3, 1))
     """
 
     def __init__(

@@ -8,12 +8,34 @@ __all__ = ["DistributedFitError"]
 class DistributedFitError(RuntimeError):
     """A fit that a cluster could not finish.
 
+    Parameters
+    ----------
+    message : str
+        What happened.
+    phase : str, default=""
+        What was being done.
+    block : int or None, default=None
+        The block of rows that it failed on, where it was one.
+
     Attributes
     ----------
     phase : str
         What was being done.
     block : int or None
         The block of rows that it failed on, where it was one.
+
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> import numpy as np
+    >>> from twofold.dask import DistributedFitError, DRUR
+    >>> X = np.random.default_rng(0).normal(size=(30, 3))
+    >>> X[25] = np.nan
+    >>> try:
+    ...     DRUR().fit(da.from_array(X, chunks=(10, 3)))
+    ... except DistributedFitError as error:
+    ...     print(error.phase, error.block)
+    first look 2
     """
 
     def __init__(self, message: str, *, phase: str = "", block: int | None = None) -> None:

@@ -66,7 +66,7 @@ max_iter, tol, random_state
     >>> from twofold.dask import PrincipalManifold
     >>> from twofold.datasets import make_s_curve
     >>> X = da.from_array(make_s_curve(600, random_state=0)[0], chunks=(200, 3))
-    >>> PrincipalManifold(2, alpha=1e-3).fit(X).embedding_.shape
+    >>> PrincipalManifold(2, alpha=1e-2, init="pca", tol=1e-2).fit(X).embedding_.shape
     (600, 2)
     """
 

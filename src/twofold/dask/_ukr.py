@@ -48,7 +48,7 @@ class UKR(DistributedEstimator):
     Parameters
     ----------
     n_components, kernel, init, optimizer, guidance, max_iter, tol, objective, leave_out, pseudo_count, homotopy, density_threshold, \
-validation_fraction, random_state
+validation_fraction
         As in `twofold.UKR`, for the sample. The metric is Euclidean.
     n_sample : int, default=20_000
         Rows of the sample.
@@ -58,15 +58,15 @@ validation_fraction, random_state
         Iterations of L-BFGS in a tile.
     tile_rows : int, default=20_000
         Rows of a tile at most, without its halo.
-    n_jobs, verbose, client, checkpoint, timeout, no_workers_timeout
+    random_state, n_jobs, verbose, client, checkpoint, timeout, no_workers_timeout
         As in `twofold.dask.DRUR`.
 
     Attributes
     ----------
     embedding_ : dask.array.Array of shape (n_samples, n_components)
         Latents of the training data.
-    refinement_history_ : ndarray
-        Leave-one-out errors of all rows after the projection and after each sweep, in units of their variance.
+    refinement_history_ : ndarray of shape (n_sweeps + 1,)
+        Leave-one-out errors of all rows after the projection and after each sweep, in units of their variance; empty without sweeps.
     local_ : twofold.UKR
         The fitted model; `to_local` gives a copy.
 

@@ -85,6 +85,13 @@ def make_noisy_spiral(
         Samples.
     parameters : ndarray of shape (n_samples, 1)
         Arc length from the inner end.
+
+    Examples
+    --------
+    >>> from twofold.datasets import make_noisy_spiral
+    >>> X, arc_length = make_noisy_spiral(200, random_state=0)
+    >>> X.shape, arc_length.shape
+    ((200, 2), (200, 1))
     """
     rng = _check(n_samples, noise, random_state)
 
@@ -129,6 +136,13 @@ def make_noisy_helix(
         Samples; the axis is the third feature.
     parameters : ndarray of shape (n_samples, 1)
         Arc length from the lower end.
+
+    Examples
+    --------
+    >>> from twofold.datasets import make_noisy_helix
+    >>> X, arc_length = make_noisy_helix(200, noise=0.0, n_turns=2, random_state=0)
+    >>> X.shape, bool(X[:, 2].max() < 2 * 1.5)
+    ((200, 3), True)
     """
     rng = _check(n_samples, noise, random_state)
     for name, value in {"n_turns": n_turns, "pitch": pitch, "radius": radius}.items():
@@ -156,12 +170,12 @@ def make_partitioned_circle(
     ----------
     n_samples : int, default=300
         Number of samples.
+    noise : float, default=0.05
+        Standard deviation of the noise in each feature.
     n_arcs : int, default=3
         Number of arcs, all of one length.
     gap : float, default=0.5
         Angle left empty between arcs, at least 0 and less than ``2 pi / n_arcs``.
-    noise : float, default=0.05
-        Standard deviation of the noise in each feature.
     random_state : int, Generator, RandomState or None, default=None
         Source of randomness.
 
@@ -172,6 +186,14 @@ def make_partitioned_circle(
     parameters : ndarray of shape (n_samples, 2)
         Position along the arc (an angle, hence a length) and index of the arc, 0 to
         ``n_arcs - 1``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from twofold.datasets import make_partitioned_circle
+    >>> X, parameters = make_partitioned_circle(200, noise=0.0, n_arcs=4, random_state=0)
+    >>> np.unique(parameters[:, 1]), bool(np.allclose(np.linalg.norm(X, axis=1), 1.0))
+    (array([0., 1., 2., 3.]), True)
     """
     rng = _check(n_samples, noise, random_state)
     if n_arcs < 1:
@@ -214,6 +236,14 @@ def make_disconnected_curves(
         Samples.
     parameters : ndarray of shape (n_samples, 2)
         Arc length from the curve's start and index of the curve (0 arch, 1 wave, 2 hook).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from twofold.datasets import make_disconnected_curves
+    >>> X, parameters = make_disconnected_curves(200, random_state=0)
+    >>> X.shape, np.unique(parameters[:, 1])
+    ((200, 2), array([0., 1., 2.]))
     """
     rng = _check(n_samples, noise, random_state)
     curves = [_ArcLength(*curve) for curve in _CURVES]
@@ -255,6 +285,13 @@ def make_s_curve(
         Samples.
     parameters : ndarray of shape (n_samples, 2)
         Arc length along the S, from -1.5 pi to 1.5 pi, and height, from 0 to 2.
+
+    Examples
+    --------
+    >>> from twofold.datasets import make_s_curve
+    >>> X, parameters = make_s_curve(200, n_features=10, random_state=0)
+    >>> X.shape, parameters.shape
+    ((200, 10), (200, 2))
     """
     rng = _check(n_samples, noise, random_state)
     width = 2.0
@@ -300,6 +337,13 @@ def make_swiss_roll(
         Samples; the axis of the roll is the second feature.
     parameters : ndarray of shape (n_samples, 2)
         Arc length from the inner edge, and height, from 0 to 50.
+
+    Examples
+    --------
+    >>> from twofold.datasets import make_swiss_roll
+    >>> X, parameters = make_swiss_roll(200, hole=True, random_state=0)
+    >>> X.shape, parameters.shape, bool(0 <= X[:, 1].min() and X[:, 1].max() <= 50)
+    ((200, 3), (200, 2), True)
     """
     rng = _check(n_samples, noise, random_state)
     width = 50.0

@@ -121,7 +121,7 @@ class AgglomerativeIsomap(TwoWayEstimator):
         them, or all that "auto" looked at. Beyond 1,000 rows a sample of the pairs.
     n_pieces_ : int
         Components of the neighbourhood graph before they were joined.
-    landmarks_ : ndarray of int or None
+    landmarks_ : ndarray of int, shape (n_landmarks,), or None
         Row numbers of the landmarks.
     encoder_, decoder_, density_, n_features_in_, feature_names_in_
         As in every two-way estimator.
@@ -185,6 +185,23 @@ class AgglomerativeIsomap(TwoWayEstimator):
         -------
         ndarray of shape (n_samples, n_components)
             With ``cross_fit=True`` each row's prediction by the others, else ``transform(X)``.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from twofold import AgglomerativeIsomap
+        >>> from twofold.datasets import make_s_curve
+        >>> X, _ = make_s_curve(100, random_state=0)
+        >>> model = AgglomerativeIsomap()
+        >>> Z = model.fit_transform(X)
+        >>> bool(np.allclose(Z, model.transform(X)))
+        True
+
+        What the other rows predict for each is a little off:
+
+        >>> crossed = AgglomerativeIsomap(cross_fit=True).fit_transform(X)
+        >>> bool(np.linalg.norm(crossed - model.embedding_) > np.linalg.norm(Z - model.embedding_))
+        True
         """
         self._check_out_of_sample()
         if check_bool("cross_fit", self.cross_fit):

@@ -66,6 +66,17 @@ class TwoWayEstimator(
         The density of the latents, in centred units. Use ``log_density``.
     n_features_in_, feature_names_in_
         As everywhere in scikit-learn.
+
+    Examples
+    --------
+    An estimator has both maps, a score and a density:
+
+    >>> from twofold import TwoWay
+    >>> from twofold.datasets import make_s_curve
+    >>> X, _ = make_s_curve(100, random_state=0)
+    >>> model = TwoWay("isomap", up="nw", down="nw", random_state=0).fit(X)
+    >>> model.embedding_.shape, model.n_features_in_
+    ((100, 2), 3)
     """
 
     n_components: Any
@@ -103,6 +114,15 @@ class TwoWayEstimator(
         Returns
         -------
         self
+
+        Examples
+        --------
+        >>> from twofold import TwoWay
+        >>> from twofold.datasets import make_s_curve
+        >>> X, _ = make_s_curve(100, random_state=0)
+        >>> model = TwoWay("isomap", up="nw", down="nw", random_state=0)
+        >>> model.fit(X) is model, model.embedding_.shape
+        (True, (100, 2))
         """
         before = dict(self.__dict__)
         try:
@@ -181,6 +201,20 @@ class TwoWayEstimator(
         ----------
         path : str or path-like
             Where to, usually with the ending ``.twofold``.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> import twofold
+        >>> from twofold.datasets import make_s_curve
+        >>> X, _ = make_s_curve(100, random_state=0)
+        >>> model = twofold.TwoWay("pca", up="nw", down="nw", random_state=0).fit(X)
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     model.save(Path(folder, "curve.twofold"))
+        ...     again = twofold.load(Path(folder, "curve.twofold"))
+        >>> bool((again.transform(X) == model.transform(X)).all())
+        True
         """
         save(self, path)
 
@@ -198,6 +232,23 @@ class TwoWayEstimator(
         Returns
         -------
         ndarray of shape (n_samples, n_components)
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from twofold import TwoWay
+        >>> from twofold.datasets import make_s_curve
+        >>> X, _ = make_s_curve(100, random_state=0)
+        >>> X_new, _ = make_s_curve(10, random_state=1)
+        >>> model = TwoWay("isomap", up="nw", down="nw", random_state=0).fit(X)
+        >>> Z = model.transform(X_new)
+        >>> Z.shape
+        (10, 2)
+
+        A row's latents do not depend on the other rows:
+
+        >>> bool(np.allclose(model.transform(X_new[3:4]), Z[3]))
+        True
         """
         check_is_fitted(self)
         if is_dask(X):
@@ -216,6 +267,20 @@ class TwoWayEstimator(
         Returns
         -------
         ndarray of shape (n_samples, n_features)
+
+        Examples
+        --------
+        A walk along the first latent dimension, decoded:
+
+        >>> import numpy as np
+        >>> from twofold import TwoWay
+        >>> from twofold.datasets import make_s_curve
+        >>> X, _ = make_s_curve(100, random_state=0)
+        >>> model = TwoWay("isomap", up="nw", down="nw", random_state=0).fit(X)
+        >>> first = model.embedding_[:, 0]
+        >>> walk = np.linspace(first.min(), first.max(), 7)
+        >>> model.inverse_transform(np.column_stack([walk, np.zeros(7)])).shape
+        (7, 3)
         """
         check_is_fitted(self)
         if is_dask(Z):
@@ -234,6 +299,20 @@ class TwoWayEstimator(
         Returns
         -------
         ndarray of shape (n_samples, n_features)
+
+        Examples
+        --------
+        Noise across a curve is taken away:
+
+        >>> import numpy as np
+        >>> from twofold import PrincipalManifold
+        >>> angle = np.linspace(0.0, 2 * np.pi, 100, endpoint=False)
+        >>> circle = np.column_stack([np.cos(angle), np.sin(angle)])
+        >>> noisy = circle + 0.1 * np.random.default_rng(0).standard_normal(circle.shape)
+        >>> model = PrincipalManifold(domain="circle", alpha=1e-2, random_state=0).fit(noisy)
+        >>> rebuilt = model.reconstruct(noisy)
+        >>> bool(np.linalg.norm(rebuilt - circle) < 0.9 * np.linalg.norm(noisy - circle))
+        True
         """
         check_is_fitted(self)
         if is_dask(X):
@@ -254,6 +333,20 @@ class TwoWayEstimator(
         Returns
         -------
         ndarray of shape (n_samples,)
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from twofold import TwoWay
+        >>> from twofold.datasets import make_s_curve
+        >>> X, _ = make_s_curve(100, random_state=0)
+        >>> model = TwoWay("isomap", up="nw", down="nw", random_state=0).fit(X)
+        >>> errors = model.reconstruction_error(X)
+        >>> errors.shape
+        (100,)
+        >>> off_the_sheet = np.array([[0.0, 1.0, 9.0]])
+        >>> bool(model.reconstruction_error(off_the_sheet)[0] > errors.max())
+        True
         """
         check_is_fitted(self)
         if is_dask(X):
@@ -272,6 +365,21 @@ class TwoWayEstimator(
         X : array-like of shape (n_samples, n_features)
             Data.
         y : ignored
+            Not used, present for the API's consistency.
+
+        Returns
+        -------
+        float
+
+        Examples
+        --------
+        >>> from twofold import TwoWay
+        >>> from twofold.datasets import make_s_curve
+        >>> X, _ = make_s_curve(100, random_state=0)
+        >>> X_new, _ = make_s_curve(100, random_state=1)
+        >>> model = TwoWay("isomap", up="nw", down="nw", random_state=0).fit(X)
+        >>> 0.9 < model.score(X_new) < 1.0
+        True
         """
         check_is_fitted(self)
         if is_dask(X):
@@ -300,6 +408,17 @@ class TwoWayEstimator(
         -------
         ndarray of shape (n_samples,)
             Per unit of latent volume; finite however far away.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from twofold import TwoWay
+        >>> from twofold.datasets import make_s_curve
+        >>> X, _ = make_s_curve(100, random_state=0)
+        >>> model = TwoWay("isomap", up="nw", down="nw", random_state=0).fit(X)
+        >>> among, far = model.log_density(np.array([model.embedding_[0], [99.0, 99.0]]))
+        >>> bool(among > far), bool(np.isfinite(far))
+        (True, True)
         """
         check_is_fitted(self)
         if is_dask(Z):
@@ -324,6 +443,15 @@ class TwoWayEstimator(
         Returns
         -------
         ndarray of shape (n_samples, n_features)
+
+        Examples
+        --------
+        >>> from twofold import TwoWay
+        >>> from twofold.datasets import make_s_curve
+        >>> X, _ = make_s_curve(100, random_state=0)
+        >>> model = TwoWay("isomap", up="nw", down="nw", random_state=0).fit(X)
+        >>> model.sample(5, random_state=0).shape
+        (5, 3)
         """
         check_is_fitted(self)
         n_samples = check_int("n_samples", n_samples)

@@ -77,7 +77,7 @@ class DRUR(TwoWayEstimator):
         Weight of the down-map's error against the up-map's, both in units of variances: the total variance of the
         latents while fitting, in units of the data's. More weight makes smoother latents. Between 1e-6 and 1e6.
     init : str, estimator, array-like, callable, list of these, or "auto", default="auto"
-        The first latents. "auto" compares PCA, Isomap, Laplacian eigenmaps and locally linear embedding, fitted to
+        The first latents; those of your own have the shape (n_samples, n_components). "auto" compares PCA, Isomap, Laplacian eigenmaps and locally linear embedding, fitted to
         landmarks where rows are many, by the energy after one turn.
     max_iter : int, default=50
         Turns of projection and adaptation at most.
@@ -329,10 +329,10 @@ class DRUR(TwoWayEstimator):
         --------
         >>> from twofold import DRUR
         >>> from twofold.datasets import make_s_curve
-        >>> blocks = [make_s_curve(500, random_state=seed)[0] for seed in range(4)]
-        >>> model = DRUR(n_centers=30, init="isomap", random_state=0).fit_blocks(blocks)
-        >>> model.transform(blocks[0]).shape
-        (500, 2)
+        >>> blocks = [make_s_curve(100, random_state=seed)[0] for seed in range(4)]
+        >>> model = DRUR(n_centers=20, init="isomap", random_state=0).fit_blocks(blocks)
+        >>> model.transform(blocks[0]).shape, model.embedding_.shape
+        ((100, 2), (0, 2))
         """
         check_settings(self)
         check_int("n_passes", n_passes, low=0)
@@ -360,6 +360,18 @@ class DRUR(TwoWayEstimator):
         Returns
         -------
         ndarray of shape (n_samples, n_components)
+
+        Examples
+        --------
+        >>> from twofold import DRUR
+        >>> from twofold.datasets import make_s_curve
+        >>> X, _ = make_s_curve(200, random_state=0)
+        >>> model = DRUR(n_centers=20, init="isomap", random_state=0).fit(X)
+        >>> by_map, projected = model.transform(X, method="map"), model.transform(X, method="project")
+        >>> by_map.shape, projected.shape
+        ((200, 2), (200, 2))
+        >>> sorted(model.errors_), model.method_ in model.errors_
+        (['map', 'project'], True)
         """
         check_is_fitted(self)
         check_choice("method", method, ("auto", "map", "project"))

@@ -124,7 +124,7 @@ class PrincipalManifold(TwoWayEstimator):
         The expansion, in the units the fit was made in.
     loss_ : Loss
         The loss, with its scale where one was estimated.
-    history_ : ndarray
+    history_ : ndarray of shape (n_values,)
         The functional at the start and after each projection and adaptation of the last fit. It never rises. Of more than
         3,000 rows (or 20 for each node) it is that of those which take part; after a refit (``refit_alpha``) it is the refit's.
     temperature_ : float
@@ -307,6 +307,22 @@ class PrincipalManifold(TwoWayEstimator):
         Returns
         -------
         GeneralizationReport
+
+        Examples
+        --------
+        >>> from twofold import PrincipalManifold
+        >>> from twofold.datasets import make_noisy_spiral
+        >>> X, _ = make_noisy_spiral(100, random_state=0)
+        >>> model = PrincipalManifold(alpha=1e-2, n_nodes=8, init="pca", tol=1e-2).fit(X)
+        >>> spectrum = model.generalization_report().spectrum
+        >>> spectrum.decay, spectrum.rate
+        ('exponential', 0.5)
+
+        With data, the gap between held-out and training errors is measured, too:
+
+        >>> report = model.generalization_report(X, n_repeats=1)
+        >>> report.curve.sizes
+        array([12., 25., 50.])
         """
         check_is_fitted(self)
         check_int("n_repeats", n_repeats)

@@ -114,7 +114,7 @@ class SNE(TwoWayEstimator):
         The latents.
     kl_divergence_ : float
         Mean divergence of a row, Eq. (3), at the end.
-    history_ : ndarray
+    history_ : ndarray of shape (n_iter_ + 1,)
         The divergence at the start and after each iteration, guided or not.
     perplexity_ : float
         The perplexity in use; NaN where the bandwidth was given.

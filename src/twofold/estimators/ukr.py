@@ -95,8 +95,8 @@ class UKR(TwoWayEstimator):
         Parameters of a named kernel. The defaults are scikit-learn's: for "rbf" and others
         ``gamma = 1 / n_features``, which suits columns of unit variance.
     init : str, array-like, callable, estimator, list of these, or "auto", default="auto"
-        Where the latents start; of several, the one of the lowest leave-one-out error at its best
-        scale. "auto" tries PCA, LLE, Isomap and Laplacian eigenmaps with several neighbourhoods, and
+        Where the latents start (your own have the shape (n_samples, n_components)); of several, the one of the lowest
+        leave-one-out error at its best scale. "auto" tries PCA, LLE, Isomap and Laplacian eigenmaps with several neighbourhoods, and
         t-SNE (for kernels other than Euclidean: kernel PCA and t-SNE in feature space). Names may carry
         a neighbourhood: "lle:12".
     optimizer : {"lbfgs", "rprop", "gd", "cg"} or Minimizer, default="lbfgs"
@@ -142,9 +142,9 @@ class UKR(TwoWayEstimator):
         The start that won.
     cv_error_ : float
         Leave-one-out error at the end, Eq. (10), in squared units of the data (or feature space).
-    history_ : ndarray
+    history_ : ndarray of shape (n_iter_ + 1,)
         The objective at the start and after each iteration, in the same units.
-    validation_history_ : ndarray
+    validation_history_ : ndarray of shape (n_checks,)
         Relative errors of held-out rows, every ten iterations of the free minimisation (one, at its
         end, where it was shorter); empty without validation.
     density_threshold_ : float
@@ -368,6 +368,17 @@ class UKR(TwoWayEstimator):
         ndarray of shape (n, m)
             ``<phi(x_i), f(z_j)>``; for the Euclidean metric the plain inner product with the decoded
             latents.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from twofold import UKR
+        >>> from twofold.datasets import make_noisy_spiral
+        >>> X, _ = make_noisy_spiral(100, random_state=0)
+        >>> model = UKR(1, init="isomap", random_state=0).fit(X)
+        >>> Z = model.embedding_[:4]
+        >>> bool(np.allclose(model.kernel_inner(X, Z), X @ model.inverse_transform(Z).T))
+        True
         """
         check_is_fitted(self)
         data, _ = check_data(self, X, reset=False)

@@ -62,7 +62,7 @@ def write(
         Where to write, usually with the ending ``.html``. The file is complete or not there.
     title : str, default=None
         The page's title; None names the estimator.
-    feature_names : array-like of str, default=None
+    feature_names : array-like of str, shape (n_features,), default=None
         Names of the features; None takes those of the fit, or numbers.
     row_names : array-like of shape (n_samples,), default=None
         What rows are called; None takes the index of a data frame, or row numbers.
@@ -82,11 +82,16 @@ def write(
 
     Examples
     --------
+    >>> import tempfile
     >>> from sklearn.datasets import load_iris
     >>> from twofold import DRUR, explorer
     >>> X, y = load_iris(return_X_y=True)
-    >>> model = DRUR(n_components=2, random_state=0).fit(X)
-    >>> page = explorer.write(model, X, y, path="iris.html")  # doctest: +SKIP
+    >>> model = DRUR(n_centers=15, init="pca", random_state=0).fit(X)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     page = explorer.write(model, X, y, path=f"{folder}/iris.html", title="Irises")
+    ...     text = page.read_text(encoding="utf-8")
+    >>> page.name, "Irises" in text
+    ('iris.html', True)
     """
     if not isinstance(estimator, TwoWayEstimator):
         raise TypeError(

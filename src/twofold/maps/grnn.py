@@ -48,6 +48,21 @@ class GRNN(NadarayaWatson):
     >>> network = GRNN().fit(z, np.sin(6 * z))
     >>> bool(np.abs(network.predict(z) - np.sin(6 * z)).max() < 0.1)
     True
+
+    As every map it has derivatives, and what a Gauss-Newton step needs of them:
+
+    >>> network.jacobian(z).shape
+    (50, 1, 1)
+    >>> JTJ, JTr, squares = network.normal_terms(z, np.sin(6 * z))
+    >>> JTJ.shape, JTr.shape, squares.shape
+    ((50, 1, 1), (50, 1), (50,))
+
+    What the other rows predict for each, and with which weights rows are averaged:
+
+    >>> network.leave_one_out(z, np.sin(6 * z)).shape
+    (50, 1)
+    >>> network.weights(z[:3]).sum(axis=1).round(6)
+    array([1., 1., 1.])
     """
 
     kernel = "gaussian"

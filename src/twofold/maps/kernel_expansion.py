@@ -197,7 +197,24 @@ class KernelExpansion(RadialFeatures):
     >>> import numpy as np
     >>> from twofold.maps import KernelExpansion
     >>> z = np.linspace(0, 1, 50)[:, None]
-    >>> bool(np.abs(KernelExpansion().fit(z, np.sin(6 * z)).predict(z) - np.sin(6 * z)).max() < 1e-3)
+    >>> curve = np.hstack([z, np.sin(6 * z)])
+    >>> expansion = KernelExpansion().fit(z, curve)
+    >>> bool(np.abs(expansion.predict(z) - curve).max() < 1e-3)
+    True
+
+    As every map it has derivatives, and what a Gauss-Newton step needs of them:
+
+    >>> expansion.jacobian(z).shape, bool(abs(expansion.jacobian(z)[25, 0, 0] - 1.0) < 1e-2)
+    ((50, 2, 1), True)
+    >>> JTJ, JTr, squares = expansion.normal_terms(z, curve)
+    >>> JTJ.shape, JTr.shape, squares.shape
+    ((50, 1, 1), (50, 1), (50,))
+
+    The same map in the span of its weights, with at most as many outputs as centres:
+
+    >>> narrow, basis = expansion.in_row_space()
+    >>> images = narrow.predict(z) @ basis.T + expansion.intercept_
+    >>> bool(np.allclose(images, expansion.predict(z)))
     True
     """
 

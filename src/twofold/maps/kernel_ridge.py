@@ -108,6 +108,24 @@ class KernelRidgeMap(LinearInFeatures):
     >>> fitted = KernelRidgeMap(kernel="polynomial", degree=5).fit(z, np.sin(6 * z))
     >>> bool(np.abs(fitted.predict(z) - np.sin(6 * z)).max() < 0.05)
     True
+
+    What the other rows predict for each, in closed form:
+
+    >>> fitted.leave_one_out(z, np.sin(6 * z)).shape
+    (50, 1)
+
+    As every map it has derivatives, and what a Gauss-Newton step needs of them:
+
+    >>> fitted.jacobian(z).shape
+    (50, 1, 1)
+    >>> JTJ, JTr, squares = fitted.normal_terms(z, np.sin(6 * z))
+    >>> JTJ.shape, JTr.shape, squares.shape
+    ((50, 1, 1), (50, 1), (50,))
+
+    The same map in the span of its weights:
+
+    >>> fitted.in_row_space()[1].shape
+    (1, 1)
     """
 
     def __init__(

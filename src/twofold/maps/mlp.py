@@ -63,8 +63,23 @@ class MLP(LinearInFeatures):
     >>> import numpy as np
     >>> from twofold.maps import MLP
     >>> z = np.linspace(0, 1, 100)[:, None]
-    >>> MLP(5, random_state=0).fit(z, np.hstack([z, z**2])).predict(z).shape
-    (100, 2)
+    >>> parabola = np.hstack([z, z**2])
+    >>> network = MLP(5, random_state=0).fit(z, parabola)
+    >>> bool(np.abs(network.predict(z) - parabola).max() < 0.1)
+    True
+
+    As every map it has derivatives, and what a Gauss-Newton step needs of them:
+
+    >>> network.jacobian(z).shape
+    (100, 2, 1)
+    >>> JTJ, JTr, squares = network.normal_terms(z, parabola)
+    >>> JTJ.shape, JTr.shape, squares.shape
+    ((100, 1, 1), (100, 1), (100,))
+
+    The same map in the span of its weights:
+
+    >>> network.in_row_space()[1].shape
+    (2, 2)
     """
 
     def __init__(

@@ -82,6 +82,22 @@ class NadarayaWatson(BaseEstimator):
     >>> z = np.array([[0.0], [1.0], [2.0]])
     >>> NadarayaWatson(bandwidth=1e9).fit(z, z).predict(z).ravel()
     array([1., 1., 1.])
+
+    As every map it has derivatives, and what a Gauss-Newton step needs of them:
+
+    >>> smooth = NadarayaWatson(bandwidth=1.0).fit(z, z)
+    >>> smooth.jacobian(z).round(2).ravel()
+    array([0.41, 0.55, 0.41])
+    >>> JTJ, JTr, squares = smooth.normal_terms(z, z)
+    >>> JTJ.shape, JTr.shape, squares.shape
+    ((3, 1, 1), (3, 1), (3,))
+
+    The weights of the training rows, and what the others predict for each:
+
+    >>> smooth.weights(np.array([[1.0]])).round(2)
+    array([[0.27, 0.45, 0.27]])
+    >>> smooth.leave_one_out(z, z).round(2).ravel()
+    array([1.18, 1.  , 0.82])
     """
 
     def __init__(

@@ -71,6 +71,19 @@ class RBFNetwork(RadialFeatures):
     >>> network = RBFNetwork(n_centers=10, random_state=0).fit(z, np.sin(6 * z))
     >>> network.centers_.shape, network.predict(z).shape
     ((10, 1), (200, 1))
+
+    As every map it has derivatives, and what a Gauss-Newton step needs of them:
+
+    >>> network.jacobian(z).shape
+    (200, 1, 1)
+    >>> JTJ, JTr, squares = network.normal_terms(z, np.sin(6 * z))
+    >>> JTJ.shape, JTr.shape, squares.shape
+    ((200, 1, 1), (200, 1), (200,))
+
+    The same map in the span of its weights:
+
+    >>> network.in_row_space()[1].shape
+    (1, 1)
     """
 
     def __init__(

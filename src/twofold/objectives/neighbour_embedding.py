@@ -53,12 +53,14 @@ class NeighbourEmbedding:
 
     Examples
     --------
+    Latents equal to the data have the same neighbours, so the error is zero:
+
     >>> import numpy as np
     >>> from twofold.objectives import NeighbourEmbedding, transition_probabilities
     >>> X = np.random.default_rng(0).standard_normal((20, 2))
     >>> error, gradient = NeighbourEmbedding(transition_probabilities(X, 1.0)).value_and_grad(X)
-    >>> bool(abs(error) < 1e-12)
-    True
+    >>> bool(abs(error) < 1e-12), gradient.shape
+    (True, (20, 2))
     """
 
     P: Array
@@ -96,6 +98,24 @@ class SparseNeighbourEmbedding:
         Transition probabilities: rows sum to one, the diagonal is zero.
     weigh : callable
         Gives the weights of the Gaussian ``e^{-y^2 / 2}`` among points.
+
+    Examples
+    --------
+    Where all rows see all others it is `NeighbourEmbedding`, but for a small mass that is added to that of each row:
+
+    >>> import numpy as np
+    >>> from scipy.sparse import csr_array
+    >>> from twofold import objectives
+    >>> from twofold.kernels import Gaussian
+    >>> from twofold.sums import DenseWeights
+    >>> rng = np.random.default_rng(0)
+    >>> P = objectives.transition_probabilities(rng.normal(size=(20, 3)), 1.0)
+    >>> Z = 0.5 * rng.normal(size=(20, 2))
+    >>> weigh = lambda Z: DenseWeights.of(Z, Gaussian())
+    >>> error, gradient = objectives.SparseNeighbourEmbedding(csr_array(P), weigh).value_and_grad(Z)
+    >>> dense, _ = objectives.NeighbourEmbedding(P).value_and_grad(Z)
+    >>> bool(np.isclose(error, dense, rtol=1e-3)), gradient.shape
+    (True, (20, 2))
     """
 
     P: csr_array

@@ -40,7 +40,29 @@ ENTROPY_TOLERANCE = 1e-9
 
 
 def transition_probabilities(X: Array, bandwidth: float) -> Array:
-    """Return ``P`` (n, n) with one bandwidth ``h`` for all rows, Eq. (1)."""
+    """Return ``P`` (n, n) with one bandwidth ``h`` for all rows, Eq. (1).
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, D)
+        Data.
+    bandwidth : float
+        h, in squared units of the data.
+
+    Returns
+    -------
+    ndarray of shape (n, n)
+        Rows sum to one, the diagonal is zero.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from twofold.objectives import transition_probabilities
+    >>> transition_probabilities(np.array([[0.0], [1.0], [3.0]]), 2.0).round(2)
+    array([[0.  , 0.98, 0.02],
+           [0.82, 0.  , 0.18],
+           [0.08, 0.92, 0.  ]])
+    """
     return _with_diagonal(fixed_rows(_distances_to_others(X), bandwidth))
 
 
@@ -53,6 +75,21 @@ def calibrated_neighbours(X: Array, perplexity: float) -> Array:
         Data.
     perplexity : float
         Effective number of neighbours, above 1 and below ``n - 1``. Of two rows each is the other's only neighbour.
+
+    Returns
+    -------
+    ndarray of shape (n, n)
+        Rows sum to one, the diagonal is zero.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from scipy.special import entr
+    >>> from twofold.objectives import calibrated_neighbours
+    >>> X = np.random.default_rng(0).normal(size=(50, 3))
+    >>> P = calibrated_neighbours(X, perplexity=10.0)
+    >>> bool(np.allclose(P.sum(axis=1), 1.0)), bool(np.allclose(np.exp(entr(P).sum(axis=1)), 10.0))
+    (True, True)
     """
     n = len(X)
     if n > 2 and not 1.0 < perplexity < n - 1:
@@ -77,8 +114,25 @@ def neighbour_matrix(
         Data.
     neighbours : ndarray of int, shape (n, k)
         Whom each row sees.
-    perplexity, bandwidth : float
-        One of the two.
+    perplexity : float or None, default=None
+        Effective number of neighbours of each row; this or ``bandwidth`` is given.
+    bandwidth : float or None, default=None
+        One bandwidth for all rows, in squared units of the data.
+
+    Returns
+    -------
+    csr_array of shape (n, n)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from twofold.objectives import neighbour_matrix
+    >>> X = np.array([[0.0], [1.0], [3.0]])
+    >>> neighbours = np.array([[1, 2], [0, 2], [1, 0]])
+    >>> neighbour_matrix(X, neighbours, bandwidth=2.0).toarray().round(2)
+    array([[0.  , 0.98, 0.02],
+           [0.82, 0.  , 0.18],
+           [0.08, 0.92, 0.  ]])
     """
     if (perplexity is None) == (bandwidth is None):
         raise ValueError(f"give one of perplexity={perplexity!r} and bandwidth={bandwidth!r}.")

@@ -74,6 +74,20 @@ class Barrier:
         ``eta``, between 0 and 1.
     strength : float
         The barrier's weight.
+
+    Examples
+    --------
+    The barrier falls as points get more company, and is infinite where they have too little:
+
+    >>> import numpy as np
+    >>> from twofold.objectives import Barrier
+    >>> barrier = Barrier(threshold=0.2, strength=1.0)
+    >>> close, slope = barrier.value_and_slope(np.full(5, 3.0))
+    >>> apart, _ = barrier.value_and_slope(np.full(5, 1.0))
+    >>> bool(close < apart), bool((slope < 0).all())
+    (True, True)
+    >>> float(barrier.value_and_slope(np.zeros(5))[0])
+    inf
     """
 
     threshold: float
@@ -105,6 +119,30 @@ class Reconstruction:
         Whether a point is left out of its own prediction.
     barrier : Barrier, default=None
         A density constraint.
+
+    Examples
+    --------
+    Latents in the order of the data rebuild a curve better than shuffled ones:
+
+    >>> import numpy as np
+    >>> from twofold.kernels import Gaussian
+    >>> from twofold.objectives import Reconstruction
+    >>> from twofold.sums import DenseWeights
+    >>> t = np.linspace(-3.0, 3.0, 60)[:, None]
+    >>> curve = np.hstack([t, np.sin(t)])
+    >>> error = Reconstruction(curve, lambda Z: DenseWeights.of(Z, Gaussian()))
+    >>> shuffled = np.random.default_rng(0).permutation(10 * t)
+    >>> error.value(10 * t) < 0.01 * error.value(shuffled)
+    True
+
+    What minimisers need:
+
+    >>> value, gradient = error.value_and_grad(10 * t)
+    >>> bool(np.isclose(value, error.value(10 * t))), gradient.shape
+    (True, (60, 1))
+    >>> again, _ = error.value_and_grad_from(DenseWeights.of(10 * t, Gaussian()))
+    >>> bool(np.isclose(again, value))
+    True
     """
 
     data: Array
@@ -160,8 +198,33 @@ class GramReconstruction:
     ----------
     gram : ndarray of shape (n, n)
         Inner products of the centred data or features.
-    weigh, pseudo_count, barrier
+    weigh : callable
+        Gives the kernel weights among latents.
+    pseudo_count : float, default=0.0
         As in `Reconstruction`.
+    barrier : Barrier, default=None
+        As in `Reconstruction`.
+
+    Examples
+    --------
+    With the linear kernel it is the error in data space:
+
+    >>> import numpy as np
+    >>> from twofold.kernels import Gaussian
+    >>> from twofold.objectives import GramReconstruction, Reconstruction
+    >>> from twofold.sums import DenseWeights
+    >>> rng = np.random.default_rng(0)
+    >>> X, Z = rng.normal(size=(20, 3)), rng.normal(size=(20, 2))
+    >>> X -= X.mean(axis=0)
+    >>> weigh = lambda Z: DenseWeights.of(Z, Gaussian())
+    >>> by_gram, by_data = GramReconstruction(X @ X.T, weigh), Reconstruction(X, weigh)
+    >>> bool(np.isclose(by_gram.value(Z), by_data.value(Z)))
+    True
+    >>> _, gradient = by_gram.value_and_grad(Z)
+    >>> bool(np.allclose(gradient, by_data.value_and_grad(Z)[1]))
+    True
+    >>> bool(np.allclose(gradient, by_gram.value_and_grad_from(weigh(Z))[1]))
+    True
     """
 
     gram: Array
@@ -205,6 +268,22 @@ class CheaperReconstruction:
         The one form.
     by_gram : GramReconstruction
         The other, of the same problem.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from twofold.kernels import Compact
+    >>> from twofold.objectives import CheaperReconstruction, GramReconstruction, Reconstruction
+    >>> from twofold.sums import PairWeights
+    >>> rng = np.random.default_rng(0)
+    >>> X, Z = rng.normal(size=(20, 3)), rng.normal(size=(20, 2))
+    >>> X -= X.mean(axis=0)
+    >>> weigh = lambda Z: PairWeights.of(Z, Compact())
+    >>> by_data, by_gram = Reconstruction(X, weigh, 0.1), GramReconstruction(X @ X.T, weigh, 0.1)
+    >>> error = CheaperReconstruction(by_data, by_gram)
+    >>> value, gradient = error.value_and_grad(Z)
+    >>> gradient.shape, bool(np.isclose(error.value(Z), by_data.value(Z)))
+    ((20, 2), True)
     """
 
     by_data: Reconstruction

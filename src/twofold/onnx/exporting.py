@@ -61,6 +61,22 @@ class ExportReport:
         Size of the file.
     distillation : Distillation or None
         How far the regression lies from the projections, where one was fitted.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import numpy as np
+    >>> import twofold.onnx
+    >>> from twofold import DRUR
+    >>> X = np.random.default_rng(0).normal(size=(100, 3))
+    >>> model = DRUR(n_centers=10, init="pca", random_state=0).fit(X)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     report = twofold.onnx.export(model, Path(folder, "up.onnx"), map="up")
+    >>> report.path.name, report.map, report.dtype, report.n_bytes > 1000
+    ('up.onnx', 'up', 'float32', True)
+    >>> report.distillation is None
+    True
     """
 
     path: Path
@@ -121,15 +137,22 @@ def export(
 
     Examples
     --------
-    >>> import tempfile, pathlib
+    >>> import tempfile
+    >>> from pathlib import Path
     >>> import numpy as np
+    >>> import onnxruntime
     >>> import twofold.onnx
     >>> from twofold import DRUR
-    >>> X = np.random.default_rng(0).normal(size=(200, 3))
-    >>> model = DRUR(n_components=2, random_state=0).fit(X)
+    >>> X = np.random.default_rng(0).normal(size=(100, 3))
+    >>> model = DRUR(n_centers=10, init="pca", random_state=0).fit(X)
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     report = twofold.onnx.export(model, pathlib.Path(folder, "up.onnx"), map="up")
+    ...     report = twofold.onnx.export(model, Path(folder, "up.onnx"), map="up")
+    ...     session = onnxruntime.InferenceSession(report.path.read_bytes())
     >>> report.deviation < 1e-5
+    True
+    >>> Z = model.embedding_.astype(np.float32)
+    >>> images = session.run(None, {"Z": Z})[0]
+    >>> bool(np.allclose(images, model.inverse_transform(Z), atol=1e-4))
     True
     """
     _check_installed()

@@ -67,9 +67,9 @@ def resolve_minimizer(
     ----------
     optimizer : {"lbfgs", "rprop", "cg", "gd"} or Minimizer
         A name, or an object with ``minimize(objective, Z0, *, callback=None)``.
-    max_iter : int, optional
+    max_iter : int, default=None
         Iterations of a minimizer given by name; None is its default. An object keeps its own.
-    tol : float, optional
+    tol : float, default=None
         Tolerance of a minimizer given by name; None is its default. An object keeps its own.
 
     Returns

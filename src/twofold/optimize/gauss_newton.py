@@ -91,6 +91,25 @@ class RowProblem(Protocol):
     """Independent least-squares problems, one per row of a batch.
 
     ``Z`` (m, q) holds the current points of the rows ``rows`` (m,), indices into the batch.
+
+    Examples
+    --------
+    Square roots, each row with a number of its own:
+
+    >>> import numpy as np
+    >>> from twofold.optimize import GaussNewton
+    >>> class Roots:
+    ...     numbers = np.array([4.0, 9.0])
+    ...     def residuals(self, Z, rows):
+    ...         return self.numbers[rows] - Z[:, 0] ** 2
+    ...     def losses(self, Z, rows):
+    ...         return self.residuals(Z, rows) ** 2
+    ...     def normal_terms(self, Z, rows):
+    ...         J = 2.0 * Z
+    ...         r = self.residuals(Z, rows)
+    ...         return (J**2)[:, :, None], J * r[:, None], r**2
+    >>> GaussNewton().minimize_rows(Roots(), np.ones((2, 1))).Z.round(6).ravel()
+    array([2., 3.])
     """
 
     def normal_terms(self, Z: Array, rows: IntArray) -> NormalTerms:
@@ -117,6 +136,21 @@ class RowsResult:
     converged : ndarray of shape (n,)
         Which rows met the tolerance. The others ran out of iterations or could not go on: held by
         the constraint, or no shorter step was lower.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from twofold.encoders import NearestImage
+    >>> from twofold.maps import KernelExpansion
+    >>> from twofold.optimize import GaussNewton
+    >>> z = np.linspace(0.0, 1.0, 30)[:, None]
+    >>> curve = KernelExpansion(bandwidth=0.3, alpha=1e-8).fit(z, np.hstack([z, z**2]))
+    >>> problem = NearestImage(curve, np.array([[0.5, 0.25], [0.2, 0.3]]), n_starts=1, floor=0.0)
+    >>> result = GaussNewton().minimize_rows(problem, np.array([[0.4], [0.4]]))
+    >>> result.Z.shape, result.converged.all().item(), bool((result.n_iter > 0).all())
+    ((2, 1), True, True)
+    >>> bool(result.losses[0] < 1e-6 < result.losses[1])
+    True
     """
 
     Z: Array
@@ -184,7 +218,7 @@ class GaussNewton:
             The rows' losses and normal equations.
         Z0 : ndarray of shape (n, q)
             The starts; left unchanged.
-        feasible : callable, optional
+        feasible : callable, default=None
             ``feasible(Z, rows)`` returns a mask (m,) of the points that are allowed.
 
         Returns

@@ -91,8 +91,10 @@ class SpectralGuidance:
 
     Examples
     --------
+    The gradient of noise is smoothed along the data:
+
     >>> import numpy as np
-    >>> from twofold.optimize.guidance import SpectralGuidance
+    >>> from twofold.optimize import SpectralGuidance
     >>> line = np.linspace(0, 1, 50)[:, None]
     >>> guide = SpectralGuidance(bandwidth=0.01).prepare(line)
     >>> noise = np.random.default_rng(0).standard_normal((50, 1))
@@ -217,6 +219,31 @@ class Guide:
         h, NaN where the matrix was given.
     hold : int or None
         Iterations for which a level is kept; None is one, in stages five.
+
+    Examples
+    --------
+    A guide by powers: tenth power at first, then one less in every iteration.
+
+    >>> import numpy as np
+    >>> from twofold.optimize import SpectralGuidance
+    >>> line = np.linspace(0, 1, 50)[:, None]
+    >>> guide = SpectralGuidance(bandwidth=0.01).prepare(line)
+    >>> [guide.level(n_done) for n_done in (0, 1, 9, 10)]
+    [10, 9, 1, 0]
+    >>> guide.is_plain(0), guide.is_plain(10), guide.fades
+    (False, True, True)
+    >>> gradient = np.random.default_rng(0).standard_normal((50, 1))
+    >>> bool(np.allclose(guide.guided(gradient, 0), guide.power(gradient, 10)))
+    True
+
+    Its eigenvectors, the guide of some of the rows, and what a staged minimiser asks of it:
+
+    >>> guide.vectors().shape, guide.take(np.arange(10)).matrix.shape
+    ((50, 50), (10, 10))
+    >>> guide.check_linear("lbfgs")
+    >>> change, n_iter = next(guide.stages())
+    >>> change.apply(gradient).shape, n_iter
+    ((50, 1), 10.0)
     """
 
     matrix: Any

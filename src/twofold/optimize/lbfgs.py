@@ -104,7 +104,7 @@ class LBFGS:
             What is minimized.
         Z0 : ndarray of any shape
             The start.
-        callback : callable, optional
+        callback : callable, default=None
             ``callback(n_iter, value, Z)`` after each iteration; True ends the run.
 
         Returns

@@ -37,6 +37,22 @@ class NewtonPolish:
         Steps at most.
     tol : float, default=1e-11
         A row is done when its step is below this share of ``|r| / |J|``.
+
+    Examples
+    --------
+    The point of a parabola nearest to (0, 1), which is nearly found, to working precision:
+
+    >>> import numpy as np
+    >>> from twofold.optimize import NewtonPolish
+    >>> class Nearest:
+    ...     def losses(self, Z, rows):
+    ...         return Z[:, 0] ** 2 + (1.0 - Z[:, 0] ** 2) ** 2
+    ...     def normal_terms(self, Z, rows):
+    ...         JTr = -Z + 2.0 * Z * (1.0 - Z**2)
+    ...         return (1.0 + 4.0 * Z**2)[:, :, None], JTr, self.losses(Z, rows)
+    >>> z = NewtonPolish().polish_rows(Nearest(), np.array([[0.71]]))
+    >>> bool(abs(z[0, 0] - np.sqrt(0.5)) < 1e-9)
+    True
     """
 
     max_iter: int = 6

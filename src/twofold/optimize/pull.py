@@ -42,6 +42,24 @@ class Pull:
         Where each row is pulled.
     weight : float or ndarray of shape (n,), default=1.0
         How strongly; not negative.
+
+    Examples
+    --------
+    A row is drawn from its nearest point towards a centre:
+
+    >>> import numpy as np
+    >>> from twofold.optimize import GaussNewton, Pull
+    >>> class AtThree:
+    ...     def losses(self, Z, rows):
+    ...         return (3.0 - Z[:, 0]) ** 2
+    ...     def normal_terms(self, Z, rows):
+    ...         return np.ones((len(Z), 1, 1)), 3.0 - Z, self.losses(Z, rows)
+    >>> pulled = Pull(AtThree(), centres=np.array([[1.0]]), weight=1.0)
+    >>> GaussNewton().minimize_rows(pulled, np.zeros((1, 1))).Z.round(4)
+    array([[2.]])
+    >>> rows = np.arange(1)
+    >>> pulled.losses(np.array([[2.0]]), rows), pulled.normal_terms(np.array([[2.0]]), rows)[2]
+    (array([2.]), array([2.]))
     """
 
     problem: RowProblem

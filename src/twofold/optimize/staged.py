@@ -42,6 +42,22 @@ def guided_minimizer(minimizer: Minimizer, guide: Guide | None) -> Minimizer:
         What minimizes.
     guide : Guide or None
         What guides it; None leaves it as it is.
+
+    Returns
+    -------
+    Minimizer
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from twofold.optimize import LBFGS, GradientDescent, SpectralGuidance, guided_minimizer
+    >>> guide = SpectralGuidance(bandwidth=0.05).prepare(np.linspace(0.0, 1.0, 20)[:, None])
+    >>> guided_minimizer(LBFGS(max_iter=100), guide)
+    Staged(minimizer=LBFGS(max_iter=100, tol=1e-06, memory=10))
+    >>> guided_minimizer(GradientDescent(), guide).guide is guide
+    True
+    >>> guided_minimizer(LBFGS(max_iter=100), None)
+    LBFGS(max_iter=100, tol=1e-06, memory=10)
     """
     if guide is None:
         return minimizer
@@ -92,7 +108,7 @@ class Staged:
             What is minimized.
         Z0 : ndarray of shape (n, q)
             The start.
-        callback : callable, optional
+        callback : callable, default=None
             ``callback(n_iter, value, Z)`` after each iteration, of all stages in a row; True ends the run.
 
         Returns

@@ -64,8 +64,10 @@ class CandidatesDisplay(Display):
         Those that were taken, by their places in ``names``.
     final_errors : mapping of str to float, default=None
         Errors after the fit, by the group they belong to or any other name.
-    error_name, position_name : str
-        What the axes show.
+    error_name : str, default="error"
+        What the axis of errors shows.
+    position_name : str, default=""
+        What that of positions shows.
     log_position : bool, default=False
         Whether positions are on a logarithmic axis.
 
@@ -83,9 +85,8 @@ class CandidatesDisplay(Display):
     >>> from twofold import UKR
     >>> from twofold.datasets import make_noisy_spiral
     >>> from twofold.plotting import CandidatesDisplay
-    >>> X, _ = make_noisy_spiral(150, random_state=0)
-    >>> starts = [f"isomap:{k}" for k in (6, 8, 10)]
-    >>> model = UKR(1, init=starts, random_state=0).fit(X)
+    >>> X, _ = make_noisy_spiral(100, random_state=0)
+    >>> model = UKR(1, init=["isomap:6", "isomap:8"], random_state=0).fit(X)
     >>> display = CandidatesDisplay.from_estimator(model)
     >>> display.ax_.get_xlabel()
     'neighbours'
@@ -140,6 +141,17 @@ class CandidatesDisplay(Display):
         Returns
         -------
         CandidatesDisplay
+
+        Examples
+        --------
+        >>> from twofold import TwoWay
+        >>> from twofold.datasets import make_s_curve
+        >>> from twofold.plotting import CandidatesDisplay
+        >>> X, _ = make_s_curve(60, random_state=0)
+        >>> model = TwoWay("pca", random_state=0).fit(X)
+        >>> display = CandidatesDisplay.from_estimator(model)
+        >>> len(display.names) == len(model.candidates_)
+        True
         """
         table = _table_of(final_step(model))
         return cls._of([("", table)]).plot(ax, **plot_options)
@@ -162,6 +174,21 @@ class CandidatesDisplay(Display):
         Returns
         -------
         CandidatesDisplay
+
+        Examples
+        --------
+        >>> from twofold import UKR
+        >>> from twofold.datasets import make_noisy_spiral
+        >>> from twofold.plotting import CandidatesDisplay
+        >>> X, _ = make_noisy_spiral(100, random_state=0)
+        >>> starts = ["isomap:6", "isomap:8"]
+        >>> models = {
+        ...     kernel: UKR(1, kernel=kernel, init=starts, random_state=0).fit(X)
+        ...     for kernel in ("gaussian", "quartic")
+        ... }
+        >>> display = CandidatesDisplay.from_estimators(models)
+        >>> len(display.names)
+        4
         """
         tables = [(str(name), _table_of(final_step(model))) for name, model in models.items()]
         if not tables:
@@ -218,6 +245,13 @@ class CandidatesDisplay(Display):
         Returns
         -------
         self
+
+        Examples
+        --------
+        >>> from twofold.plotting import CandidatesDisplay
+        >>> display = CandidatesDisplay(names=["pca", "isomap"], errors=[0.4, 0.1], chosen=[1])
+        >>> display.plot(line_kwargs={"color": "black"}).ax_.get_xlabel()
+        'error'
         """
         self.legend_ = None
         draw = self._draw_curves if self._has_curves() else self._draw_rows

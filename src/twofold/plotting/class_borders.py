@@ -72,7 +72,9 @@ class ClassBordersDisplay(Display):
     >>> X, y = load_iris(return_X_y=True)
     >>> model = TwoWay("pca", up="nw", down="nw", random_state=0).fit(X)
     >>> classifier = KernelDensityClassifier().fit(model.embedding_, y)
-    >>> display = ClassBordersDisplay.from_estimator(model, classifier, model.embedding_, y)
+    >>> display = ClassBordersDisplay.from_estimator(
+    ...     model, classifier, model.embedding_, y, n_grid=60
+    ... )
     >>> [text.get_text() for text in display.legend_.get_texts()]
     ['0', '1', '2']
     """
@@ -133,6 +135,21 @@ class ClassBordersDisplay(Display):
         Returns
         -------
         ClassBordersDisplay
+
+        Examples
+        --------
+        Test rows over the regions that were learned from training rows:
+
+        >>> from sklearn.datasets import load_iris
+        >>> from twofold import KernelDensityClassifier, TwoWay
+        >>> from twofold.plotting import ClassBordersDisplay
+        >>> X, y = load_iris(return_X_y=True)
+        >>> model = TwoWay("pca", up="nw", down="nw", random_state=0).fit(X[::2])
+        >>> classifier = KernelDensityClassifier().fit(model.embedding_, y[::2])
+        >>> Z = model.transform(X[1::2])
+        >>> display = ClassBordersDisplay.from_estimator(model, classifier, Z, y[1::2], n_grid=60)
+        >>> display.latents.shape, display.margins.shape[0]
+        ((75, 2), 3)
         """
         check_int("n_grid", n_grid, low=2)
         space = LatentSpace.of(model)
@@ -179,6 +196,21 @@ class ClassBordersDisplay(Display):
         Returns
         -------
         self
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from twofold import KernelDensityClassifier, TwoWay
+        >>> from twofold.plotting import ClassBordersDisplay
+        >>> X, y = load_iris(return_X_y=True)
+        >>> model = TwoWay("pca", up="nw", down="nw", random_state=0).fit(X)
+        >>> classifier = KernelDensityClassifier().fit(model.embedding_, y)
+        >>> display = ClassBordersDisplay.from_estimator(
+        ...     model, classifier, model.embedding_, y, n_grid=60
+        ... )
+        >>> again = display.plot(show_density=False, scatter_kwargs={"s": 4})
+        >>> again is display, len(display.points_)
+        (True, 3)
         """
         left, right, bottom, top = self.density.extent(self.domain)
         slender = float(np.clip((top - bottom) / (right - left), 0.4, 1.2))

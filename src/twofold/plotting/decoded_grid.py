@@ -77,7 +77,7 @@ class DecodedGridDisplay(Display):
     >>> from twofold import TwoWay
     >>> from twofold.plotting import DecodedGridDisplay
     >>> X, _ = load_digits(return_X_y=True)
-    >>> model = TwoWay("pca", up="nw", down="nw", random_state=0).fit(X[:300])
+    >>> model = TwoWay("pca", up="nw", down="nw", random_state=0).fit(X[:100])
     >>> display = DecodedGridDisplay.from_estimator(model, image_shape=(8, 8), n_side=10)
     >>> display.decoded.shape[2]
     64
@@ -141,6 +141,22 @@ class DecodedGridDisplay(Display):
         Returns
         -------
         DecodedGridDisplay
+
+        Examples
+        --------
+        Curves instead of images, and a walk along one latent dimension alone:
+
+        >>> import numpy as np
+        >>> from twofold import TwoWay
+        >>> from twofold.plotting import DecodedGridDisplay
+        >>> rng = np.random.default_rng(0)
+        >>> X = np.sin(np.linspace(0, 6, 30) + rng.uniform(0, 2, (100, 1))) * rng.uniform(1, 2, (100, 1))
+        >>> model = TwoWay("pca", up="nw", down="nw", random_state=0).fit(X)
+        >>> display = DecodedGridDisplay.from_estimator(model, n_side=6)
+        >>> max(display.decoded.shape[:2]), display.image_ is None
+        (6, True)
+        >>> DecodedGridDisplay.from_estimator(model, n_side=6, components=[0]).decoded.shape
+        (1, 6, 30)
         """
         space = LatentSpace.of(model)
         n_features = getattr(model, "n_features_in_", space.last.n_features_in_)
@@ -194,6 +210,21 @@ class DecodedGridDisplay(Display):
         Returns
         -------
         self
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from twofold.plotting import DecodedGridDisplay
+        >>> decoded = np.random.default_rng(0).uniform(size=(2, 3, 16))
+        >>> display = DecodedGridDisplay(
+        ...     decoded,
+        ...     np.ones((2, 3)),
+        ...     horizontal=np.arange(3.0),
+        ...     vertical=np.arange(2.0),
+        ...     image_shape=(4, 4),
+        ... )
+        >>> display.plot(value_range=(0.0, 1.0), cmap="gray").image_ is not None
+        True
         """
         width, height = self._cell()
         left, bottom = self.horizontal[0] - width / 2, self.vertical[0] - height / 2

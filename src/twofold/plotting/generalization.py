@@ -42,8 +42,8 @@ class GeneralizationDisplay(Display):
     >>> from twofold import PrincipalManifold
     >>> from twofold.datasets import make_noisy_spiral
     >>> from twofold.plotting import GeneralizationDisplay
-    >>> X, _ = make_noisy_spiral(100, random_state=0)
-    >>> model = PrincipalManifold(alpha=1e-2, random_state=0).fit(X)
+    >>> X, _ = make_noisy_spiral(60, random_state=0)
+    >>> model = PrincipalManifold(alpha=1e-2, n_nodes=8, init="pca", tol=1e-2).fit(X)
     >>> report = model.generalization_report(X, n_repeats=1)
     >>> GeneralizationDisplay.from_report(report).ax_.get_title()
     'A diagnostic, not a certificate'
@@ -79,6 +79,18 @@ class GeneralizationDisplay(Display):
         Returns
         -------
         GeneralizationDisplay
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from twofold.generalization import GeneralizationReport, KernelSpectrum, LearningCurve
+        >>> from twofold.plotting import GeneralizationDisplay
+        >>> sizes = np.array([100.0, 200.0, 400.0])
+        >>> curve = LearningCurve(sizes, np.zeros((3, 1)), 1.0 / sizes[:, None])
+        >>> spectrum = KernelSpectrum(np.array([1.0, 0.1]), "exponential", 1.0, rate=0.5)
+        >>> display = GeneralizationDisplay.from_report(GeneralizationReport(spectrum, curve))
+        >>> display.measured_.get_xdata()
+        array([100., 200., 400.])
         """
         return cls(report).plot(ax, **plot_options)
 
@@ -110,6 +122,17 @@ class GeneralizationDisplay(Display):
         Returns
         -------
         GeneralizationDisplay
+
+        Examples
+        --------
+        >>> from twofold import PrincipalManifold
+        >>> from twofold.datasets import make_noisy_spiral
+        >>> from twofold.plotting import GeneralizationDisplay
+        >>> X, _ = make_noisy_spiral(60, random_state=0)
+        >>> model = PrincipalManifold(alpha=1e-2, n_nodes=8, init="pca", tol=1e-2).fit(X)
+        >>> display = GeneralizationDisplay.from_estimator(model, X, n_repeats=2)
+        >>> display.report.curve.held_out.shape
+        (2, 2)
         """
         if not isinstance(model, PrincipalManifold):
             raise TypeError(
@@ -131,6 +154,18 @@ class GeneralizationDisplay(Display):
         Returns
         -------
         self
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from twofold.generalization import GeneralizationReport, KernelSpectrum, LearningCurve
+        >>> from twofold.plotting import GeneralizationDisplay
+        >>> sizes = np.array([100.0, 200.0, 400.0])
+        >>> curve = LearningCurve(sizes, np.zeros((3, 1)), 1.0 / sizes[:, None])
+        >>> spectrum = KernelSpectrum(np.array([1.0, 0.1]), "exponential", 1.0, rate=0.5)
+        >>> display = GeneralizationDisplay(GeneralizationReport(spectrum, curve))
+        >>> display.plot(line_kwargs={"color": "black"}).ax_.get_xlabel()
+        'rows of the fit, m'
         """
         curve = self.report.curve
         assert curve is not None

@@ -144,6 +144,22 @@ class LatentMapDisplay(Display):
         Returns
         -------
         LatentMapDisplay
+
+        Examples
+        --------
+        Latents of new rows, coloured by a number, drawn into axes of one's own:
+
+        >>> from matplotlib.figure import Figure
+        >>> from twofold import TwoWay
+        >>> from twofold.datasets import make_s_curve
+        >>> from twofold.plotting import LatentMapDisplay
+        >>> X, _ = make_s_curve(100, random_state=0)
+        >>> X_new, parameters = make_s_curve(50, random_state=1)
+        >>> model = TwoWay("isomap", up="nw", down="nw", random_state=0).fit(X)
+        >>> ax = Figure().add_subplot()
+        >>> display = LatentMapDisplay.from_estimator(model, X_new, parameters[:, 0], n_grid=50, ax=ax)
+        >>> display.latents.shape, display.ax_ is ax, display.colorbar_ is not None
+        ((50, 2), True, True)
         """
         check_int("n_grid", n_grid, low=2)
         space = LatentSpace.of(model)
@@ -198,6 +214,16 @@ class LatentMapDisplay(Display):
         Returns
         -------
         self
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from twofold.plotting import LatentMapDisplay
+        >>> Z = np.random.default_rng(0).normal(size=(50, 2))
+        >>> display = LatentMapDisplay(Z, labels=np.where(Z[:, 0] > 0, "right", "left"))
+        >>> display = display.plot(names="legend", scatter_kwargs={"s": 5})
+        >>> sorted(text.get_text() for text in display.legend_.get_texts())
+        ['left', 'right']
         """
         check_choice("names", names, PLACES)
         coloring = read_labels(self.labels, len(self.latents), self.label_kind)

@@ -119,6 +119,17 @@ class LearningCurveDisplay(Display):
         Returns
         -------
         LearningCurveDisplay
+
+        Examples
+        --------
+        >>> from twofold import PrincipalManifold
+        >>> from twofold.datasets import make_noisy_spiral
+        >>> from twofold.plotting import LearningCurveDisplay
+        >>> X, _ = make_noisy_spiral(100, random_state=0)
+        >>> model = PrincipalManifold(alpha=1e-2, n_nodes=8, init="pca", tol=1e-2).fit(X)
+        >>> display = LearningCurveDisplay.from_estimator(model, scale="log")
+        >>> len(display.lines_), display.ax_.get_yscale()
+        (1, 'log')
         """
         return cls.from_estimators({"": model}, ax=ax, **plot_options)
 
@@ -140,6 +151,20 @@ class LearningCurveDisplay(Display):
         Returns
         -------
         LearningCurveDisplay
+
+        Examples
+        --------
+        >>> from twofold import UKR
+        >>> from twofold.datasets import make_noisy_spiral
+        >>> from twofold.plotting import LearningCurveDisplay
+        >>> X, _ = make_noisy_spiral(100, random_state=0)
+        >>> models = {
+        ...     kernel: UKR(1, kernel=kernel, init="isomap", random_state=0).fit(X)
+        ...     for kernel in ("gaussian", "quartic")
+        ... }
+        >>> display = LearningCurveDisplay.from_estimators(models)
+        >>> [text.get_text() for text in display.legend_.get_texts()]
+        ['gaussian', 'quartic']
         """
         steps = [final_step(model) for model in models.values()]
         names = {_names_of(step) for step in steps}
@@ -173,6 +198,17 @@ class LearningCurveDisplay(Display):
         Returns
         -------
         self
+
+        Examples
+        --------
+        >>> from twofold import UKR
+        >>> from twofold.datasets import make_noisy_spiral
+        >>> from twofold.plotting import LearningCurveDisplay
+        >>> X, _ = make_noisy_spiral(100, random_state=0)
+        >>> model = UKR(1, init="isomap", random_state=0).fit(X)
+        >>> display = LearningCurveDisplay.from_estimator(model)
+        >>> display.plot(scale="linear").ax_.get_yscale()
+        'linear'
         """
         check_choice("scale", scale, ("auto", "linear", "log"))
         panel = self._open(ax, (WIDTH, 4.0))

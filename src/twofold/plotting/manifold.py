@@ -70,11 +70,11 @@ class ManifoldDisplay(Display):
     >>> from twofold import PrincipalManifold
     >>> from twofold.datasets import make_noisy_spiral
     >>> from twofold.plotting import ManifoldDisplay
-    >>> X, _ = make_noisy_spiral(200, random_state=0)
-    >>> model = PrincipalManifold(alpha=1e-3, random_state=0).fit(X)
+    >>> X, _ = make_noisy_spiral(100, random_state=0)
+    >>> model = PrincipalManifold(alpha=1e-2, n_nodes=8, init="pca", tol=1e-2).fit(X)
     >>> display = ManifoldDisplay.from_estimator(model, X)
     >>> len(display.segments_.get_segments())
-    200
+    100
     """
 
     manifold_: list[Any]
@@ -138,6 +138,19 @@ class ManifoldDisplay(Display):
         Returns
         -------
         ManifoldDisplay
+
+        Examples
+        --------
+        A surface among its data, seen in space:
+
+        >>> from twofold import TwoWay
+        >>> from twofold.datasets import make_s_curve
+        >>> from twofold.plotting import ManifoldDisplay
+        >>> X, parameters = make_s_curve(100, random_state=0)
+        >>> model = TwoWay("isomap", up="nw", down="nw", random_state=0).fit(X)
+        >>> display = ManifoldDisplay.from_estimator(model, X, parameters[:, 0], n_places=15)
+        >>> display.ax_.name, display.data.shape
+        ('3d', (100, 3))
         """
         space = LatentSpace.of(model)
         q = len(check_components(None, space.n_components))
@@ -206,6 +219,17 @@ class ManifoldDisplay(Display):
         Returns
         -------
         self
+
+        Examples
+        --------
+        >>> from twofold import PrincipalManifold
+        >>> from twofold.datasets import make_noisy_spiral
+        >>> from twofold.plotting import ManifoldDisplay
+        >>> X, _ = make_noisy_spiral(100, random_state=0)
+        >>> model = PrincipalManifold(alpha=1e-2, n_nodes=8, init="pca", tol=1e-2).fit(X)
+        >>> display = ManifoldDisplay.from_estimator(model, X)
+        >>> display.plot(segments=False, manifold_kwargs={"color": "black"}).segments_ is None
+        True
         """
         three_d = len(self.axis_names) == 3
         everything = self._everything()

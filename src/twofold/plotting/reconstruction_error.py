@@ -125,6 +125,18 @@ class ReconstructionErrorDisplay(Display):
         Returns
         -------
         ReconstructionErrorDisplay
+
+        Examples
+        --------
+        >>> from twofold import PrincipalManifold
+        >>> from twofold.datasets import make_noisy_spiral
+        >>> from twofold.plotting import ReconstructionErrorDisplay
+        >>> X, _ = make_noisy_spiral(100, random_state=0)
+        >>> X_new, _ = make_noisy_spiral(50, random_state=1)
+        >>> model = PrincipalManifold(alpha=1e-2, n_nodes=8, init="pca", tol=1e-2).fit(X)
+        >>> display = ReconstructionErrorDisplay.from_estimator(model, X_new)
+        >>> display.latents.shape, display.errors.shape
+        ((50, 1), (50,))
         """
         space = LatentSpace.of(model)
         columns = check_components(components, space.n_components)
@@ -172,6 +184,15 @@ class ReconstructionErrorDisplay(Display):
         Returns
         -------
         self
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from twofold.plotting import ReconstructionErrorDisplay
+        >>> rng = np.random.default_rng(0)
+        >>> display = ReconstructionErrorDisplay(rng.normal(size=(50, 2)), rng.uniform(size=50))
+        >>> display.plot(error_name="distance in mm", cmap="magma_r").ax_histogram_.get_ylabel()
+        'distance in mm'
         """
         from matplotlib.colors import Normalize
 

@@ -63,7 +63,7 @@ class ResidualVarianceDisplay(Display):
     >>> from twofold import TwoWay
     >>> from twofold.datasets import make_s_curve
     >>> from twofold.plotting import ResidualVarianceDisplay
-    >>> X, _ = make_s_curve(200, random_state=0)
+    >>> X, _ = make_s_curve(100, random_state=0)
     >>> model = TwoWay("pca", up="nw", down="nw", random_state=0)
     >>> display = ResidualVarianceDisplay.from_data(model, X, [1, 2], n_splits=2)
     >>> display.residuals.shape
@@ -132,6 +132,20 @@ class ResidualVarianceDisplay(Display):
         Returns
         -------
         ResidualVarianceDisplay
+
+        Examples
+        --------
+        Two dimensions lose less than one:
+
+        >>> from twofold import TwoWay
+        >>> from twofold.datasets import make_s_curve
+        >>> from twofold.plotting import ResidualVarianceDisplay
+        >>> X, _ = make_s_curve(100, random_state=0)
+        >>> model = TwoWay("isomap", up="nw", down="nw", random_state=0)
+        >>> display = ResidualVarianceDisplay.from_data(model, X, [1, 2], n_splits=3)
+        >>> one, two = display.residuals.mean(axis=1)
+        >>> bool(two < one)
+        True
         """
         check_int("n_splits", n_splits)
         numbers = [check_int("dimensions", number) for number in dimensions]
@@ -177,6 +191,19 @@ class ResidualVarianceDisplay(Display):
         Returns
         -------
         ResidualVarianceDisplay
+
+        Examples
+        --------
+        >>> from twofold import TwoWay
+        >>> from twofold.datasets import make_s_curve
+        >>> from twofold.plotting import ResidualVarianceDisplay
+        >>> X, _ = make_s_curve(100, random_state=0)
+        >>> X_new, _ = make_s_curve(100, random_state=1)
+        >>> models = [
+        ...     TwoWay("isomap", n_components=q, up="nw", down="nw", random_state=0).fit(X) for q in (1, 2)
+        ... ]
+        >>> ResidualVarianceDisplay.from_estimators(models, X_new).residuals.shape
+        (2, 1)
         """
         every = list(models.values()) if isinstance(models, Mapping) else list(models)
         if not every:
@@ -203,6 +230,17 @@ class ResidualVarianceDisplay(Display):
         Returns
         -------
         ResidualVarianceDisplay
+
+        Examples
+        --------
+        >>> from twofold import AgglomerativeIsomap
+        >>> from twofold.datasets import make_s_curve
+        >>> from twofold.plotting import ResidualVarianceDisplay
+        >>> X, _ = make_s_curve(100, random_state=0)
+        >>> model = AgglomerativeIsomap(n_components="auto").fit(X)
+        >>> display = ResidualVarianceDisplay.from_estimator(model)
+        >>> display.dimensions.max().item(), display.chosen == model.embedding_.shape[1]
+        (10, True)
         """
         last = final_step(model)
         variances = getattr(last, "residual_variance_", None)
@@ -239,6 +277,13 @@ class ResidualVarianceDisplay(Display):
         Returns
         -------
         self
+
+        Examples
+        --------
+        >>> from twofold.plotting import ResidualVarianceDisplay
+        >>> display = ResidualVarianceDisplay([1, 2, 3], [0.4, 0.1, 0.09]).plot(label="isomap")
+        >>> display.line_.get_label(), display.ax_.get_ylabel()
+        ('isomap', 'share of held-out variance lost')
         """
         panel = self._open(ax, (5.5, 3.8))
         before = [line for line in panel.lines if line.get_gid() == CURVE]

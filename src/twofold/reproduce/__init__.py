@@ -43,12 +43,29 @@ _logger = logging.getLogger(__name__)
 class ExperimentsFailed(RuntimeError):
     """Some experiments raised an error. The report is complete: it says which, and why.
 
+    Parameters
+    ----------
+    report : Path
+        The report.
+    failed : list of str
+        Their names.
+
     Attributes
     ----------
     report : Path
         The report.
     failed : list of str
         Their names.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from twofold.reproduce import ExperimentsFailed
+    >>> error = ExperimentsFailed(Path("report.html"), ["ukr2005:oil"])
+    >>> print(error)
+    ukr2005:oil failed; report.html says why.
+    >>> error.failed
+    ['ukr2005:oil']
     """
 
     def __init__(self, report: Path, failed: list[str]) -> None:
@@ -57,7 +74,25 @@ class ExperimentsFailed(RuntimeError):
 
 
 def paper(name: str) -> Paper:
-    """Return a paper and its experiments by name."""
+    """Return a paper and its experiments by name.
+
+    Parameters
+    ----------
+    name : str
+        One of `NAMES`.
+
+    Returns
+    -------
+    Paper
+
+    Examples
+    --------
+    >>> from twofold.reproduce import NAMES, paper
+    >>> NAMES
+    ('ukr2005', 'sgd2005', 'rpm2001', 'pdrur2010', 'sisomap2012')
+    >>> [one.name for one in paper("ukr2005").experiments]
+    ['starts', 'spiral', 'digits', 'times', 'oil_starts', 'oil']
+    """
     if name not in NAMES:
         raise ValueError(f"{name!r} is not a paper; there are {', '.join(NAMES)}.")
     found: Paper = import_module(f"twofold.reproduce.{name}").PAPER
@@ -71,6 +106,20 @@ def papers_of(names: str | Iterable[str]) -> list[Paper]:
     ----------
     names : str or iterable of str
         Papers (``"ukr2005"``), single experiments (``"ukr2005:spiral"``) or ``"all"``.
+
+    Returns
+    -------
+    list of Paper
+        With the experiments that were asked for.
+
+    Examples
+    --------
+    >>> from twofold.reproduce import papers_of
+    >>> asked = papers_of(["ukr2005:spiral", "sgd2005"])
+    >>> [(paper.name, len(paper.experiments)) for paper in asked][0]
+    ('ukr2005', 1)
+    >>> len(papers_of("all"))
+    5
     """
     asked: dict[str, set[str]] = {}
     for name in [names] if isinstance(names, str) else list(names):
@@ -122,6 +171,16 @@ def main(
     ------
     ExperimentsFailed
         Some experiments raised errors. All others ran, and the report was written.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from twofold import reproduce
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     report = reproduce.main("sgd2005:eigenvectors", quick=True, folder=folder)
+    ...     written = sorted(path.name for path in report.parent.glob("re*"))
+    >>> written
+    ['report.html', 'results.json']
     """
     from twofold.reproduce.report import report_page
     from twofold.reproduce.running import FAILED, run_papers, written

@@ -25,7 +25,17 @@ Better = Literal["lower", "higher"]
 
 
 class Absent(Exception):
-    """Something optional is not there: a file of data, or a package. Its text says which."""
+    """Something optional is not there: a file of data, or a package. Its text says which.
+
+    Examples
+    --------
+    >>> from twofold.reproduce import Absent
+    >>> try:
+    ...     raise Absent("mnist.npz is not in the data folder")
+    ... except Absent as missing:
+    ...     print(missing)
+    mnist.npz is not in the data folder
+    """
 
 
 @dataclass(frozen=True)
@@ -36,22 +46,32 @@ class Row:
     ----------
     quantity : str
         What was measured.
-    paper : float, int, str or None
+    paper : float, int, str or None, default=None
         The paper's figure, its words, or None where it has neither.
-    here : float, int, str or None
+    here : float, int, str or None, default=None
         Ours.
-    better : {"lower", "higher"} or None
+    better : {"lower", "higher"} or None, default=None
         Which direction is better; None where neither is, and no verdict is given.
-    margin : float or None
+    margin : float or None, default=None
         Difference up to which two figures count as equal; None means 5 % of the paper's.
-    bound : float or None
+    bound : float or None, default=None
         What the paper's words are read as: at most (``better="lower"``) or at least (``"higher"``) this.
-    beside : str
+    beside : str, default=""
         What rivals reached in the same run.
-    note : str
+    note : str, default=""
         What a reader has to know to compare the two.
-    form : str
+    form : str, default=".3g"
         How numbers are written, a format specification.
+
+    Examples
+    --------
+    >>> from twofold.reproduce import Row
+    >>> from twofold.reproduce.verdicts import verdict
+    >>> row = Row("leave-one-out error", paper=0.00178, here=0.00150, better="lower")
+    >>> verdict(row)
+    'better'
+    >>> verdict(Row("latents in order", paper="most", here=59, better="higher", bound=31))
+    'met'
     """
 
     quantity: str
@@ -75,6 +95,13 @@ class Picture:
         A PNG file.
     caption : str
         What it shows.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from twofold.reproduce import Picture
+    >>> Picture(Path("spiral.png"), "The curve among the data").caption
+    'The curve among the data'
     """
 
     path: Path
@@ -90,11 +117,19 @@ class Outcome:
     rows : list of Row
         The paper's figures beside ours.
     numbers : dict
-        All that was measured, as JSON can hold it.
+        All that was measured, as JSON can hold it; empty by default.
     pictures : list of Picture
-        May be empty.
+        Empty by default.
     seeds : list of int
-        What randomness started from.
+        What randomness started from; empty by default.
+
+    Examples
+    --------
+    >>> from twofold.reproduce import Outcome, Row
+    >>> rows = [Row("test error", paper=0.9, here=0.8, better="lower")]
+    >>> outcome = Outcome(rows, numbers={"errors": [0.7, 0.8, 0.9]}, seeds=[0, 1, 2])
+    >>> len(outcome.rows), outcome.pictures
+    (1, [])
     """
 
     rows: list[Row]
@@ -119,10 +154,19 @@ class Experiment:
         What the paper says there, in its own words and figures.
     run : callable
         ``run(quick, folder)`` measures, draws into the folder, and returns an `Outcome`.
-    quick : str
+    quick : str, default=""
         What the quick form leaves out, as a phrase ("3 samples instead of 10"); empty where it leaves out nothing.
-    needs : tuple of str
+    needs : tuple of str, default=()
         Files of `twofold.datasets.data_folder` without which it cannot run.
+
+    Examples
+    --------
+    >>> from twofold.reproduce import Experiment, Outcome, Row
+    >>> def run(quick, folder):
+    ...     return Outcome([Row("answer", paper=42, here=42)])
+    >>> experiment = Experiment("answer", "The answer", "Table 1", "The answer is 42.", run)
+    >>> experiment.run(True, None).rows[0].here
+    42
     """
 
     name: str
@@ -148,8 +192,15 @@ class Paper:
         The estimators of this library that it led to.
     experiments : tuple of Experiment
         In the order of the paper.
-    missing : tuple of str
+    missing : tuple of str, default=()
         What of the paper cannot be repeated here, and why: sentences.
+
+    Examples
+    --------
+    >>> from twofold.reproduce import paper
+    >>> found = paper("rpm2001")
+    >>> found.name, "principal manifolds" in found.citation
+    ('rpm2001', True)
     """
 
     name: str

@@ -41,6 +41,20 @@ class Sums:
         ``m`` above; at least 1, or 0 for a target that no source reaches.
     weighted : ndarray of shape (n, D)
         ``S`` above.
+
+    Examples
+    --------
+    However far a target is from the sources, its mass does not vanish, and means are defined:
+
+    >>> import numpy as np
+    >>> from twofold.kernels import Gaussian
+    >>> from twofold.sums import DenseSums
+    >>> sources, values = np.array([[0.0], [1.0]]), np.array([[5.0], [7.0]])
+    >>> sums = DenseSums(Gaussian()).forward(np.array([[0.5], [100.0]]), sources, values)
+    >>> sums.mass.round(3), sums.log_shift.shape
+    (array([2., 1.]), (2,))
+    >>> (sums.weighted / sums.mass[:, None]).round(3).ravel()
+    array([6., 7.])
     """
 
     log_shift: Array
@@ -49,7 +63,25 @@ class Sums:
 
 
 class KernelSums(Protocol):
-    """A way of computing kernel sums and their gradients."""
+    """A way of computing kernel sums and their gradients.
+
+    Examples
+    --------
+    Weighted means and their derivatives, by all pairs or by neighbours:
+
+    >>> import numpy as np
+    >>> from twofold.kernels import Gaussian
+    >>> from twofold.sums import DenseSums, NeighbourSums
+    >>> rng = np.random.default_rng(0)
+    >>> Z, values = rng.normal(size=(50, 2)), rng.normal(size=(50, 3))
+    >>> for way in DenseSums(Gaussian()), NeighbourSums(Gaussian()):
+    ...     sums = way.forward(Z, Z, values, exclude=np.arange(50))
+    ...     ones = np.ones_like(sums.weighted), np.zeros(50)
+    ...     at_targets, at_sources = way.backward(Z, Z, values, sums, *ones, exclude=np.arange(50))
+    ...     print(sums.weighted.shape, at_targets.shape, at_sources.shape)
+    (50, 3) (50, 2) (50, 2)
+    (50, 3) (50, 2) (50, 2)
+    """
 
     def forward(
         self, targets: Array, sources: Array, values: Array, *, exclude: IntArray | None = None
@@ -81,5 +113,23 @@ class KernelSums(Protocol):
         *,
         exclude: IntArray | None = None,
     ) -> tuple[Array, Array]:
-        """Return the gradients with respect to targets (n, q) and sources (m, q)."""
+        """Return the gradients with respect to targets (n, q) and sources (m, q).
+
+        Parameters
+        ----------
+        targets : ndarray of shape (n, q)
+            Where to sum.
+        sources : ndarray of shape (m, q)
+            Where the values sit.
+        values : ndarray of shape (m, D)
+            What is summed.
+        sums : Sums
+            What `forward` returned.
+        weighted_bar : ndarray of shape (n, D)
+            Derivatives of a function with respect to the weighted sums.
+        mass_bar : ndarray of shape (n,)
+            Its derivatives with respect to the masses.
+        exclude : ndarray of int, shape (n,), default=None
+            As in `forward`.
+        """
         ...

@@ -53,6 +53,24 @@ class Cells:
         Where each leaf's stretches begin.
     begins, ends : ndarray of int, shape (n_stretches,)
         Stretches of sorted points within reach of the leaf's box.
+
+    Examples
+    --------
+    Sorted points, of which each leaf sees those within its reach:
+
+    >>> import numpy as np
+    >>> from twofold.sums import Cells
+    >>> Z = np.random.default_rng(0).uniform(0.0, 100.0, (2_000, 2))
+    >>> cells = Cells.of(Z, radius=5.0)
+    >>> bool((cells.points == Z[cells.order]).all()), bool((Z == cells.points[cells.places]).all())
+    (True, True)
+    >>> cells.n_pairs < 2_000**2
+    True
+    >>> 0 < len(cells.sources(0)) < 2_000
+    True
+    >>> first, last = cells.blocks()[0]
+    >>> first, last > 0
+    (0, True)
     """
 
     order: IntArray
@@ -127,6 +145,21 @@ class CellWeights:
         The points sorted for that radius.
     n_jobs : int or None, default=None
         Threads.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from twofold.kernels import Gaussian
+    >>> from twofold.sums import CellWeights, DenseWeights
+    >>> Z = np.random.default_rng(0).uniform(0.0, 30.0, (400, 2))
+    >>> weights = CellWeights.of(Z, Gaussian(), radius=6.0)
+    >>> bool(np.allclose(weights.mass, DenseWeights.of(Z, Gaussian()).mass, atol=1e-4))
+    True
+    >>> values = np.ones((400, 1))
+    >>> weights.apply(values).shape, weights.mass_and_apply(values)[0].shape
+    ((400, 1), (400,))
+    >>> weights.gradient(values, values, np.zeros(400)).shape
+    (400, 2)
     """
 
     Z: Array
@@ -139,7 +172,23 @@ class CellWeights:
     def of(
         cls, Z: Array, kernel: RadialKernel, *, radius: float, n_jobs: int | None = None
     ) -> CellWeights:
-        """Sort the points into cells."""
+        """Sort the points into cells.
+
+        Parameters
+        ----------
+        Z : ndarray of shape (n, q)
+            The points.
+        kernel : RadialKernel
+            The kernel.
+        radius : float
+            Where it is cut.
+        n_jobs : int or None, default=None
+            Threads.
+
+        Returns
+        -------
+        CellWeights
+        """
         return cls(Z, kernel, radius, Cells.of(Z, radius), n_jobs)
 
     @cached_property
@@ -264,6 +313,25 @@ def sorted_into_columns(Z: Array) -> tuple[IntArray, IntArray]:
     ----------
     Z : ndarray of shape (n, q)
         The points.
+
+    Returns
+    -------
+    order : ndarray of int, shape (n,)
+        The points' numbers, column by column.
+    columns : ndarray of int, shape (n_columns + 1,)
+        Where columns begin.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from twofold.sums import sorted_into_columns
+    >>> Z = np.random.default_rng(0).uniform(size=(1_000, 2))
+    >>> order, columns = sorted_into_columns(Z)
+    >>> bool((np.sort(order) == np.arange(1_000)).all())
+    True
+    >>> first = Z[order[columns[0] : columns[1]]]
+    >>> bool((np.diff(first[:, -1]) >= 0).all())
+    True
     """
     n, q = Z.shape
     # In many dimensions cutting in two is enough, and cutting along all would leave columns of a point or two.

@@ -28,6 +28,25 @@ class DenseSums:
         The kernel.
     n_jobs : int or None, default=None
         Threads; None means all cores.
+
+    Examples
+    --------
+    The mean of neighbours, each point leaving itself out:
+
+    >>> import numpy as np
+    >>> from twofold.kernels import Gaussian
+    >>> from twofold.sums import DenseSums
+    >>> Z, values = np.array([[0.0], [0.1], [9.0]]), np.array([[1.0], [2.0], [3.0]])
+    >>> sums = DenseSums(Gaussian()).forward(Z, Z, values, exclude=np.arange(3))
+    >>> (sums.weighted / sums.mass[:, None]).round(3).ravel()
+    array([2.  , 1.  , 1.71])
+
+    The derivative of the sum of all weighted sums:
+
+    >>> ones, zeros = np.ones((3, 1)), np.zeros(3)
+    >>> at_targets, at_sources = DenseSums(Gaussian()).backward(Z, Z, values, sums, ones, zeros)
+    >>> at_targets.shape, at_sources.shape
+    ((3, 1), (3, 1))
     """
 
     kernel: RadialKernel

@@ -57,6 +57,18 @@ def error_bound(spacing: float, n_components: int) -> float:
         Distance of grid nodes in kernel widths.
     n_components : int
         Dimensions.
+
+    Returns
+    -------
+    float
+
+    Examples
+    --------
+    >>> from twofold.sums import error_bound
+    >>> error_bound(0.3, 2) < 2e-4
+    True
+    >>> error_bound(0.6, 2) > 10 * error_bound(0.3, 2)
+    True
     """
     edge = np.pi / spacing
     omega = np.linspace(-edge, edge, 4001)
@@ -83,6 +95,25 @@ class GridWeights:
         The points, q at most 3.
     spacing : float, default=0.3
         Distance of grid nodes in kernel widths.
+
+    Examples
+    --------
+    A kernel that reaches everyone, in time that is linear in the points:
+
+    >>> import numpy as np
+    >>> from twofold.kernels import Gaussian
+    >>> from twofold.sums import DenseWeights, GridWeights
+    >>> Z = np.random.default_rng(0).normal(size=(500, 2))
+    >>> weights = GridWeights(Z)
+    >>> weights.n_nodes == weights.shape[0] * weights.shape[1]
+    True
+    >>> bool(np.allclose(weights.mass, DenseWeights.of(Z, Gaussian()).mass, rtol=1e-3))
+    True
+    >>> values = np.ones((500, 1))
+    >>> weights.apply(values).shape, weights.mass_and_apply(values)[0].shape
+    ((500, 1), (500,))
+    >>> weights.gradient(values, values, np.zeros(500)).shape
+    (500, 2)
     """
 
     Z: Array

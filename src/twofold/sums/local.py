@@ -44,6 +44,25 @@ class LocalMeans:
         Where the kernel is cut, squared.
     margin_sq : float
         Targets farther than this from every source, squared, are not covered.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from twofold.kernels import Gaussian
+    >>> from twofold.sums import LocalMeans
+    >>> points = np.random.default_rng(0).uniform(0.0, 20.0, (500, 2))
+    >>> columns = LocalMeans.of(points, Gaussian(), radius=6.0, margin=2.0)
+    >>> columns.points.shape, bool((points[columns.order] == columns.points).all())
+    ((500, 2), True)
+
+    Compiled loops need numba:
+
+    >>> targets, values = points[:3], np.ones((500, 1))
+    >>> if columns.is_available:
+    ...     means, covered = columns.means(targets, values)
+    ...     mass, covered = columns.mass(targets)
+    ...     (JTJ, JTr, losses), covered = columns.normal_terms(targets, values, np.ones((3, 1)))
+    ...     assert np.allclose(means, 1.0) and mass.shape == losses.shape == (3,)
     """
 
     points: Array
@@ -59,7 +78,23 @@ class LocalMeans:
     def of(
         cls, points: Array, kernel: RadialKernel, radius: float, margin: float
     ) -> LocalMeans | None:
-        """Sort the sources; None for kernels that the compiled loops do not know."""
+        """Sort the sources; None for kernels that the compiled loops do not know.
+
+        Parameters
+        ----------
+        points : ndarray of shape (n, q)
+            The sources.
+        kernel : RadialKernel
+            The kernel.
+        radius : float
+            Where the kernel is cut.
+        margin : float
+            Targets farther than this from every source are not covered.
+
+        Returns
+        -------
+        LocalMeans or None
+        """
         if isinstance(kernel, Gaussian):
             power = 0.0
         elif isinstance(kernel, Compact):

@@ -39,6 +39,23 @@ def weigh_many(
         Whether masses are all that will be asked for, with no columns of values.
     n_jobs : int or None, default=None
         Threads.
+
+    Returns
+    -------
+    CellWeights or GridWeights
+
+    Examples
+    --------
+    Where kernels reach everyone a grid is cheaper, where they reach few, cells:
+
+    >>> import numpy as np
+    >>> from twofold.kernels import Gaussian
+    >>> from twofold.sums import weigh_many
+    >>> Z = np.random.default_rng(0).normal(size=(20_000, 1))
+    >>> type(weigh_many(Z, Gaussian(), radius=6.0)).__name__
+    'GridWeights'
+    >>> type(weigh_many(100_000.0 * Z, Gaussian(), radius=6.0)).__name__
+    'CellWeights'
     """
     cells = CellWeights.of(Z, kernel, radius=radius, n_jobs=n_jobs)
     n, q = Z.shape

@@ -48,7 +48,7 @@ class LocalWeights:
 
     Attributes
     ----------
-    pointers, sources : ndarray of int
+    pointers, sources : ndarray of int, shape (n_targets + 1,) and (n_pairs,)
         Rows and columns as in a CSR matrix, columns in ascending order.
     targets : ndarray of int, shape (n_pairs,)
         The row of each pair.
@@ -60,6 +60,19 @@ class LocalWeights:
         Row sums of the weights.
     n_sources : int
         Columns.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from twofold.kernels import Compact
+    >>> from twofold.sums import Neighbours
+    >>> sources = np.array([[0.0], [0.5], [5.0]])
+    >>> local = Neighbours.of(sources, Compact()).weigh(np.array([[0.0], [5.0]]))
+    >>> local.matrix(local.weights).toarray()
+    array([[1.    , 0.5625, 0.    ],
+           [0.    , 0.    , 1.    ]])
+    >>> local.mass
+    array([1.5625, 1.    ])
     """
 
     pointers: IntArray
@@ -93,6 +106,24 @@ class Neighbours:
         The sources' tree.
     local : LocalMeans, default=None
         The sources in columns, for compiled loops.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from twofold.kernels import Compact
+    >>> from twofold.sums import Neighbours
+    >>> points = np.array([[0.0], [0.5], [5.0]])
+    >>> neighbours = Neighbours.of(points, Compact())
+    >>> neighbours.radius
+    1.0
+    >>> local = neighbours.weigh(np.array([[0.25], [9.0]]))
+    >>> local.pointers, local.sources
+    (array([0, 2, 2]), array([0, 1]))
+
+    Whether a search pays: not for a kernel that reaches everyone, nor for few targets.
+
+    >>> Neighbours.if_few(points, Compact()) is None, neighbours.pays_for(1)
+    (True, False)
     """
 
     points: Array
@@ -223,6 +254,23 @@ class NeighbourSums:
         Threads; None means all cores.
     tolerance : float, default=1e-10
         Weights, relative to a target's largest, that may be left out.
+
+    Examples
+    --------
+    The same sums as `DenseSums`, from those in reach alone:
+
+    >>> import numpy as np
+    >>> from twofold.kernels import Gaussian
+    >>> from twofold.sums import DenseSums, NeighbourSums
+    >>> rng = np.random.default_rng(0)
+    >>> Z, values = rng.uniform(0.0, 40.0, (300, 2)), rng.normal(size=(300, 1))
+    >>> near, every = NeighbourSums(Gaussian()), DenseSums(Gaussian())
+    >>> sums = near.forward(Z, Z, values)
+    >>> bool(np.allclose(sums.weighted, every.forward(Z, Z, values).weighted, atol=1e-6))
+    True
+    >>> at_targets, _ = near.backward(Z, Z, values, sums, np.ones((300, 1)), np.zeros(300))
+    >>> at_targets.shape
+    (300, 2)
     """
 
     kernel: RadialKernel
@@ -286,7 +334,24 @@ class NeighbourSums:
 
 
 def target_blocks(n_targets: int) -> list[slice]:
-    """Return blocks of targets: large enough that a tree of them pays."""
+    """Return blocks of targets: large enough that a tree of them pays.
+
+    Parameters
+    ----------
+    n_targets : int
+        How many targets there are.
+
+    Returns
+    -------
+    list of slice
+
+    Examples
+    --------
+    >>> from twofold.sums import target_blocks
+    >>> blocks = target_blocks(100_000)
+    >>> blocks[0].start, blocks[-1].stop, len(blocks) > 1
+    (0, 100000, True)
+    """
     return row_blocks(n_targets, bytes_per_row=4096)
 
 

@@ -41,6 +41,30 @@ class PairWeights:
         Kernel and its derivative with respect to the squared distance.
     mass : ndarray of shape (n,)
         ``sum_j k_ij``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from twofold.kernels import Compact
+    >>> from twofold.sums import PairWeights
+    >>> weights = PairWeights.of(np.array([[0.0], [0.5], [5.0]]), Compact())
+    >>> weights.first, weights.second, weights.k
+    (array([0]), array([1]), array([0.5625]))
+    >>> weights.apply(np.array([[1.0], [2.0], [3.0]])).ravel()
+    array([1.125 , 0.5625, 0.    ])
+
+    Both at once, and the gradient of the sum of all weights, which grows as the first two come together:
+
+    >>> weights.mass_and_apply(np.ones((3, 1)))[1].ravel()
+    array([0.5625, 0.5625, 0.    ])
+    >>> weights.gradient(np.zeros((3, 1)), np.zeros((3, 1)), np.ones(3)).ravel()
+    array([ 3., -3.,  0.])
+
+    Errors from inner products:
+
+    >>> error, own, products = weights.gram_products(np.ones(3), np.eye(3))
+    >>> weights.pull_gradient(products, np.ones(3), np.zeros(3)).shape
+    (3, 1)
     """
 
     Z: Array
@@ -74,6 +98,10 @@ class PairWeights:
             Kernel values, relative to that at zero, below which a pair is left out.
         radius : float, default=None
             The distance at which they are, where it is known already.
+
+        Returns
+        -------
+        PairWeights
         """
         if radius is None:
             radius = kernel_radius(kernel, tolerance)

@@ -24,6 +24,19 @@ def kernel_radius(kernel: RadialKernel, tolerance: float) -> float:
         The kernel; it must not rise with distance.
     tolerance : float
         The share.
+
+    Returns
+    -------
+    float
+
+    Examples
+    --------
+    >>> from twofold.kernels import Compact, Gaussian
+    >>> from twofold.sums import kernel_radius
+    >>> round(kernel_radius(Gaussian(), 1e-3), 2)
+    3.72
+    >>> round(kernel_radius(Compact(), 1e-3), 2)
+    1.0
     """
     ends = np.isneginf(kernel.log_profile(np.array([1e200]))[0])
     floor = -np.inf if ends else float(np.log(tolerance))
@@ -49,6 +62,20 @@ def share_in_reach(points: Array, radius: float) -> float:
         The points.
     radius : float
         The radius.
+
+    Returns
+    -------
+    float
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from twofold.sums import share_in_reach
+    >>> points = np.random.default_rng(0).uniform(size=(500, 1))
+    >>> share_in_reach(points, 2.0)
+    1.0
+    >>> 0.15 < share_in_reach(points, 0.1) < 0.25
+    True
     """
     some = points[some_rows(len(points), SAMPLE)]
     return float((sqdist(some, points) < radius * radius).mean())

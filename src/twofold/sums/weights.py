@@ -34,7 +34,32 @@ TILE = 256
 
 
 class SelfWeights(Protocol):
-    """Kernel weights among points."""
+    """Kernel weights among points.
+
+    Examples
+    --------
+    Four ways to hold the same weights:
+
+    >>> import numpy as np
+    >>> from twofold.kernels import Gaussian
+    >>> from twofold.sums import CellWeights, DenseWeights, GridWeights, PairWeights
+    >>> Z = np.random.default_rng(0).uniform(0.0, 10.0, (100, 2))
+    >>> ways = [
+    ...     DenseWeights.of(Z, Gaussian()),
+    ...     PairWeights.of(Z, Gaussian()),
+    ...     CellWeights.of(Z, Gaussian(), radius=7.0),
+    ...     GridWeights(Z),
+    ... ]
+    >>> [bool(np.allclose(way.mass, ways[0].mass, rtol=1e-3)) for way in ways]
+    [True, True, True, True]
+    >>> values = np.ones((100, 1))
+    >>> [bool(np.allclose(way.apply(values)[:, 0], way.mass, rtol=1e-3)) for way in ways]
+    [True, True, True, True]
+    >>> [way.mass_and_apply(values)[1].shape for way in ways][0]
+    (100, 1)
+    >>> [way.gradient(values, values, np.zeros(100)).shape for way in ways][0]
+    (100, 2)
+    """
 
     @property
     def mass(self) -> Array:
@@ -55,10 +80,36 @@ class SelfWeights(Protocol):
 
 
 class GramWeights(SelfWeights, Protocol):
-    """Weights that also serve errors in terms of inner products."""
+    """Weights that also serve errors in terms of inner products.
+
+    Examples
+    --------
+    The leave-one-out error from inner products alone:
+
+    >>> import numpy as np
+    >>> from twofold.kernels import Gaussian
+    >>> from twofold.sums import DenseWeights
+    >>> rng = np.random.default_rng(0)
+    >>> Z, X = rng.normal(size=(20, 2)), rng.normal(size=(20, 3))
+    >>> weights = DenseWeights.of(Z, Gaussian())
+    >>> scale = 1.0 / weights.mass
+    >>> error, own, products = weights.gram_products(scale, X @ X.T)
+    >>> residuals = scale[:, None] * weights.apply(X) - X
+    >>> bool(np.isclose(error, np.square(residuals).sum())), own.shape
+    (True, (20,))
+    >>> weights.pull_gradient(products, scale, np.zeros(20)).shape
+    (20, 2)
+    """
 
     def gram_products(self, scale: Array, gram: Array) -> tuple[float, Array, Array]:
         """Return what the error needs of ``C = diag(scale) K - I`` and a Gram matrix ``G``.
+
+        Parameters
+        ----------
+        scale : ndarray of shape (n,)
+            What rows of the weights are multiplied by.
+        gram : ndarray of shape (n, n)
+            Inner products.
 
         Returns
         -------
@@ -66,7 +117,7 @@ class GramWeights(SelfWeights, Protocol):
             ``sum_ij C_ij (C G)_ij``.
         own : ndarray of shape (n,)
             ``sum_j scale_i k_ij (C G)_ij``.
-        products : ndarray
+        products : ndarray of shape (n, n), or (2, n_pairs) for lists of pairs
             ``(C G)_ij``, for the pairs that are held, to be handed to `pull_gradient`.
         """
         ...
@@ -92,6 +143,36 @@ class DenseWeights:
         For a Gaussian ``k' = -k / 2``, and both matrices are one.
     mass : ndarray of shape (n,)
         Row sums.
+    n_jobs : int or None
+        Threads.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from twofold.kernels import Compact
+    >>> from twofold.sums import DenseWeights
+    >>> weights = DenseWeights.of(np.array([[0.0], [0.5], [5.0]]), Compact())
+    >>> weights.kernel_matrix
+    array([[0.    , 0.5625, 0.    ],
+           [0.5625, 0.    , 0.    ],
+           [0.    , 0.    , 0.    ]])
+    >>> weights.mass
+    array([0.5625, 0.5625, 0.    ])
+    >>> weights.apply(np.array([[1.0], [2.0], [3.0]])).ravel()
+    array([1.125 , 0.5625, 0.    ])
+
+    Both at once, and the gradient of the sum of all weights, which grows as the first two come together:
+
+    >>> weights.mass_and_apply(np.ones((3, 1)))[1].ravel()
+    array([0.5625, 0.5625, 0.    ])
+    >>> weights.gradient(np.zeros((3, 1)), np.zeros((3, 1)), np.ones(3)).ravel()
+    array([ 3., -3.,  0.])
+
+    Errors from inner products:
+
+    >>> error, own, products = weights.gram_products(np.ones(3), np.eye(3))
+    >>> weights.pull_gradient(products, np.ones(3), np.zeros(3)).shape
+    (3, 1)
     """
 
     Z: Array
@@ -122,6 +203,10 @@ class DenseWeights:
             Points of a group leave each other out; None means every point leaves out itself.
         n_jobs : int or None, default=None
             Threads.
+
+        Returns
+        -------
+        DenseWeights
         """
         n = len(Z)
         K = np.empty((n, n))
