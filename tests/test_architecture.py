@@ -144,4 +144,9 @@ def test_no_layer_is_listed_for_nothing():
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(SOURCE)))
 def test_one_idea_a_file(path):
-    assert len(path.read_text(encoding="utf-8").splitlines()) <= 420
+    """Docstrings, with an example each, do not count: they grow with what is said, not with what is done."""
+    text = path.read_text(encoding="utf-8")
+    kinds = ast.FunctionDef | ast.ClassDef
+    documented = [node for node in ast.walk(ast.parse(text)) if isinstance(node, kinds)]
+    n_said = sum(len((ast.get_docstring(node) or "").splitlines()) for node in documented)
+    assert len(text.splitlines()) - n_said <= 360
