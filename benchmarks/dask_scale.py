@@ -4,7 +4,8 @@
 
 "memory" writes a lifted Swiss roll (20 columns, float64) as zarr into the folder, fits it with two workers of 1.5 GB each, writes the latents as
 zarr, and reports the peak memory of each process. "speed" fits rows in memory with one and two workers, and with the local estimator on one and
-two threads; times are those of one run, side by side. "faults" kills a worker by SIGKILL in each phase and compares bits. Writes ``results.json``.
+two threads; times are those of one run, side by side. "faults" kills a worker by SIGKILL in each phase and compares bits, kills all workers and
+waits for the error, interrupts a fit after its second turn and resumes it. Writes ``results.json``.
 """
 
 import argparse
@@ -14,6 +15,8 @@ import platform
 import resource
 import signal
 import subprocess
+import sys
+import threading
 import time
 from pathlib import Path
 
@@ -28,6 +31,7 @@ from distributed import Client, LocalCluster
 
 import twofold
 import twofold.dask
+from twofold.dask._checkpoint import FileJournal
 from twofold.metrics import procrustes_r2
 
 N_COLUMNS = 20
@@ -183,7 +187,63 @@ def faults(n_rows, folder):
                 "same_bits": bool(np.array_equal(weights, reference)),
             }
         twofold.dask._cluster.Cluster.run = original
+        found["interrupted and resumed"] = resumed(rows, folder, reference)
+    found["all workers gone"] = all_gone(X)
     return found
+
+
+def resumed(rows, folder, reference):
+    """Interrupt a fit after its second turn and let a new model go on from the checkpoint."""
+    path = folder / "checkpoint.twofold"
+    note = FileJournal.note
+
+    def interrupted(self, name, state):
+        note(self, name, state)
+        if name == "turns" and state.turn == 2:
+            raise KeyboardInterrupt
+
+    FileJournal.note = interrupted
+    try:
+        twofold.dask.DRUR(checkpoint=path, **SETTING).fit(rows)
+    except KeyboardInterrupt:
+        pass
+    finally:
+        FileJournal.note = note
+    model = twofold.dask.DRUR(checkpoint=path, **SETTING).fit(rows, resume=True)
+    return {"same_bits": bool(np.array_equal(model.decoder_.weights_, reference))}
+
+
+def all_gone(X):
+    """Kill all workers of a cluster that nobody restarts: how long until the error?"""
+    command = [sys.executable, "-m", "distributed.cli.dask_worker", "--no-nanny", "--nthreads", "1"]
+    with (
+        LocalCluster(n_workers=0, dashboard_address=":0", silence_logs=50) as cluster,
+        Client(cluster) as client,
+    ):
+        address = cluster.scheduler_address
+        workers = [
+            subprocess.Popen([*command, address], stderr=subprocess.DEVNULL) for _ in range(2)
+        ]
+        client.wait_for_workers(2, timeout=60)
+        rows = da.from_array(X, chunks=(len(X) // 16, N_COLUMNS)).map_blocks(slowly_read)
+        died = []
+
+        def kill():
+            died.append(time.perf_counter())
+            for worker in workers:
+                worker.kill()
+
+        threading.Timer(2.0, kill).start()
+        try:
+            twofold.dask.DRUR(**SETTING).fit(rows)
+        except twofold.dask.DistributedFitError as error:
+            return {"seconds": time.perf_counter() - died[0], "error": str(error)}
+        return {"error": None}
+
+
+def slowly_read(block):
+    time.sleep(0.5)
+    return block
 
 
 def environment():
