@@ -41,9 +41,9 @@ def scattered(q, n=700):
 @pytest.mark.parametrize("kernel", RADII)
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_cells_equal_all_pairs(engine, q, kernel, dtype):
-    Z, rng = scattered(q)
+    Z, rng = scattered(q, 400)
     Z = Z if kernel == "gaussian" else 0.3 * Z
-    X, left, offset = rng.random((700, 5)), rng.random((700, 5)), rng.random(700)
+    X, left, offset = rng.random((400, 5)), rng.random((400, 5)), rng.random(400)
     cells = CellWeights.of(Z, KERNELS[kernel], radius=RADII[kernel])
     dense = DenseWeights.of(Z, KERNELS[kernel])
     mass, sums = cells.mass_and_apply(X.astype(dtype))

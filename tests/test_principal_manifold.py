@@ -1,5 +1,7 @@
 """Regularized principal manifolds: special cases, starts, penalties, domains, reports."""
 
+import itertools
+
 import numpy as np
 import pytest
 from scipy.spatial.distance import cdist
@@ -112,12 +114,21 @@ class TestSpecialCases:
         assert (np.sign(steps) == np.sign(steps[0])).mean() > 0.8
 
 
+LOSSES = ("squared", "l1", "norm", "huber", "mahalanobis")
+PENALTIES = ("rkhs", "l2", "l1")
+ASSIGNMENTS = ("hard", "soft")
+COMBINED = [("gaussian", *rest) for rest in itertools.product(LOSSES, PENALTIES, ASSIGNMENTS)]
+"""Every loss with every penalty and assignment; the other kernels meet every pair of loss and assignment, and the penalties in turn."""
+for number, kernel in enumerate(("periodic", "damped", "spline")):
+    COMBINED += [
+        (kernel, loss, PENALTIES[(number + place) % 3], assignment)
+        for place, (loss, assignment) in enumerate(itertools.product(LOSSES, ASSIGNMENTS))
+    ]
+
+
 class TestFunctional:
-    @pytest.mark.parametrize("assignment", ["hard", "soft"])
-    @pytest.mark.parametrize("penalty", ["rkhs", "l2", "l1"])
-    @pytest.mark.parametrize("loss", ["squared", "l1", "norm", "huber", "mahalanobis"])
+    @pytest.mark.parametrize(("kernel", "loss", "penalty", "assignment"), COMBINED)
     @pytest.mark.filterwarnings("ignore:penalty='l1' with")  # few turns at a high temperature
-    @pytest.mark.parametrize("kernel", ["gaussian", "periodic", "damped", "spline"])
     def test_never_rises(self, kernel, loss, penalty, assignment):
         X, _ = loop(ring, 30)
         model = PrincipalManifold(
