@@ -71,9 +71,9 @@ ESTIMATORS = {
     "drur": DRUR(n_centers=20, alpha=1e-3, init="isomap", random_state=0),
     "drur-all": DRUR(n_centers="all", alpha=1e-3, init="isomap", random_state=0),
     "drur-mlp": DRUR(n_centers=6, up="mlp", down="mlp", init="isomap", random_state=0),
-    "manifold": PrincipalManifold(2, alpha=1e-2, init="pca", tol=1e-3, random_state=0),
+    "manifold": PrincipalManifold(2, alpha=1e-2, init="pca", tol=1e-2, random_state=0),
     "manifold-norm": PrincipalManifold(
-        2, loss="norm", alpha=1e-2, init="pca", tol=1e-3, random_state=0
+        2, loss="norm", alpha=1e-2, init="pca", tol=1e-2, random_state=0
     ),
     "sne": SNE(
         perplexity=5.0,

@@ -304,7 +304,7 @@ class TestStarts:
 class TestSettings:
     @pytest.mark.parametrize("loss", ["squared", "l1", "norm", "huber"])
     def test_alpha_means_the_same_in_other_units_and_with_repeated_columns(self, loss):
-        X, _ = sine()
+        X, _ = sine(150)
         model = PrincipalManifold(loss=loss, alpha=0.01, init="pca").fit(X)
         for other in (1e-4 * X, 1e5 * X + 3.0, np.hstack([X] * 4)):
             again = PrincipalManifold(loss=loss, alpha=0.01, init="pca").fit(other)

@@ -336,13 +336,14 @@ def test_24_far_away(name, X, models):
 def test_26_seeds(name, X):
     X = X[::2]
     before = np.random.get_state()[1].copy()
-    for seed in (3, np.random.RandomState, np.random.default_rng):
-        one, two = (
-            make(name, random_state=seed if isinstance(seed, int) else seed(3)).fit(X)
-            for _ in range(2)
-        )
-        for a, b in zip(outputs(one, X), outputs(two, X), strict=True):
-            np.testing.assert_array_equal(a, b)
+    one, two = (make(name, random_state=3).fit(X) for _ in range(2))
+    for a, b in zip(outputs(one, X), outputs(two, X), strict=True):
+        np.testing.assert_array_equal(a, b)
+    for kind in (np.random.RandomState, np.random.default_rng):
+        one, two = (make(name, random_state=kind(3)).fit(X) for _ in range(2))
+        np.testing.assert_array_equal(one.embedding_, two.embedding_)
+        np.testing.assert_array_equal(one.transform(X), two.transform(X))
+        np.testing.assert_array_equal(one.sample(5, random_state=0), two.sample(5, random_state=0))
     assert_finite(make(name, random_state=None).fit(X), X)
     np.testing.assert_array_equal(np.random.get_state()[1], before)
     with pytest.raises(ValueError, match="random_state"):
