@@ -88,8 +88,8 @@ ESTIMATORS = {
     "supervised": Labelled(random_state=0),
     "two_way-function": TwoWay(LeadingColumns(), up="nw", down="projection", random_state=0),
 }
-"""Small-problem instances of every estimator. Each runs the promises, scikit-learn's checks and the
-torture table."""
+"""Small-problem instances of every estimator. Each runs the promises, scikit-learn's checks (the first of a class all
+of them, the others those that settings may fail) and the torture table."""
 
 TRAINING = "perceptrons are trained by many steps, which amplify rounding"
 CROSS_FITTED = "fit_transform returns each row as the others predict it, which transform, for new rows, does not"
