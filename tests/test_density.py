@@ -66,12 +66,12 @@ def test_duplicates_do_not_collapse_the_width(points):
 
 
 def test_many_points_use_a_part(monkeypatch):
-    Z = np.random.default_rng(0).standard_normal((3_000, 1))
+    Z = np.random.default_rng(0).standard_normal((1_500, 1))
     whole = likelihood_cv_bandwidth(Z, Gaussian())
-    monkeypatch.setattr("twofold.density.MAX_CV_POINTS", 500)
+    monkeypatch.setattr("twofold.density.MAX_CV_POINTS", 300)
     assert likelihood_cv_bandwidth(Z, Gaussian()) == pytest.approx(whole, rel=0.5)
-    monkeypatch.setattr("twofold.density.MAX_POINTS", 1_000)
-    assert len(LatentDensity(bandwidth=0.3).fit(Z).points_) == 1_000
+    monkeypatch.setattr("twofold.density.MAX_POINTS", 500)
+    assert len(LatentDensity(bandwidth=0.3).fit(Z).points_) == 500
 
 
 def test_threshold(points):

@@ -1,5 +1,6 @@
 """What `from twofold import UKR` brings with it, seen from a fresh process."""
 
+import functools
 import json
 import subprocess
 import sys
@@ -21,7 +22,8 @@ print(json.dumps({"seconds": seconds, "heavy": heavy, "version": __version__}))
 """
 
 
-def fresh_import():
+@functools.cache
+def fresh_import(number=0):
     done = subprocess.run(
         [sys.executable, "-c", SCRIPT], capture_output=True, text=True, check=True
     )
@@ -29,10 +31,9 @@ def fresh_import():
 
 
 def test_import_is_light():
-    runs = [fresh_import() for _ in range(3)]
-    assert runs[0]["heavy"] == []
-    # The promise is 0.3 s, measured at 0.22 to 0.27; the margin is for a machine kept busy.
-    assert min(run["seconds"] for run in runs) < 0.4
+    assert fresh_import()["heavy"] == []
+    # The promise is 0.3 s, measured at 0.22 to 0.27; the margin and three tries are for a machine kept busy.
+    assert any(fresh_import(number)["seconds"] < 0.4 for number in range(3))
 
 
 def test_version():

@@ -1,5 +1,7 @@
 """Regularized principal manifolds: special cases, starts, penalties, domains, reports."""
 
+import itertools
+
 import numpy as np
 import pytest
 from scipy.spatial.distance import cdist
@@ -112,12 +114,21 @@ class TestSpecialCases:
         assert (np.sign(steps) == np.sign(steps[0])).mean() > 0.8
 
 
+LOSSES = ("squared", "l1", "norm", "huber", "mahalanobis")
+PENALTIES = ("rkhs", "l2", "l1")
+ASSIGNMENTS = ("hard", "soft")
+COMBINED = [("gaussian", *rest) for rest in itertools.product(LOSSES, PENALTIES, ASSIGNMENTS)]
+"""Every loss with every penalty and assignment; the other kernels meet every pair of loss and assignment, and the penalties in turn."""
+for number, kernel in enumerate(("periodic", "damped", "spline")):
+    COMBINED += [
+        (kernel, loss, PENALTIES[(number + place) % 3], assignment)
+        for place, (loss, assignment) in enumerate(itertools.product(LOSSES, ASSIGNMENTS))
+    ]
+
+
 class TestFunctional:
-    @pytest.mark.parametrize("assignment", ["hard", "soft"])
-    @pytest.mark.parametrize("penalty", ["rkhs", "l2", "l1"])
-    @pytest.mark.parametrize("loss", ["squared", "l1", "norm", "huber", "mahalanobis"])
+    @pytest.mark.parametrize(("kernel", "loss", "penalty", "assignment"), COMBINED)
     @pytest.mark.filterwarnings("ignore:penalty='l1' with")  # few turns at a high temperature
-    @pytest.mark.parametrize("kernel", ["gaussian", "periodic", "damped", "spline"])
     def test_never_rises(self, kernel, loss, penalty, assignment):
         X, _ = loop(ring, 30)
         model = PrincipalManifold(
@@ -293,7 +304,7 @@ class TestStarts:
 class TestSettings:
     @pytest.mark.parametrize("loss", ["squared", "l1", "norm", "huber"])
     def test_alpha_means_the_same_in_other_units_and_with_repeated_columns(self, loss):
-        X, _ = sine()
+        X, _ = sine(150)
         model = PrincipalManifold(loss=loss, alpha=0.01, init="pca").fit(X)
         for other in (1e-4 * X, 1e5 * X + 3.0, np.hstack([X] * 4)):
             again = PrincipalManifold(loss=loss, alpha=0.01, init="pca").fit(other)

@@ -169,8 +169,8 @@ def test_duplicated_rows_transform_one_by_one():
     for seed in range(5):
         X = np.repeat(np.random.default_rng(seed).standard_normal((6, 5)), 10, axis=0)
         model = TwoWay("pca", random_state=0).fit(X)
-        alone = np.vstack([model.transform(row[None]) for row in X])
-        np.testing.assert_allclose(alone, model.transform(X), atol=1e-8)
+        alone = np.vstack([model.transform(row[None]) for row in X[::10]])
+        np.testing.assert_allclose(np.repeat(alone, 10, axis=0), model.transform(X), atol=1e-8)
 
 
 def test_verbose_tells_the_phases(data, caplog):
