@@ -65,8 +65,13 @@ def few_rows_take_part():
 
 @pytest.fixture(scope="module")
 def cluster():
+    settings = {
+        "distributed.worker.memory.terminate": False,
+        # Workers that die on purpose are back later than this allows for on a busy machine, and would be given up.
+        "distributed.deploy.lost-worker-timeout": "300s",
+    }
     with (
-        dask.config.set({"distributed.worker.memory.terminate": False}),
+        dask.config.set(settings),
         LocalCluster(
             n_workers=2, threads_per_worker=1, dashboard_address=":0", silence_logs=50
         ) as made,
@@ -75,9 +80,11 @@ def cluster():
         yield made
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def client(cluster):
-    return Client.current()
+    current = Client.current()
+    current.wait_for_workers(2, timeout=120)  # the test before may have killed some
+    return current
 
 
 @pytest.fixture(scope="module")

@@ -13,7 +13,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from twofold._blocks import map_blocks
+from twofold._blocks import map_blocks, single_threaded_blas
 from twofold.protocols import Array, IntArray
 
 __all__ = ["LEAF_ROWS", "ArrayRows", "LeafKernel", "Nodes", "RowSource", "TreeSum", "in_leaves"]
@@ -74,10 +74,11 @@ class TreeSum:
             return part.nodes
 
         size = GROUP_ROWS * GROUPS_OF_A_ROUND
-        for begin in range(0, len(data), size):
-            end = min(begin + size, len(data))
-            for nodes in map_blocks(work, range(begin, end, GROUP_ROWS)):
-                self.merge(nodes)
+        with single_threaded_blas():  # also where there is one group: bits depend on BLAS's threads
+            for begin in range(0, len(data), size):
+                end = min(begin + size, len(data))
+                for nodes in map_blocks(work, range(begin, end, GROUP_ROWS)):
+                    self.merge(nodes)
 
     def total(self) -> Any:
         """Return the sum of all: a subtree without a neighbour takes its parent's place."""
