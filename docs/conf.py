@@ -1,0 +1,105 @@
+"""Settings of Sphinx: ``sphinx-build -W --keep-going -b html docs docs/_build/html``.
+
+Nothing is fetched, neither by the build nor by the built pages: no intersphinx, the theme brings its own fonts and
+scripts, and MathJax, which Sphinx would load from a content delivery network, is copied beside the pages by
+``sphinx-mathjax-offline``.
+"""
+
+import importlib.metadata
+import inspect
+import os
+
+project = "twofold"
+author = "The twofold developers"
+copyright = author  # noqa: A001 - Sphinx's name
+version = release = importlib.metadata.version("twofold")
+
+extensions = [
+    "myst_parser",
+    "numpydoc",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "sphinx.ext.mathjax",
+    "sphinx-mathjax-offline",  # after sphinx.ext.mathjax, whose path it sets
+    "sphinx_copybutton",
+    "sphinx_design",
+    "sphinx_gallery.gen_gallery",
+]
+exclude_patterns = ["_build", "gallery/**/*.ipynb", "gallery/**/*.py", "gallery/**/*.json"]
+templates_path = ["_templates"]
+source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
+default_role = "py:obj"  # `twofold.load` in a docstring is a link, and plain code where there is nothing to link to
+nitpicky = False
+
+# Markdown
+myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
+myst_heading_anchors = 3
+
+# The reference
+autosummary_generate = True
+autosummary_imported_members = True
+autodoc_typehints = "none"  # the docstrings say it, with shapes
+autodoc_member_order = "bysource"
+numpydoc_show_class_members = False  # the template of a class lists its methods
+numpydoc_class_members_toctree = False
+numpydoc_xref_param_type = False
+
+# The gallery
+sphinx_gallery_conf = {
+    "examples_dirs": "../examples",
+    "gallery_dirs": "gallery",
+    "filename_pattern": r"plot_",
+    "ignore_pattern": r"__init__\.py|two_way_digits\.py",
+    "subsection_order": ["../examples/estimators", "../examples/tasks", "*"],
+    "within_subsection_order": "FileNameSortKey",
+    "doc_module": ("twofold",),
+    "backreferences_dir": None,
+    "download_all_examples": False,
+    "show_memory": False,
+    "show_signature": False,
+    "min_reported_time": 0,
+    "plot_gallery": os.environ.get("TWOFOLD_GALLERY", "1") != "0",
+    "matplotlib_animations": False,
+    "remove_config_comments": True,
+    "image_scrapers": ("matplotlib",),
+    "abort_on_example_error": False,
+    "capture_repr": ("_repr_html_", "__repr__"),
+}
+
+# The pages
+html_theme = "pydata_sphinx_theme"
+html_title = "twofold"
+html_static_path = ["_static"]
+html_css_files = ["twofold.css"]
+html_show_sourcelink = False
+html_copy_source = False
+html_theme_options = {
+    "logo": {"text": "twofold"},
+    "navbar_end": ["theme-switcher"],
+    "header_links_before_dropdown": 6,
+    "show_toc_level": 2,
+    "show_prev_next": True,
+    "secondary_sidebar_items": ["page-toc"],
+    "footer_start": ["copyright"],
+    "footer_end": ["theme-version"],
+    "use_edit_page_button": False,
+}
+html_sidebars = {"index": [], "rivals": [], "reproduce": [], "changelog": []}
+copybutton_prompt_text = r">>> |\.\.\. |\$ "
+copybutton_prompt_is_regexp = True
+
+
+def _is_ours(member):
+    """Whether a member of a class was written here, and not by scikit-learn, enum, typing or object."""
+    member = inspect.unwrap(getattr(member, "fget", None) or getattr(member, "__func__", member))
+    return (getattr(member, "__module__", None) or "twofold").startswith("twofold")
+
+
+def _skip_foreign_members(app, what, name, member, skip, options):  # noqa: ARG001 - Sphinx's signature
+    """Leave inherited methods out that other packages document, with links into their own pages."""
+    return True if what == "class" and not _is_ours(member) else None
+
+
+def setup(app):
+    """Connect what Sphinx calls."""
+    app.connect("autodoc-skip-member", _skip_foreign_members)
