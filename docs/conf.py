@@ -7,7 +7,6 @@ scripts, and MathJax, which Sphinx would load from a content delivery network, i
 
 import importlib.metadata
 import inspect
-import os
 
 project = "twofold"
 author = "The twofold developers"
@@ -58,7 +57,6 @@ sphinx_gallery_conf = {
     "show_memory": False,
     "show_signature": False,
     "min_reported_time": 0,
-    "plot_gallery": os.environ.get("TWOFOLD_GALLERY", "1") != "0",
     "matplotlib_animations": False,
     "remove_config_comments": True,
     "image_scrapers": ("matplotlib",),
@@ -84,7 +82,7 @@ html_theme_options = {
     "footer_end": ["theme-version"],
     "use_edit_page_button": False,
 }
-html_sidebars = {"index": [], "rivals": [], "reproduce": [], "changelog": []}
+html_sidebars = {page: [] for page in ("index", "command-line", "dask", "building-blocks", "rivals", "reproduce", "changelog")}
 copybutton_prompt_text = r">>> |\.\.\. |\$ "
 copybutton_prompt_is_regexp = True
 
