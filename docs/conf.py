@@ -10,7 +10,7 @@ import inspect
 
 project = "twofold"
 author = "The twofold developers"
-copyright = author  # noqa: A001 - Sphinx's name
+copyright = author
 version = release = importlib.metadata.version("twofold")
 
 extensions = [
@@ -82,7 +82,18 @@ html_theme_options = {
     "footer_end": ["theme-version"],
     "use_edit_page_button": False,
 }
-html_sidebars = {page: [] for page in ("index", "command-line", "dask", "building-blocks", "rivals", "reproduce", "changelog")}
+html_sidebars = {
+    page: []
+    for page in (
+        "index",
+        "command-line",
+        "dask",
+        "building-blocks",
+        "rivals",
+        "reproduce",
+        "changelog",
+    )
+}
 copybutton_prompt_text = r">>> |\.\.\. |\$ "
 copybutton_prompt_is_regexp = True
 
