@@ -55,6 +55,7 @@ sphinx_gallery_conf = {
     "backreferences_dir": None,
     "download_all_examples": False,
     "show_memory": False,
+    "write_computation_times": False,  # those pages load scripts from elsewhere
     "show_signature": False,
     "min_reported_time": 0,
     "matplotlib_animations": False,
@@ -74,12 +75,12 @@ html_copy_source = False
 html_theme_options = {
     "logo": {"text": "twofold"},
     "navbar_end": ["theme-switcher"],
-    "header_links_before_dropdown": 6,
+    "header_links_before_dropdown": 5,
     "show_toc_level": 2,
     "show_prev_next": True,
     "secondary_sidebar_items": ["page-toc"],
     "footer_start": ["copyright"],
-    "footer_end": ["theme-version"],
+    "footer_end": [],
     "use_edit_page_button": False,
 }
 html_sidebars = {

@@ -94,9 +94,8 @@ def test_every_page_is_in_a_table_of_contents(page):
         for block in re.findall(
             r"```\{toctree\}\n(.*?)```", other.read_text(encoding="utf-8"), re.DOTALL
         ):
-            entries = [
-                line for line in block.split() if not line.startswith(":") and line.islower()
-            ]
+            lines = [line for line in block.splitlines() if line and not line.startswith(":")]
+            entries = [re.sub(r".*<(.*)>", r"\1", line) for line in lines]
             listed |= {(other.parent / f"{entry}.md").resolve() for entry in entries}
     assert page == DOCS / "index.md" or page in listed
 
@@ -135,6 +134,16 @@ def test_the_reference_names_what_exists():
     for found in reference():
         for module, names in found.items():
             assert names <= set(importlib.import_module(module).__all__), module
+
+
+@pytest.mark.skipif(not (ROOT / "examples" / "estimators").is_dir(), reason="no gallery here")
+@pytest.mark.parametrize("name", [name for name in twofold.__all__ if name[0].isupper()])
+def test_the_gallery_has_every_estimator(name):
+    if not hasattr(getattr(twofold, name), "fit"):
+        pytest.skip("no estimator")
+    scripts = sorted((ROOT / "examples" / "estimators").glob("plot_*.py"))
+    text = "".join(script.read_text(encoding="utf-8") for script in scripts)
+    assert re.search(rf"\b{name}\(", text)
 
 
 @pytest.mark.parametrize("script", sorted((ROOT / "examples").glob("*.py")), ids=lambda p: p.name)
