@@ -8,6 +8,8 @@ scripts, and MathJax, which Sphinx would load from a content delivery network, i
 import importlib.metadata
 import inspect
 
+from sphinx.ext import autosummary
+
 project = "twofold"
 author = "The twofold developers"
 copyright = author
@@ -34,7 +36,8 @@ nitpicky = False
 myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
 myst_heading_anchors = 3
 
-# The reference
+# The reference. A summary is a docstring's first sentence, which does not end in "Eq. (7)".
+autosummary.WELL_KNOWN_ABBREVIATIONS += ("Eq.", "Eqs.", "Fig.")
 autosummary_generate = True
 autosummary_imported_members = True
 autodoc_typehints = "none"  # the docstrings say it, with shapes
