@@ -7,6 +7,8 @@ scripts, and MathJax, which Sphinx would load from a content delivery network, i
 
 import importlib.metadata
 import inspect
+import re
+from pathlib import Path
 
 from sphinx.ext import autosummary
 
@@ -73,6 +75,7 @@ html_theme = "pydata_sphinx_theme"
 html_title = "twofold"
 html_static_path = ["_static"]
 html_css_files = ["twofold.css"]
+html_context = {"default_mode": "auto"}
 html_show_sourcelink = False
 html_copy_source = False
 html_theme_options = {
@@ -113,6 +116,20 @@ def _skip_foreign_members(app, what, name, member, skip, options):  # noqa: ARG0
     return True if what == "class" and not _is_ours(member) else None
 
 
+def _name_files_outside(app, docname, source):
+    """Name files of the repository that no page is made of, where a page links to them."""
+    docs = Path(app.srcdir).resolve()
+
+    def name(link):
+        target = (docs / docname).parent.joinpath(link[2]).resolve()
+        if target.is_relative_to(docs) or not target.is_relative_to(docs.parent):
+            return link[0]
+        return f"{link[1]} (`{target.relative_to(docs.parent).as_posix()}`)"
+
+    source[0] = re.sub(r"\[([^\]]+)\]\((\.\./[^)#]+)\)", name, source[0])
+
+
 def setup(app):
     """Connect what Sphinx calls."""
+    app.connect("source-read", _name_files_outside)
     app.connect("autodoc-skip-member", _skip_foreign_members)
