@@ -116,6 +116,14 @@ def _skip_foreign_members(app, what, name, member, skip, options):  # noqa: ARG0
     return True if what == "class" and not _is_ours(member) else None
 
 
+def _escape_types(app, what, name, obj, options, lines):  # noqa: ARG001 - Sphinx's signature
+    """Keep ``n_iter_`` in "history_ : ndarray of shape (n_iter_,)" from being a link of reStructuredText."""
+    for number, line in enumerate(lines):
+        entry, colon, kind = line.partition(" : ")
+        if colon and "`" not in kind and re.fullmatch(r"[\w, *]+", entry.strip()):
+            lines[number] = entry + colon + re.sub(r"(?<=\w)_(?!\w)", r"\\_", kind)
+
+
 def _name_files_outside(app, docname, source):
     """Name files of the repository that no page is made of, where a page links to them."""
     docs = Path(app.srcdir).resolve()
@@ -133,3 +141,4 @@ def setup(app):
     """Connect what Sphinx calls."""
     app.connect("source-read", _name_files_outside)
     app.connect("autodoc-skip-member", _skip_foreign_members)
+    app.connect("autodoc-process-docstring", _escape_types, priority=400)  # before numpydoc's
