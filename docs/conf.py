@@ -7,6 +7,7 @@ scripts, and MathJax, which Sphinx would load from a content delivery network, i
 
 import importlib.metadata
 import inspect
+import os
 import re
 from pathlib import Path
 
@@ -97,6 +98,7 @@ html_sidebars = {
         "dask",
         "building-blocks",
         "rivals",
+        "measured",
         "reproduce",
         "changelog",
     )
@@ -126,10 +128,10 @@ def _escape_types(app, what, name, obj, options, lines):  # noqa: ARG001 - Sphin
 
 def _name_files_outside(app, docname, source):
     """Name files of the repository that no page is made of, where a page links to them."""
-    docs = Path(app.srcdir).resolve()
+    docs = Path(app.srcdir)
 
     def name(link):
-        target = (docs / docname).parent.joinpath(link[2]).resolve()
+        target = Path(os.path.normpath((docs / docname).parent / link[2]))
         if target.is_relative_to(docs) or not target.is_relative_to(docs.parent):
             return link[0]
         return f"{link[1]} (`{target.relative_to(docs.parent).as_posix()}`)"
