@@ -20,11 +20,12 @@ import twofold
 import twofold.dask as distributed_twofold
 from twofold._leaves import LEAF_ROWS, ArrayRows, TreeSum, in_leaves
 from twofold.dask import DistributedFitError
-from twofold.dask._blocks import Blocks
+from twofold.dask._blocks import Blocks, as_numbers
 from twofold.dask._checkpoint import FileJournal
 from twofold.dask._cluster import Cluster
 from twofold.dask._freed_memory import _library, keeping_freed_memory
 from twofold.dask._rows import DistributedRows
+from twofold.dask._shared import Shared
 from twofold.dask._tiles import _HeldHalo, tiles_of
 from twofold.datasets import make_s_curve
 from twofold.domains import Points
@@ -183,6 +184,33 @@ class TestLeaves:
         )
         numbers = np.sort(rng.permutation(len(data))[:50])
         np.testing.assert_array_equal(source.rows(numbers, "rows"), data[numbers])
+
+
+class TestShared:
+    def test_nothing_travels_outside_of_the_bytes(self):
+        import pickle
+
+        outside = []
+        sent = pickle.dumps(Shared(X), protocol=5, buffer_callback=outside.append)
+        assert not outside  # where a buffer of the network would begin is anybody's guess
+        found = pickle.loads(sent).content
+        assert found.flags.aligned
+        np.testing.assert_array_equal(found, X)
+
+    def test_numbers_are_put_in_their_places(self):
+        shifted = np.frombuffer(b"." + X.tobytes(), np.uint8)[1:].view(np.float64).reshape(X.shape)
+        assert not shifted.flags.aligned
+        assert as_numbers(shifted).flags.aligned
+        np.testing.assert_array_equal(as_numbers(shifted), X)
+
+    def test_bits_do_not_depend_on_who_did_what(self, client):
+        """Weights as ill-conditioned as these show any other rounding."""
+        rng = np.random.default_rng(0)
+        wide = X[:2_500] @ rng.standard_normal((3, 60)) + 0.1 * rng.standard_normal((2_500, 60))
+        rows = chunked(700, wide)
+        found = [distributed_twofold.DRUR(**QUICK).fit(rows).decoder_.weights_ for _ in range(4)]
+        for other in found[1:]:
+            np.testing.assert_array_equal(other, found[0])
 
 
 class TestFreedMemory:

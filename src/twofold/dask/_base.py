@@ -22,6 +22,7 @@ from twofold.dask._blocks import Blocks, as_collection, as_numbers, is_collectio
 from twofold.dask._checkpoint import FileJournal, fingerprint
 from twofold.dask._cluster import Cluster
 from twofold.dask._rows import DistributedRows, first_look, guarded
+from twofold.dask._shared import Shared, shared
 from twofold.estimators._journal import Journal
 from twofold.estimators._progress import FitProgress
 from twofold.estimators.base import Problem, TwoWayEstimator, check_n_components
@@ -492,9 +493,7 @@ def _latents(found: Found, table: Blocks, sizes: list[int], units: CentredUnits)
         return da.from_array(cast_back(found.latents, table.dtype), chunks=chunks)
     label, token = type(local).__name__.lower(), uuid4().hex
     q = local._n_features_out
-    kernel = delayed(_same)(
-        (found.latents_of, units, table.dtype.name, q), dask_key_name=f"{label}-embedder-{token}"
-    )
+    kernel = shared((found.latents_of, units, table.dtype.name, q), f"{label}-embedder-{token}")
     firsts = [0, *np.cumsum(sizes).tolist()]
     parts = [
         da.from_delayed(
@@ -513,10 +512,6 @@ def _latents(found: Found, table: Blocks, sizes: list[int], units: CentredUnits)
     return da.concatenate(parts)
 
 
-def _same(thing: Any) -> Any:
-    return thing
-
-
 def _latents_of_block(kernel: tuple[Any, CentredUnits, str, int], block: Any, first: int) -> Array:
     latents_of, units, dtype, q = kernel
     rows = as_numbers(block)
@@ -526,5 +521,5 @@ def _latents_of_block(kernel: tuple[Any, CentredUnits, str, int], block: Any, fi
     return cast_back(latents, np.dtype(dtype))
 
 
-def _embed(kernel: Any, block: Any, first: int, number: int) -> Any:
-    return guarded(_latents_of_block)(kernel, block, first, number)
+def _embed(kernel: Shared, block: Any, first: int, number: int) -> Any:
+    return guarded(_latents_of_block)(kernel.content, block, first, number)

@@ -111,13 +111,13 @@ def _read_file(path: str, offset: int, shape: tuple[int, int], dtype: str) -> An
 
 
 def as_numbers(block: Any) -> Array:
-    """Return a block as an array of float64, rows in the order of memory."""
+    """Return a block as an array of float64, rows in the order of memory, each number in its place (see `_shared`)."""
     if hasattr(block, "toarray"):
         raise TypeError("X has sparse blocks, which are not supported: pass dense arrays.")
     values = block.to_numpy() if hasattr(block, "to_numpy") else np.asarray(block)
     if values.dtype.kind in "USMmc":
         raise ValueError(f"X has type {values.dtype}: could not convert to numbers.")
-    return np.ascontiguousarray(values, dtype=np.float64)
+    return np.require(values, np.float64, ["C", "A"])
 
 
 @dataclass(frozen=True)

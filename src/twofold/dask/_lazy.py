@@ -9,6 +9,7 @@ from uuid import uuid4
 import numpy as np
 
 from twofold.dask._blocks import is_frame
+from twofold.dask._shared import Shared, shared
 from twofold.protocols import AnyArray
 
 __all__ = ["mapped", "shipped"]
@@ -70,17 +71,11 @@ def mapped(model: Any, method: str, X: Any, options: dict[str, Any] | None = Non
 
 def shipped(model: Any) -> Any:
     """Return a model as one task that all blocks ask for, without the training latents, which no map needs."""
-    from dask import delayed
-
     light = copy(model)
     light.embedding_ = model.embedding_[:0]
     if hasattr(light, "n_jobs"):
         light.n_jobs = 1  # a worker runs as many tasks at a time as it has threads
-    return delayed(_same)(light, dask_key_name=f"{_label(model)}-model-{uuid4().hex}")
-
-
-def _same(model: Any) -> Any:
-    return model
+    return shared(light, f"{_label(model)}-model-{uuid4().hex}")
 
 
 def _label(model: Any) -> str:
@@ -101,14 +96,14 @@ def _widths(model: Any, method: str) -> tuple[int, int]:
 
 
 def _apply(
-    block: Any, model: Any, method: str, n_wanted: int, *, options: dict[str, Any], result: str
+    block: Any, model: Shared, method: str, n_wanted: int, *, options: dict[str, Any], result: str
 ) -> AnyArray:
     dtype = np.dtype(result)
     if not len(block):
         return np.empty((0,) if method in OF_ROWS else (0, n_wanted), dtype)
     if method == "_unit_distances":
         block = np.ascontiguousarray(block, dtype=np.float64)
-    found = getattr(model, method)(block, **options)
+    found = getattr(model.content, method)(block, **options)
     return np.asarray(found).astype(dtype, copy=False)
 
 
@@ -135,7 +130,7 @@ def _over_partitions(
 
 def _apply_to_frame(
     part: Any,
-    model: Any,
+    model: Shared,
     method: str,
     n_wanted: int,
     options: dict[str, Any],
@@ -144,7 +139,7 @@ def _apply_to_frame(
 ) -> Any:
     import pandas as pd
 
-    of_latents = method in OF_LATENTS or not hasattr(model, "feature_names_in_")
+    of_latents = method in OF_LATENTS or not hasattr(model.content, "feature_names_in_")
     rows = part.to_numpy() if of_latents else part  # names are compared where the model has some
     values = _apply(rows, model, method, n_wanted, options=options, result=result)
     if method in OF_ROWS:

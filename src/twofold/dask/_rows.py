@@ -22,6 +22,7 @@ from twofold._validation import check_finite
 from twofold.dask._blocks import Blocks, as_numbers
 from twofold.dask._cluster import Cluster, Task
 from twofold.dask._freed_memory import keeping_freed_memory
+from twofold.dask._shared import Shared, shared
 from twofold.protocols import Array, IntArray
 
 __all__ = ["DistributedRows", "first_look", "guarded"]
@@ -73,8 +74,7 @@ class DistributedRows:
         from dask import delayed
 
         token, name = uuid4().hex, self._name(phase)
-        # One task that everybody asks for it: the maps inside travel to each worker once.
-        work = delayed(_same)(_Work(kernel, self.units), dask_key_name=f"{name}-kernel-{token}")
+        work = shared(_Work(kernel, self.units), f"{name}-kernel-{token}")
         offsets, whole = self.offsets, self._whole_leaves()
         watched: list[Task] = []
         pieces: dict[int, list[Any]] = {}
@@ -107,9 +107,12 @@ class DistributedRows:
             )
             watched.append(Task(joined, number))
         top = self._merged([task.delayed for task in watched], f"{name}-merge-{token}")
-        (nodes,) = self._run(watched, [Task(top)], phase)
+        # The sums come home as they were there, too.
+        (found,) = self._run(
+            watched, [Task(delayed(Shared)(top, dask_key_name=f"{name}-sum-{token}"))], phase
+        )
         tree = TreeSum()
-        tree.merge(nodes)
+        tree.merge(found.content)
         return tree.total()
 
     def _whole_leaves(self) -> list[tuple[int, int]]:
@@ -234,10 +237,6 @@ def guarded(function: Callable[..., Any]) -> Callable[..., Any]:
     return task
 
 
-def _same(thing: Any) -> Any:
-    return thing
-
-
 def _look_at(block: Any) -> tuple[int, ColumnRange | None]:
     rows = as_numbers(block)
     if not len(rows):
@@ -265,12 +264,12 @@ def _look(block: Any, number: int) -> Any:
     return guarded(_look_at)(block, number)
 
 
-def _sum_block(work: _Work, block: Any, begin: int, end: int, first: int, number: int) -> Any:
-    return guarded(_sums_of)(work, block, begin, end, first, number)
+def _sum_block(work: Shared, block: Any, begin: int, end: int, first: int, number: int) -> Any:
+    return guarded(_sums_of)(work.content, block, begin, end, first, number)
 
 
-def _sum_pieces(work: _Work, pieces: list[Array], leaf: int, number: int) -> Any:
-    return guarded(_sums_of_pieces)(work, pieces, leaf, number)
+def _sum_pieces(work: Shared, pieces: list[Array], leaf: int, number: int) -> Any:
+    return guarded(_sums_of_pieces)(work.content, pieces, leaf, number)
 
 
 def _piece(block: Any, begin: int, end: int, number: int) -> Any:

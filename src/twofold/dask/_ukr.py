@@ -19,6 +19,7 @@ from twofold.dask._base import DistributedEstimator, Found
 from twofold.dask._blocks import as_numbers
 from twofold.dask._cluster import Task
 from twofold.dask._rows import DistributedRows, guarded
+from twofold.dask._shared import Shared, shared
 from twofold.dask._tiles import Refinement, Tile, tiles_of
 from twofold.estimators._journal import Journal
 from twofold.estimators._ukr_many import LeadingSubspace, SubspaceEncoder
@@ -222,9 +223,7 @@ class _Levels:
         from dask import delayed
 
         token = uuid4().hex
-        encoder = delayed(_same)(
-            (self.local.encoder_, self.units), dask_key_name=f"ukr-encoder-{token}"
-        )
+        encoder = shared((self.local.encoder_, self.units), f"ukr-encoder-{token}")
         tasks = [
             Task(
                 delayed(_project)(
@@ -262,22 +261,20 @@ class _Levels:
         from dask import delayed
 
         token = uuid4().hex
-        kernel = resolve_kernel(self.settings.kernel)
-        reach = 2.0 * kernel_radius(kernel, CELL_TOLERANCE)
+        radial = resolve_kernel(self.settings.kernel)
+        reach = 2.0 * kernel_radius(radial, CELL_TOLERANCE)
         tiles = tiles_of(Z, self.settings.tile_rows, reach)
         work = Refinement(
-            kernel, float(self.settings.pseudo_count), n_iter, float(self.settings.tol)
+            radial, float(self.settings.pseudo_count), n_iter, float(self.settings.tol)
         )
         encoder = self.local.encoder_
         subspace = encoder.subspace if isinstance(encoder, SubspaceEncoder) else None
-        shared = delayed(_same)(
-            (work, self.units, subspace), dask_key_name=f"ukr-tile-kernel-{token}"
-        )
-        pieces = self._pieces(tiles, shared, token)
+        kernel = shared((work, self.units, subspace), f"ukr-tile-kernel-{token}")
+        pieces = self._pieces(tiles, kernel, token)
         tasks = [
             Task(
                 delayed(_refine)(
-                    shared,
+                    kernel,
                     parts,
                     Z[tile.rows],
                     tile.own,
@@ -292,7 +289,7 @@ class _Levels:
             moved[tile.rows[tile.own]] = one.latents
         return moved, sum(one.error_before for one in found) / len(Z)
 
-    def _pieces(self, tiles: list[Tile], shared: Any, token: str) -> list[list[Any]]:
+    def _pieces(self, tiles: list[Tile], kernel: Any, token: str) -> list[list[Any]]:
         """Return for each tile the tasks that give its rows, block by block."""
         from dask import delayed
 
@@ -308,7 +305,7 @@ class _Levels:
             if not wanted:
                 continue
             split = delayed(_split)(
-                shared, task, wanted, block, dask_key_name=f"ukr-split-{token}-{block}"
+                kernel, task, wanted, block, dask_key_name=f"ukr-split-{token}-{block}"
             )
             for number in wanted:
                 part = delayed(_at)(
@@ -321,20 +318,16 @@ class _Levels:
         return self.source._run(watched, wanted, phase)
 
 
-def _same(thing: Any) -> Any:
-    return thing
-
-
 def _at(parts: dict[int, Array], number: int) -> Array:
     return parts[number]
 
 
-def _project(shared: tuple[Any, CentredUnits], block: Any, q: int, number: int) -> Any:
-    return guarded(_projected)(shared, block, q, number)
+def _project(encoder: Shared, block: Any, q: int, number: int) -> Any:
+    return guarded(_projected)(encoder.content, block, q, number)
 
 
-def _projected(shared: tuple[Any, CentredUnits], block: Any, q: int) -> Array:
-    encoder, units = shared
+def _projected(kernel: tuple[Any, CentredUnits], block: Any, q: int) -> Array:
+    encoder, units = kernel
     rows = as_numbers(block)
     if not len(rows):
         return np.empty((0, q))
@@ -342,18 +335,18 @@ def _projected(shared: tuple[Any, CentredUnits], block: Any, q: int) -> Array:
     return latents
 
 
-def _split(shared: Any, block: Any, wanted: dict[int, Any], number: int) -> Any:
-    return guarded(_split_rows)(shared, block, wanted, number)
+def _split(kernel: Shared, block: Any, wanted: dict[int, Any], number: int) -> Any:
+    return guarded(_split_rows)(kernel.content, block, wanted, number)
 
 
-def _split_rows(shared: Any, block: Any, wanted: dict[int, Any]) -> dict[int, Array]:
-    _, units, subspace = shared
+def _split_rows(kernel: Any, block: Any, wanted: dict[int, Any]) -> dict[int, Array]:
+    _, units, subspace = kernel
     rows = units.into(as_numbers(block))
     inside = rows if subspace is None else subspace.into(rows)
     return {number: inside[local] for number, local in wanted.items()}
 
 
-def _refine(shared: Any, parts: list[Array], latents: Array, own: Any) -> Any:
-    work, _, _ = shared
+def _refine(kernel: Shared, parts: list[Array], latents: Array, own: Any) -> Any:
+    work, _, _ = kernel.content
     with using_threads(1):
-        return work(np.concatenate(parts), latents, own)
+        return work(np.concatenate(parts), np.array(latents), own)
