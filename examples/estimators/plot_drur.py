@@ -45,11 +45,12 @@ print(f"new rows after the fit {agreement(Z_new, sheet_new):.3f}")
 # Left: the surface that the up-map makes of the plane, with the new rows. Middle: the start. Right: the latents of new rows, by
 # the down-map. Colours are the true position along the roll.
 
-figure = plt.figure(figsize=(12, 4.2), layout="constrained")
+figure = plt.figure(figsize=(13, 4.4), layout="constrained")
 space = figure.add_subplot(1, 3, 1, projection="3d")
 ManifoldDisplay.from_estimator(model, ax=space, manifold_kwargs={"alpha": 0.3})
 space.scatter(*X_new.T, c=sheet_new[:, 0], s=6)
-space.view_init(elev=20, azim=-70)
+space.view_init(elev=18, azim=-75)
+space.set_box_aspect((1, 1.2, 1))
 space.set_title("up: the surface")
 for place, title, latents, color in (
     (2, "the start", start, sheet[:, 0]),

@@ -34,8 +34,9 @@ print(f"right for {classifier.score(Z_new, y_new):.1%} of {len(y_new)} new digit
 # Left: latents of new digits, and the borders between classes. Right: what the places decode to.
 
 figure, (left, right) = plt.subplots(1, 2, figsize=(12, 5.4), layout="constrained")
-ClassBordersDisplay.from_estimator(model, classifier, Z_new, y_new, ax=left)
+display = ClassBordersDisplay.from_estimator(model, classifier, Z_new, y_new, ax=left)
 DecodedGridDisplay.from_estimator(model, image_shape=(8, 8), n_side=24, ax=right)
+display.legend_.set(loc="upper left", bbox_to_anchor=(1.0, 1.0))
 left.set_title("down: new digits and the borders of classes")
 right.set_title("up: what places look like")
 plt.show()

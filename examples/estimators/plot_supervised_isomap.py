@@ -39,6 +39,8 @@ models = {
 figure, axes = plt.subplots(1, 2, figsize=(11, 4.6), layout="constrained")
 for ax, (name, model) in zip(axes, models.items(), strict=True):
     LatentMapDisplay.from_estimator(model, X_new, y_new, ax=ax)
+    ax.set_autoscale_on(True)
+    ax.set_aspect("equal", adjustable="datalim")
     ax.set_title(f"held-out wines, {name}")
 plt.show()
 
@@ -77,7 +79,7 @@ ax.axhline(0, color="black", linewidth=0.8)
 names = [name.replace("_", " ").replace("/", "/\n") for name in wine.feature_names]
 ax.set_xticks(places, names, rotation=45, ha="right")
 ax.set_ylabel("standard deviations from the mean")
-ax.legend()
+ax.legend(ncols=3, loc="lower center", bbox_to_anchor=(0.5, 1.0))
 plt.show()
 
 for cultivar, row in zip("ABC", model.inverse_transform(centres), strict=True):
