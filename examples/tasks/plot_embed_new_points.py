@@ -10,7 +10,7 @@ any other one has the same methods.
 """
 
 # %%
-# The map is made from 500 digits. 500 others come later.
+# The map is made from 500 digits. 300 others come later.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -24,16 +24,16 @@ from twofold.plotting import LatentMapDisplay
 
 X, y = load_digits(return_X_y=True)
 X, X_new, y, y_new = train_test_split(
-    X, y, train_size=500, test_size=500, random_state=0, stratify=y
+    X, y, train_size=500, test_size=300, random_state=0, stratify=y
 )
 model = UKR(init="isomap", random_state=0).fit(X)
 Z_new = model.transform(X_new)
 
 # %%
-# One row or many, the result is the same to the last bit, and the map has not moved.
+# One row or many, the result is the same, up to rounding.
 
 alone = np.concatenate([model.transform(row[None]) for row in X_new[:20]])
-print("the same one by one:", np.array_equal(alone, Z_new[:20]))
+print(f"largest difference, one by one or together: {abs(alone - Z_new[:20]).max():.1e}")
 
 # %%
 # Where they land
@@ -68,9 +68,9 @@ for name, known, new in (("2 latents", model.embedding_, Z_new), ("64 pixels", X
 # -----------------------
 # Every row gets a place, also one that does not belong on the map. The distance to the manifold tells which: rows of noise are far away.
 
-noise = np.random.default_rng(0).uniform(0, 16, (500, 64))
+noise = np.random.default_rng(0).uniform(0, 16, (300, 64))
 figure, ax = plt.subplots(figsize=(8, 3.4), layout="constrained")
-bins = np.linspace(0, 60, 61)
+bins = np.linspace(0, 70, 71)
 for rows, name in ((X, "digits of the fit"), (X_new, "new digits"), (noise, "noise")):
     ax.hist(model.reconstruction_error(rows), bins, histtype="step", linewidth=1.6, label=name)
 ax.set(xlabel="distance to the manifold", ylabel="rows")

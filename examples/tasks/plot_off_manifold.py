@@ -11,7 +11,7 @@ well digits of a class that was missing from the training rows are found, beside
 # %%
 # Two ways to be strange
 # ----------------------
-# A rolled-up sheet with a hole. Some new rows are usual, some are lifted off the sheet, some lie on it, but within the hole.
+# A sheet bent to an S, with a hole. Some new rows are usual, some are lifted off the sheet, some lie on it, but within the hole.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -22,18 +22,25 @@ from sklearn.metrics import RocCurveDisplay, roc_auc_score
 from sklearn.model_selection import train_test_split
 
 from twofold import DRUR, UKR
-from twofold.datasets import make_swiss_roll
+from twofold.datasets import make_s_curve
 from twofold.plotting import LatentMapDisplay
 
 rng = np.random.default_rng(0)
-X, sheet = make_swiss_roll(1000, hole=True, random_state=0)
-whole, places = make_swiss_roll(4000, random_state=1)
-gap = np.array([sheet.min(axis=0), sheet.max(axis=0)]).mean(axis=0)  # the middle of the sheet
-in_hole = whole[(abs(places - gap) / np.ptp(sheet, axis=0) < 0.08).all(axis=1)][:60]
-usual, _ = make_swiss_roll(200, hole=True, random_state=2)
-lifted = usual[:60] + 1.5 * rng.standard_normal((60, 3))
 
-model = DRUR(n_centers=60, random_state=0).fit(X)
+
+def sheet_and_hole(n_samples, seed):
+    X, sheet = make_s_curve(n_samples, random_state=seed)
+    place = (sheet - sheet.min(axis=0)) / np.ptp(sheet, axis=0)
+    in_hole = (abs(place - 0.5) < (0.1, 0.25)).all(axis=1)
+    return X[~in_hole], X[in_hole]
+
+
+X, _ = sheet_and_hole(1000, seed=0)
+usual, in_hole = sheet_and_hole(1000, seed=1)
+usual, in_hole = usual[:200], in_hole[:60]
+lifted = usual[:60] + 0.15 * rng.standard_normal((60, 3))
+
+model = DRUR(n_centers=40, init="isomap", random_state=0).fit(X)
 kinds = {"usual": usual, "lifted off": lifted, "in the hole": in_hole}
 figure, (left, right) = plt.subplots(1, 2, figsize=(12, 5), layout="constrained")
 LatentMapDisplay.from_estimator(model, ax=left, scatter_kwargs={"s": 0})
@@ -55,7 +62,7 @@ plt.show()
 
 digits, y = load_digits(return_X_y=True)
 X, X_new, y, y_new = train_test_split(
-    digits, y, train_size=700, test_size=500, random_state=0, stratify=y
+    digits, y, train_size=600, test_size=400, random_state=0, stratify=y
 )
 X, is_strange = X[y != 8], y_new == 8
 
