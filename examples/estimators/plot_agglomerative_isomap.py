@@ -63,4 +63,6 @@ right.set_title("new digits, down and up")
 plt.show()
 
 for fitted in models:
-    print(f"{fitted.n_components} dimensions: {fitted.score(X_new):.3f} of the new digits' variance kept")
+    print(
+        f"{fitted.n_components} dimensions: {fitted.score(X_new):.3f} of the new digits' variance kept"
+    )

@@ -21,7 +21,9 @@ from twofold import UKR, KernelDensityClassifier
 from twofold.plotting import ClassBordersDisplay, DecodedGridDisplay
 
 X, y = load_digits(return_X_y=True)
-X, X_new, y, y_new = train_test_split(X, y, train_size=500, test_size=500, random_state=0, stratify=y)
+X, X_new, y, y_new = train_test_split(
+    X, y, train_size=500, test_size=500, random_state=0, stratify=y
+)
 
 model = UKR(init="isomap", random_state=0).fit(X)
 classifier = KernelDensityClassifier(bandwidth=1.0).fit(model.embedding_, y)
@@ -52,7 +54,9 @@ predicted = classifier.classes_[shares.argmax(axis=1)]
 certainty = shares.max(axis=1)
 for low, high in ((0.0, 0.9), (0.9, 0.99), (0.99, 1.01)):
     chosen = (certainty >= low) & (certainty < high)
-    print(f"share from {low:.2f} to {min(high, 1):.2f}: {np.mean(predicted[chosen] == y_new[chosen]):.1%} of {chosen.sum()} right")
+    print(
+        f"share from {low:.2f} to {min(high, 1):.2f}: {np.mean(predicted[chosen] == y_new[chosen]):.1%} of {chosen.sum()} right"
+    )
 
 # %%
 # The errors it is most sure of, and what the map makes of them. The model's version of a digit shows

@@ -77,7 +77,9 @@ for ax, loss in zip(axes, ("squared", "norm"), strict=True):
     robust = PrincipalManifold(domain="circle", loss=loss, alpha=0.01, random_state=0).fit(X_bad)
     curve = robust.inverse_transform(np.linspace(-1, 1, 500)[:, None])
     away = np.sqrt(((truth[:, None] - curve) ** 2).sum(axis=2).min(axis=1)).mean()
-    ax.plot(*truth[np.argsort(np.arctan2(truth[:, 1], truth[:, 0]))].T, "--", color="C1", label="truth")
+    ax.plot(
+        *truth[np.argsort(np.arctan2(truth[:, 1], truth[:, 0]))].T, "--", color="C1", label="truth"
+    )
     ax.plot(*curve.T, color="black", label="fitted curve")
     ax.scatter(*X[:260].T, s=6, color="0.6")
     ax.scatter(*outliers.T, s=14, color="C3", marker="x", label="outliers")

@@ -25,7 +25,9 @@ from twofold.plotting import LatentMapDisplay
 
 wine = load_wine()
 cultivars = np.array(["A", "B", "C"])[wine.target]
-X, X_new, y, y_new = train_test_split(wine.data, cultivars, test_size=0.4, random_state=0, stratify=cultivars)
+X, X_new, y, y_new = train_test_split(
+    wine.data, cultivars, test_size=0.4, random_state=0, stratify=cultivars
+)
 
 models = {
     "without labels": make_pipeline(StandardScaler(), AgglomerativeIsomap(n_neighbors=10)).fit(X),
@@ -58,7 +60,9 @@ for name, steps in {
 }.items():
     pipeline = make_pipeline(StandardScaler(), *steps, KNeighborsClassifier())
     scores = cross_val_score(pipeline, wine.data, cultivars, cv=folds)
-    print(f"{name:28} {scores.mean():.1%} right, folds from {scores.min():.1%} to {scores.max():.1%}")
+    print(
+        f"{name:28} {scores.mean():.1%} right, folds from {scores.min():.1%} to {scores.max():.1%}"
+    )
 
 # %%
 # Up: what is typical of a class?

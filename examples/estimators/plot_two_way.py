@@ -22,7 +22,9 @@ from twofold import KernelDensityClassifier, TwoWay
 from twofold.plotting import CandidatesDisplay, DecodedGridDisplay, LatentMapDisplay
 
 X, y = load_digits(n_class=5, return_X_y=True)
-X, X_new, y, y_new = train_test_split(X, y, train_size=480, test_size=120, random_state=0, stratify=y)
+X, X_new, y, y_new = train_test_split(
+    X, y, train_size=480, test_size=120, random_state=0, stratify=y
+)
 
 model = TwoWay(TSNE(random_state=0), random_state=0).fit(X)
 print(f"up-map {model.up_!r}, down-map {model.down_!r}")

@@ -54,7 +54,10 @@ def distance_to_truth(rows):
     return np.sqrt(((rows[:, None] - truth) ** 2).sum(axis=2).min(axis=1).mean())
 
 
-print(f"root mean square distance to the true spiral: new rows {distance_to_truth(X_new):.4f}, ", end="")
+print(
+    f"root mean square distance to the true spiral: new rows {distance_to_truth(X_new):.4f}, ",
+    end="",
+)
 print(f"the same rebuilt {distance_to_truth(model.reconstruct(X_new)):.4f}")
 
 # %%

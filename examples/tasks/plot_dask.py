@@ -21,13 +21,11 @@ from twofold.dask import DRUR
 from twofold.datasets import make_s_curve
 from twofold.plotting import ManifoldDisplay
 
-cluster = LocalCluster(
-    n_workers=1, threads_per_worker=2, processes=False, dashboard_address=":0"
-)
+cluster = LocalCluster(n_workers=1, threads_per_worker=2, processes=False, dashboard_address=":0")
 client = Client(cluster)
 
-rows, sheet = make_s_curve(4000, noise=0.02, random_state=0)
-X = da.from_array(rows, chunks=(1000, 3))
+rows, sheet = make_s_curve(2400, noise=0.02, random_state=0)
+X = da.from_array(rows, chunks=(600, 3))
 print(X)
 
 # %%
@@ -42,8 +40,8 @@ error = ((X - rebuilt) ** 2).sum() / ((X - X.mean(axis=0)) ** 2).sum()
 print("lazy:", Z)
 print(f"computed: {error.compute():.4f} of the variance is lost on the way down and up")
 
-X_new, sheet_new = make_s_curve(1000, noise=0.02, random_state=1)
-print(f"variance kept on new rows: {model.score(da.from_array(X_new, chunks=(500, 3))):.4f}")
+X_new, sheet_new = make_s_curve(600, noise=0.02, random_state=1)
+print(f"variance kept on new rows: {model.score(da.from_array(X_new, chunks=(300, 3))):.4f}")
 
 # %%
 # The same model on one machine

@@ -34,7 +34,7 @@ else:
 
 X, y = load_digits(n_class=6, return_X_y=True)
 X, X_new, y, y_new = train_test_split(
-    X, y, train_size=450, test_size=200, random_state=0, stratify=y
+    X, y, train_size=360, test_size=180, random_state=0, stratify=y
 )
 old = embedding.fit_transform(X)
 
@@ -77,7 +77,9 @@ print(f"class of the nearest latent right for {accuracy:.1%} of the new digits")
 start, end = (np.median(model.embedding_[y == digit], axis=0) for digit in (3, 5))
 path = start + np.linspace(0, 1, 10)[:, None] * (end - start)
 figure, axes = plt.subplots(1, 10, figsize=(12, 1.8), layout="constrained")
-for ax, image, log_density in zip(axes, model.inverse_transform(path), model.log_density(path), strict=True):
+for ax, image, log_density in zip(
+    axes, model.inverse_transform(path), model.log_density(path), strict=True
+):
     ax.imshow(image.reshape(8, 8), cmap="gray_r", vmin=0, vmax=16)
     ax.set(xticks=[], yticks=[], xlabel=f"{log_density:.1f}")
 plt.show()
@@ -89,4 +91,6 @@ others, labels = load_digits(return_X_y=True)
 others = others[labels > 5][:200]
 limit = np.quantile(model.reconstruction_error(X_new), 0.95)
 flagged = np.mean(model.reconstruction_error(others) > limit)
-print(f"at a limit that flags 5 % of the known classes, {flagged:.0%} of the digits 6 to 9 are flagged")
+print(
+    f"at a limit that flags 5 % of the known classes, {flagged:.0%} of the digits 6 to 9 are flagged"
+)

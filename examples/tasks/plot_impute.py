@@ -80,7 +80,9 @@ model = DRUR(n_components=2, random_state=0).fit(X)
 print(f"variance kept on complete new rows: {model.score(X_new):.3f}")
 filled, errors = fill(model, X_new, gaps, X)
 versions = compare(X_new, gaps, X, filled)
-print(f"turns: {len(errors)}, largest rise of the error over known columns: {np.diff(errors).max():.1e}")
+print(
+    f"turns: {len(errors)}, largest rise of the error over known columns: {np.diff(errors).max():.1e}"
+)
 
 # %%
 # Grey are the channels that the methods were not given. On the right, the map: rows with filled gaps, and lines to the places that they have when
@@ -88,7 +90,9 @@ print(f"turns: {len(errors)}, largest rise of the error over known columns: {np.
 
 figure, axes = plt.subplot_mosaic("aac;bbc", figsize=(12, 5.4), layout="constrained")
 for ax, row in ((axes["a"], 3), (axes["b"], 11)):
-    ax.fill_between(channels, 0, 1, gaps[row], color="0.9", transform=ax.get_xaxis_transform(), step="mid")
+    ax.fill_between(
+        channels, 0, 1, gaps[row], color="0.9", transform=ax.get_xaxis_transform(), step="mid"
+    )
     ax.plot(channels, X_new[row], color="black", linewidth=1, label="truth")
     ax.plot(channels, versions["KNNImputer"][row], "--", color="C1", label="KNNImputer")
     ax.plot(channels, filled[row], color="C0", label="down and up")

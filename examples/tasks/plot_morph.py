@@ -32,7 +32,9 @@ rng = np.random.default_rng(0)
 angles = rng.uniform(0, 360, 200)
 X = turned(angles) + rng.standard_normal((200, SIDE * SIDE))
 model = PrincipalManifold(domain="circle", n_nodes=30, alpha=1e-4, random_state=0).fit(X)
-print(f"variance kept on clean pictures at other angles: {model.score(turned(np.arange(0, 360, 7))):.3f}")
+print(
+    f"variance kept on clean pictures at other angles: {model.score(turned(np.arange(0, 360, 7))):.3f}"
+)
 
 # %%
 # From one picture to another
@@ -67,7 +69,9 @@ plt.show()
 
 figure, (left, right) = plt.subplots(1, 2, figsize=(11, 4.4), layout="constrained")
 LatentMapDisplay.from_estimator(model, X, angles, ax=left, cmap="hsv", label_name="true angle")
-left.plot(0.88 * np.cos(np.pi * path), 0.88 * np.sin(np.pi * path), "o-", color="black", markersize=5)
+left.plot(
+    0.88 * np.cos(np.pi * path), 0.88 * np.sin(np.pi * path), "o-", color="black", markersize=5
+)
 for name in ("along the manifold", "crossfade"):
     distances = np.linalg.norm(frames[name] - frames["true turn"], axis=1)
     right.plot(first + steps * (last - first), distances, "o-", label=name)

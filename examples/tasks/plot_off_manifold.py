@@ -47,7 +47,9 @@ LatentMapDisplay.from_estimator(model, ax=left, scatter_kwargs={"s": 0})
 for (name, rows), color, marker in zip(kinds.items(), ("0.5", "C1", "C0"), "osD", strict=True):
     Z = model.transform(rows)
     left.scatter(*Z.T, s=14, color=color, marker=marker, label=name)
-    right.scatter(model.log_density(Z), model.reconstruction_error(rows), s=14, color=color, marker=marker)
+    right.scatter(
+        model.log_density(Z), model.reconstruction_error(rows), s=14, color=color, marker=marker
+    )
 left.set_title("their places on the map")
 left.legend(ncols=3, loc="upper center", bbox_to_anchor=(0.5, -0.12))
 right.set(xlabel="log density", ylabel="distance to the manifold", yscale="log")
@@ -94,11 +96,21 @@ for name, values in strangeness.items():
     style = {"linestyle": ":" if "density" in name else "-"}
     RocCurveDisplay.from_predictions(is_strange, values, name=name, ax=left, curve_kwargs=style)
 left.legend(fontsize=8, loc="lower right")
-left.set(title="eights among the other digits", xlabel="usual digits flagged", ylabel="eights flagged")
+left.set(
+    title="eights among the other digits", xlabel="usual digits flagged", ylabel="eights flagged"
+)
 bins = np.linspace(5, 45, 41)
 distance = strangeness["UKR, 2 latents: distance"]
 right.hist(distance[~is_strange], bins, density=True, color="0.7", label="digits of known classes")
-right.hist(distance[is_strange], bins, density=True, histtype="step", color="C3", linewidth=2, label="eights")
+right.hist(
+    distance[is_strange],
+    bins,
+    density=True,
+    histtype="step",
+    color="C3",
+    linewidth=2,
+    label="eights",
+)
 right.set(title="distances to the manifold of UKR", xlabel="distance", ylabel="share of rows")
 right.legend()
 plt.show()

@@ -25,12 +25,12 @@ from twofold.plotting import ClassBordersDisplay
 
 X, y = load_digits(return_X_y=True)
 X, X_new, y, y_new = train_test_split(
-    X, y, train_size=600, test_size=600, random_state=0, stratify=y
+    X, y, train_size=400, test_size=400, random_state=0, stratify=y
 )
 
-dimensions = [1, 2, 3, 5, 8]
+dimensions = [1, 2, 5]
 reducers = {
-    "DRUR": DRUR(init="isomap", n_centers=60, random_state=0),
+    "DRUR": DRUR(init="isomap", n_centers=50, random_state=0),
     "PCA": PCA(random_state=0),
 }
 searches = {}
@@ -45,7 +45,9 @@ for name, reducer in reducers.items():
 raw = KNeighborsClassifier().fit(X, y).score(X_new, y_new)
 for name, search in searches.items():
     chosen = search.best_params_["reduce__n_components"]
-    print(f"{name:4}: {chosen} latents chosen, {search.score(X_new, y_new):.1%} of the new digits right")
+    print(
+        f"{name:4}: {chosen} latents chosen, {search.score(X_new, y_new):.1%} of the new digits right"
+    )
     low = search.estimator.set_params(reduce__n_components=2).fit(X, y)
     print(f"{name:4}: 2 latents, {low.score(X_new, y_new):.1%} right")
 print(f"64 raw pixels: {raw:.1%} right")
@@ -75,7 +77,9 @@ plt.show()
 pipeline = searches["DRUR"].estimator  # fitted with two latents above
 model, classifier = pipeline["reduce"], pipeline["classify"]
 Z_new = model.transform(X_new)
-wrong = np.flatnonzero(pipeline.predict(X_new) != y_new)[:6]
+predicted = classifier.predict(Z_new)
+wrong = np.flatnonzero(predicted != y_new)[:6]
+rebuilt = model.inverse_transform(Z_new[wrong])
 
 figure, axes = plt.subplot_mosaic(
     [["map", *(f"{row}{i}" for i in range(3))] for row in "abcd"],
@@ -83,16 +87,16 @@ figure, axes = plt.subplot_mosaic(
     figsize=(11, 5.6),
     layout="constrained",
 )
-display = ClassBordersDisplay.from_estimator(model, classifier, Z_new, y_new, ax=axes["map"])
+display = ClassBordersDisplay.from_estimator(
+    model, classifier, Z_new, y_new, n_grid=80, ax=axes["map"]
+)
 display.legend_.set(loc="upper left", bbox_to_anchor=(1.0, 1.0))
 axes["map"].set_title("new digits and the regions of the classifier")
 for number, row in enumerate(wrong):
     upper, lower = ("a", "b") if number < 3 else ("c", "d")
-    guess = pipeline.predict(X_new[row : row + 1])[0]
-    axes[f"{upper}{number % 3}"].set_title(f"{y_new[row]}, taken for {guess}", fontsize=9)
+    axes[f"{upper}{number % 3}"].set_title(f"{y_new[row]}, taken for {predicted[row]}", fontsize=9)
     axes[f"{upper}{number % 3}"].imshow(X_new[row].reshape(8, 8), cmap="gray_r")
-    rebuilt = model.reconstruct(X_new[row : row + 1])
-    axes[f"{lower}{number % 3}"].imshow(rebuilt.reshape(8, 8), cmap="gray_r")
+    axes[f"{lower}{number % 3}"].imshow(rebuilt[number].reshape(8, 8), cmap="gray_r")
     axes[f"{lower}{number % 3}"].set_title("rebuilt", fontsize=9)
 for name, ax in axes.items():
     if name != "map":
