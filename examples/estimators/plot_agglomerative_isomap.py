@@ -1,7 +1,7 @@
 """
-============================================================
+=========================================================
 ``AgglomerativeIsomap``: path lengths, also across pieces
-============================================================
+=========================================================
 
 Isomap lays rows out so that distances on the map are path lengths in a graph of nearest neighbours. With many neighbours the graph
 short-cuts the folds of the data; with few it falls into pieces. :class:`twofold.AgglomerativeIsomap` (Orsenigo & Vercellis 2012) takes few, joins

@@ -1,7 +1,7 @@
 """
-==========================================
+======================================
 ``DRUR``: a few centres, and both maps
-==========================================
+======================================
 
 Dimensionality reduction by unsupervised regression (Carreira-Perpinan & Lu 2010) learns one small network up, another one
 down, and the latents that suit both. The model is a few centres, however many rows there were, and each of its maps is one

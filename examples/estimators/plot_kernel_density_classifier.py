@@ -1,7 +1,7 @@
 """
-=======================================================
+=========================================================
 ``KernelDensityClassifier``: classes from a map's density
-=======================================================
+=========================================================
 
 On a good map each class has a region of its own. :class:`twofold.KernelDensityClassifier` gives a place the class that has the
 largest share of the density there, with the same width for all classes. It needs no training beyond the latents, gives

@@ -1,7 +1,7 @@
 """
-========================================================
+=======================================================
 ``PrincipalManifold``: a curve of a shape that you know
-========================================================
+=======================================================
 
 A rotation is a circle, a trajectory a curve, two angles a torus. Where you know the shape, say it: :class:`twofold.PrincipalManifold`
 (Smola et al. 2001) lays a smooth map from such a domain through the data, as close to all rows as its smoothness allows. This

@@ -1,7 +1,7 @@
 """
-=============================================
+============================================
 ``SNE``: neighbourhoods, by a guided descent
-=============================================
+============================================
 
 Stochastic neighbour embedding gives every row probabilities of choosing the others as its neighbour, and looks for latents
 with the same probabilities. From a random start, plain descent moves every latent on its own and tangles the map. Spectral

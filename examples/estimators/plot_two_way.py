@@ -1,7 +1,7 @@
 """
-=========================================
+=======================================
 ``TwoWay``: both maps for any embedding
-=========================================
+=======================================
 
 t-SNE draws a picture of the rows it was given and can do no more: it has no map for new rows, and none
 back to the data. :class:`twofold.TwoWay` fits both. It compares several pairs of maps, keeps the pair that

@@ -1,7 +1,7 @@
 """
-==============================
+============================
 Choose the number of latents
-==============================
+============================
 
 Both maps make a score possible: rows that the model has not seen go down and up, and the share of their variance that is lost says how good
 it is. With too few latents much is lost; from the right number on, more latents buy little. This example lets scikit-learn's
@@ -61,7 +61,7 @@ curve = ResidualVarianceDisplay(dimensions, 1 - scores, chosen=model.n_component
 curve.plot(ax=left, label="DRUR")
 pca_style = {"color": "C1", "linestyle": "--"}
 ResidualVarianceDisplay(dimensions, by_pca).plot(ax=left, label="PCA", line_kwargs=pca_style)
-left.set(title="new rows, down and up")
+left.set(title="new rows, down and up", ylim=(0, 1.05 * by_pca.max()))
 
 isomap = AgglomerativeIsomap("auto", n_neighbors=8).fit(X)
 ResidualVarianceDisplay.from_estimator(isomap, ax=right)
@@ -86,7 +86,9 @@ Z_new = model.transform(X_new)
 figure = plt.figure(figsize=(11, 4.4), layout="constrained")
 space = figure.add_subplot(1, 2, 1, projection="3d")
 space.scatter(*model.inverse_transform(Z_new)[:, :3].T, c=sheet_new[:, 0], s=8)
-space.view_init(elev=12, azim=-70)
+space.set_box_aspect((2, 2, 4), zoom=1.2)
+space.set(xticks=[-1, 0, 1], yticks=[0, 1, 2])
+space.view_init(elev=12, azim=-75)
 space.set_title("up: new rows rebuilt, three of six columns")
 ax = figure.add_subplot(1, 2, 2)
 ax.scatter(Z_new[:, 0], Z_new[:, 1], c=sheet_new[:, 0], s=8)

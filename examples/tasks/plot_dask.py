@@ -1,7 +1,7 @@
 """
-===============================
+=======================
 Rows on a cluster: Dask
-===============================
+=======================
 
 :mod:`twofold.dask` has estimators for rows that do not fit into one machine: Dask arrays and dataframes, zarr, parquet and NumPy files, read block by
 block where the workers are. ``fit`` runs on the cluster; ``transform`` and ``inverse_transform`` return lazy collections, and nothing is
@@ -61,6 +61,7 @@ figure = plt.figure(figsize=(11, 4.6), layout="constrained")
 space = figure.add_subplot(1, 2, 1, projection="3d")
 ManifoldDisplay.from_estimator(local, ax=space, manifold_kwargs={"alpha": 0.3})
 space.scatter(*X_new.T, c=sheet_new[:, 0], s=6)
+space.set(xticks=[-1, 0, 1], yticks=[0, 1, 2])
 space.view_init(elev=12, azim=-75)
 space.set_title("up: the surface, with new rows")
 ax = figure.add_subplot(1, 2, 2)

@@ -1,7 +1,7 @@
 """
-===========================
+=========================
 Embed new points on a map
-===========================
+=========================
 
 A map is made once; rows keep coming. ``transform`` puts each of them on the map that is there, without moving what is on it, and
 row by row: the place of a row does not depend on the rows that come with it. This example embeds digits that the model has never

@@ -1,7 +1,7 @@
 """
-==============================
+=======================
 From UMAP to ``TwoWay``
-==============================
+=======================
 
 You have an embedding that you like, and a picture of it. What it lacks is a fast, judged way down for new rows and a way back up.
 :class:`twofold.TwoWay` takes any embedding: the estimator that makes it, latents that are already there, or a function. Here it is

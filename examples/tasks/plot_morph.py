@@ -1,7 +1,7 @@
 """
-===================================
+=============================
 Morph from one row to another
-===================================
+=============================
 
 Between two rows lies a path on the manifold: take both down, walk from one latent to the other, and take each step up. A straight
 line between the rows themselves leaves the manifold; in pictures that is a crossfade, two ghosts on top of each other. Here the rows are

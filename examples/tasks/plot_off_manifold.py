@@ -1,7 +1,7 @@
 """
-===============================
+==============================
 Find rows that are off the map
-===============================
+==============================
 
 A row can be strange in two ways. It may lie away from the manifold: ``reconstruction_error`` is large. Or it may lie on the manifold
 where no data are: ``log_density`` at its latent is low. This example shows both on a sheet with a hole, and then asks how

@@ -1,7 +1,7 @@
 """
-=========================================
+====================================
 A pipeline that ends in a classifier
-=========================================
+====================================
 
 Estimators are scikit-learn transformers: they stand in pipelines, are cloned, searched and cross-validated. This example puts
 :class:`twofold.DRUR` before a classifier and lets ``GridSearchCV`` choose the number of latents by the accuracy of the whole pipeline. Raw
@@ -74,6 +74,7 @@ plt.show()
 # The same pipeline with two latents: the regions of the classifier, and new digits that it gets wrong with their model's version. The steps
 # of a pipeline are at hand: ``pipeline["reduce"]`` has both maps.
 
+# sphinx_gallery_thumbnail_number = 2
 pipeline = searches["DRUR"].estimator  # fitted with two latents above
 model, classifier = pipeline["reduce"], pipeline["classify"]
 Z_new = model.transform(X_new)
