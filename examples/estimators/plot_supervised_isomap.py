@@ -49,8 +49,7 @@ plt.show()
 # %%
 # Does it help?
 # -------------
-# The whole pipeline is cross-validated, so that no label of a held-out row reaches the map. With few latents labels matter
-# most. They do not always help: the user guide has ten tables, and where raw data are better.
+# The whole pipeline is cross-validated, so that no label of a held-out row reaches the map. Labels do not always help: the user guide has ten tables, and where raw data are better.
 
 folds = StratifiedKFold(5, shuffle=True, random_state=0)
 for name, steps in {

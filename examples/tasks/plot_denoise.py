@@ -95,5 +95,6 @@ for line, (name, rows) in zip(axes, versions.items(), strict=True):
 plt.show()
 
 # %%
-# The gain over PCA depends on how curved the data are, and on the noise. Without clean rows, choose ``n_components`` by ``score`` on held-out noisy
-# rows: their noise is the same for all models.
+# The gain over PCA depends on how curved the data are, and on the noise. More latents follow more of the
+# noise, so that the score on held-out noisy rows goes on rising with their number: without clean rows, take the smallest number from which
+# it rises little.

@@ -4,8 +4,8 @@ Fill gaps in rows
 =================
 
 A row with gaps has a place on the manifold as soon as its known columns tell where. With public calls alone: fill the gaps
-provisionally, take the row down and up, put the result into the gaps, and repeat until it stands still. Where ``transform`` is a
-projection onto the manifold, each turn can only lower the error over the known columns. This example fills spectra, whose rows lie on a smooth
+provisionally, take the row down and up, put the result into the gaps, and repeat until it stands still. Where ``transform``
+finds the nearest point of the manifold, each turn can only lower the error over the known columns. This example fills spectra, whose rows lie on a smooth
 surface, and digits, whose rows do so only roughly, and puts the errors of the gaps beside those of means and of scikit-learn's ``KNNImputer``.
 """
 
