@@ -12,44 +12,11 @@ import re
 from functools import cached_property
 
 import pytest
+from public import PUBLIC_MODULES
 
 from twofold.dask._base import DistributedEstimator
 from twofold.estimators.base import TwoWayEstimator
 from twofold.plotting._figures import Display
-
-MODULES = [
-    "twofold",
-    "twofold.closed_forms",
-    "twofold.dask",
-    "twofold.datasets",
-    "twofold.density",
-    "twofold.dissimilarities",
-    "twofold.domains",
-    "twofold.encoders",
-    "twofold.explorer",
-    "twofold.feature_spaces",
-    "twofold.generalization",
-    "twofold.graph",
-    "twofold.initializers",
-    "twofold.kernels",
-    "twofold.landmarks",
-    "twofold.losses",
-    "twofold.maps",
-    "twofold.metrics",
-    "twofold.model_files",
-    "twofold.neighbour_search",
-    "twofold.node_kernels",
-    "twofold.objectives",
-    "twofold.onnx",
-    "twofold.optimize",
-    "twofold.penalties",
-    "twofold.plotting",
-    "twofold.protocols",
-    "twofold.reproduce",
-    "twofold.scaling",
-    "twofold.selection",
-    "twofold.sums",
-]
 
 IN_THEIR_OWN_RIGHT = (TwoWayEstimator, DistributedEstimator, Display)
 """Classes of which every method has its own example. Methods of the others are in the example of their class, or have one."""
@@ -73,7 +40,7 @@ ARRAY = re.compile(r"\b(ndarray|array-like|csr_array|sparse array)\b")
 def public():
     """Return public classes and functions, each once, by the first name it has."""
     found = {}
-    for module in map(importlib.import_module, MODULES):
+    for module in map(importlib.import_module, PUBLIC_MODULES):
         for name in module.__all__:
             thing = getattr(module, name)
             if inspect.isclass(thing) or inspect.isfunction(thing):
