@@ -1,6 +1,7 @@
 """Distributed estimators: equal to the local ones however rows are chunked, and whatever happens to workers."""
 
 import os
+import pickle
 import signal
 import subprocess
 import sys
@@ -15,14 +16,15 @@ import numpy as np
 import pandas as pd
 import pytest
 from distributed import Client, LocalCluster
+from sklearn.base import clone
 
 import twofold
 import twofold.dask as distributed_twofold
 from twofold._leaves import LEAF_ROWS, ArrayRows, TreeSum, in_leaves
 from twofold.dask import DistributedFitError
 from twofold.dask._blocks import Blocks, as_numbers
-from twofold.dask._checkpoint import FileJournal
-from twofold.dask._cluster import Cluster
+from twofold.dask._checkpoint import MARK, FileJournal
+from twofold.dask._cluster import Cluster, Task
 from twofold.dask._freed_memory import _library, keeping_freed_memory
 from twofold.dask._rows import DistributedRows
 from twofold.dask._shared import Shared
@@ -32,7 +34,7 @@ from twofold.domains import Points
 from twofold.kernel_regression import KernelRegression
 from twofold.kernels import resolve_kernel
 from twofold.metrics import procrustes_r2
-from twofold.model_files import ModelFileError
+from twofold.model_files import ModelFileError, load_objects, save_objects
 from twofold.sums import kernel_radius
 
 # Closing a cluster leaves sockets to the garbage collector, also those of workers that were killed on purpose.
@@ -188,8 +190,6 @@ class TestLeaves:
 
 class TestShared:
     def test_nothing_travels_outside_of_the_bytes(self):
-        import pickle
-
         outside = []
         sent = pickle.dumps(Shared(X), protocol=5, buffer_callback=outside.append)
         assert not outside  # where a buffer of the network would begin is anybody's guess
@@ -309,6 +309,17 @@ class TestEqualToLocal:
         loaded = twofold.load(tmp_path / "model.twofold")
         np.testing.assert_array_equal(loaded.transform(X[:99]), given.transform(X[:99]))
         assert model.sample(3, random_state=0).shape == (3, 3)
+
+    def test_a_client_that_is_not_current(self, cluster, local, no_client):
+        with Client(cluster, set_as_default=False) as own:
+            model = distributed_twofold.DRUR(client=own, **QUICK)
+            assert clone(model).client is own
+            model.fit(chunked())
+            assert_same_model(model.local_, local)
+            assert model.to_local(embedding=True).embedding_.shape == (N_ROWS, 2)
+            again = pickle.loads(pickle.dumps(model))
+            assert again.client is None
+            np.testing.assert_array_equal(again.transform(X[:9]), model.transform(X[:9]))
 
     def test_without_a_cluster(self, local, no_client):
         model = distributed_twofold.DRUR(**QUICK).fit(chunked())
@@ -605,6 +616,25 @@ class TestLazyMaps:
             model.transform(lazy[["b", "a", "c"]]).compute()
         assert model.score(lazy) == pytest.approx(model.score(frame), abs=1e-6)
 
+    def test_frames_keep_their_index(self, client, tmp_path):
+        index = pd.date_range("2020-01-01", periods=300, freq="h", name="when")
+        frame = pd.DataFrame(X[:300], columns=["a", "b", "c"], index=index)
+        model = twofold.DRUR(**QUICK).fit(frame)
+        lazy = dd.from_pandas(frame, npartitions=3)
+        for found in (model.transform(lazy), model.reconstruction_error(lazy)):
+            assert found.index.dtype == index.dtype
+            assert found.index.name == "when"
+        model.transform(lazy).to_parquet(tmp_path / "latents.parquet")
+        again = pd.read_parquet(tmp_path / "latents.parquet")
+        np.testing.assert_allclose(again, model.transform(frame), atol=1e-7)
+        with pytest.raises(ValueError, match="feature names"):
+            model.score(lazy[["b", "c", "a"]])
+
+    def test_containers_in_memory_are_refused(self):
+        model = twofold.DRUR(**QUICK).fit(X[:300]).set_output(transform="pandas")
+        with pytest.raises(TypeError, match="set_output would bring all rows"):
+            model.transform(chunked(100, X[:300]))
+
     def test_nothing_is_computed_before_it_is_asked_for(self, fitted):
         def refuse(block):
             raise AssertionError("computed")
@@ -714,6 +744,59 @@ class TestFaults:
         assert caught.value.block == 3
         assert isinstance(caught.value.__cause__, OSError)
 
+    @pytest.mark.parametrize("scheduler", ["threads", "synchronous"])
+    def test_a_block_that_raises_is_named_without_a_cluster(self, no_client, scheduler):
+        def read(block, block_info=None):
+            if block_info[0]["chunk-location"][0] == 3:
+                raise OSError("the disk is on fire")
+            return block
+
+        bad = chunked(1_000).map_blocks(read, meta=np.empty((0, 0)))
+        with (
+            dask.config.set(scheduler=scheduler),
+            pytest.raises(DistributedFitError, match=r"block 3 of 5.*the disk is on fire"),
+        ):
+            distributed_twofold.DRUR(**QUICK).fit(bad)
+
+    def test_a_small_block_that_raises_later_is_named(self, client, tmp_path, monkeypatch):
+        flag = tmp_path / "fail"
+
+        def read(block, block_info=None):
+            if block_info[0]["chunk-location"][0] == 3 and flag.exists():
+                raise OSError("the disk is on fire")
+            return block
+
+        bad = chunked(300, X[:1_800]).map_blocks(read, meta=np.empty((0, 0)))
+        armed_in("moments", flag, monkeypatch)
+        with pytest.raises(DistributedFitError, match=r"block 3 of 6.*the disk is on fire"):
+            distributed_twofold.DRUR(**QUICK).fit(bad)
+
+    def test_blocks_of_other_shapes_than_they_say(self, client):
+        wrong = chunked(1_000).map_blocks(lambda block: block[:, :1], meta=np.empty((0, 0)))
+        with pytest.raises(DistributedFitError, match=r"block \d of 5.*\(1000, 1\).*\(1000, 3\)"):
+            distributed_twofold.DRUR(**QUICK).fit(wrong)
+
+    def test_masked_values(self, client):
+        masked = chunked(1_000).map_blocks(np.ma.masked_greater, 0.5, meta=np.empty((0, 0)))
+        with pytest.raises(DistributedFitError, match="masked values"):
+            distributed_twofold.DRUR(**QUICK).fit(masked)
+
+    def test_a_closed_client(self, cluster):
+        own = Client(cluster, set_as_default=False)
+        own.close()
+        with pytest.raises(DistributedFitError, match="the client is closed"):
+            distributed_twofold.DRUR(client=own, **QUICK).fit(chunked())
+
+    def test_a_result_that_takes_long_to_come(self, client):
+        class Slow:
+            def __reduce__(self):
+                time.sleep(1.5)
+                return (str, ("here",))
+
+        task = Task(dask.delayed(Slow)())
+        (found,) = Cluster(client, "Test", 20.0, 20.0).run([], [task], "phase", str)
+        assert found == "here"
+
     def test_a_value_that_is_no_number_is_found(self, client):
         self.check_a_bad_value()
 
@@ -744,7 +827,7 @@ class TestFaults:
         finally:
             cluster.scheduler.allowed_failures = allowed
 
-    def test_all_workers_gone(self):
+    def test_all_workers_gone(self, no_client):
         with (
             LocalCluster(
                 n_workers=1, threads_per_worker=1, processes=False, dashboard_address=":0"
@@ -765,10 +848,12 @@ class TestFaults:
             model.fit(slowly(chunked(2_500), 4.0))
 
     def test_the_error_travels(self):
-        import pickle
-
         error = pickle.loads(pickle.dumps(DistributedFitError("why", phase="sums", block=2)))
         assert (str(error), error.phase, error.block) == ("why", "sums", 2)
+
+
+def start_by_columns(data, n_components, rng):
+    return data[:, :n_components]
 
 
 class Interrupted(BaseException):
@@ -828,6 +913,36 @@ class TestCheckpoints:
         path = tmp_path / "model.twofold"
         local.save(path)
         with pytest.raises(ModelFileError, match="not that of a twofold checkpoint"):
+            distributed_twofold.DRUR(checkpoint=path, **QUICK).fit(chunked(), resume=True)
+
+    def test_of_other_data_with_the_same_extremes(self, client, tmp_path):
+        path = tmp_path / "run.twofold"
+        scaled = np.clip(X, np.quantile(X, 0.05, axis=0), np.quantile(X, 0.95, axis=0))
+        model = distributed_twofold.DRUR(checkpoint=path, **QUICK).fit(chunked(data=scaled))
+        for other in (0.999 * scaled + 0.001 * scaled[::-1], scaled[[0, 2, 1, *range(3, N_ROWS)]]):
+            with pytest.raises(ValueError, match=r"another fit.*data"):
+                model.fit(chunked(data=other), resume=True)
+
+    def test_generators_and_functions_are_told_from_others(self, client, tmp_path):
+        path = tmp_path / "run.twofold"
+        setting = {**QUICK, "init": start_by_columns, "checkpoint": path}
+
+        def fitted(seed, **more):
+            setting["random_state"] = np.random.default_rng(seed)
+            return distributed_twofold.DRUR(**setting).fit(chunked(), **more)
+
+        first = fitted(0)
+        assert_same_model(fitted(0, resume=True).local_, first.local_)
+        with pytest.raises(ValueError, match=r"another fit.*random_state"):
+            fitted(1, resume=True)
+
+    def test_of_an_older_version(self, client, tmp_path):
+        path = tmp_path / "run.twofold"
+        distributed_twofold.DRUR(checkpoint=path, **QUICK).fit(chunked())
+        held = load_objects(path, MARK)
+        del held.facts["recenter"]
+        save_objects(held, path, MARK)
+        with pytest.raises(ValueError, match="'recenter': None"):
             distributed_twofold.DRUR(checkpoint=path, **QUICK).fit(chunked(), resume=True)
 
     def test_nothing_there_yet(self, client, local, tmp_path):

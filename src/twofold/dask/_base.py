@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
+import hashlib
 import logging
 import os
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from typing import Any, Self
 from uuid import uuid4
 
 import numpy as np
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted
 
+from twofold import __version__
 from twofold._blocks import using_threads
 from twofold._units import CentredUnits, Scales
 from twofold._validation import cast_back, check_bool, check_real, check_rng
 from twofold.dask._blocks import Blocks, as_collection, as_numbers, is_collection
-from twofold.dask._checkpoint import FileJournal, fingerprint
+from twofold.dask._checkpoint import FileJournal
 from twofold.dask._cluster import Cluster
 from twofold.dask._rows import DistributedRows, first_look, guarded
 from twofold.dask._shared import Shared, shared
@@ -33,6 +36,7 @@ __all__ = ["DistributedEstimator", "Found"]
 CLUSTER_PARAMETERS = ("client", "checkpoint", "timeout", "no_workers_timeout")
 NOT_OF_THE_RESULT = (*CLUSTER_PARAMETERS, "n_jobs", "verbose")
 SECONDS_BETWEEN_LINES = 5.0
+LONGEST_SAID = 200
 
 logger = logging.getLogger("twofold")
 
@@ -151,13 +155,12 @@ class DistributedEstimator(BaseEstimator, ABC):
             check_real("timeout", self.timeout),
             check_real("no_workers_timeout", self.no_workers_timeout),
         )
-        sizes, extent = first_look(table, cluster)
+        sizes, extent, mark = first_look(table, cluster, marked=self.checkpoint is not None)
         check_n_components(local.n_components, sum(sizes), table.n_columns)
         rng = check_rng(self.random_state)
         scales = Scales.of(extent)
-        data_mark = fingerprint(extent.lowest, extent.highest, extent.first)
         journal = FileJournal(
-            self.checkpoint, self._facts(sum(sizes), table, data_mark), rng, resume=resume
+            self.checkpoint, self._facts(sum(sizes), table, mark, rng), rng, resume=resume
         )
         source = DistributedRows(table, sizes, cluster, told=_Teller(self.verbose))
         if scales.varying.any():
@@ -189,11 +192,21 @@ class DistributedEstimator(BaseEstimator, ABC):
         with using_threads(self.n_jobs):
             return self._learn(local, source, problem, journal)
 
-    def _facts(self, n_rows: int, table: Blocks, data_mark: str) -> dict[str, Any]:
+    def _facts(
+        self, n_rows: int, table: Blocks, mark: str, rng: np.random.Generator
+    ) -> dict[str, Any]:
+        """Return what a checkpoint must share with a fit that goes on from it."""
         settings = self.get_params(deep=False)
-        shown = {k: repr(v)[:500] for k, v in settings.items() if k not in NOT_OF_THE_RESULT}
-        facts = {"class": type(self).__name__, "n_rows": n_rows, "n_columns": table.n_columns}
-        return {**facts, "data": data_mark, **shown}
+        shown = {
+            name: _said(value)
+            for name, value in settings.items()
+            if name not in (*NOT_OF_THE_RESULT, "random_state")
+        }
+        facts = {"class": type(self).__name__, "version": __version__, "n_rows": n_rows}
+        facts |= {"n_columns": table.n_columns, "data": mark}
+        if self.random_state is not None:  # without a seed every fit draws its own
+            facts["random_state"] = _digest(repr(rng.bit_generator.state))
+        return {**facts, **shown}
 
     def _keep(self, local: Any, embedding: Any) -> None:
         for name in getattr(self, "_learned_names", ()):
@@ -238,7 +251,8 @@ class DistributedEstimator(BaseEstimator, ABC):
 
         model = copy.copy(self.local_)
         if embedding:
-            model.embedding_ = np.asarray(self.embedding_.compute())
+            with self._on_cluster():
+                model.embedding_ = np.asarray(self.embedding_.compute())
         return model
 
     def transform(self, X: Any, **options: Any) -> Any:
@@ -450,7 +464,23 @@ class DistributedEstimator(BaseEstimator, ABC):
         distributed = isinstance(X, str | os.PathLike | np.memmap) or is_collection(X)
         if distributed or type(X).__module__.split(".")[0] == "zarr":
             X = as_collection(X)
-        return getattr(self.local_, method)(X, **options)
+        with self._on_cluster():
+            return getattr(self.local_, method)(X, **options)
+
+    def _on_cluster(self) -> AbstractContextManager[Any]:
+        """Compute on the given cluster, whichever client is current."""
+        return nullcontext() if self.client is None else self.client.as_current()
+
+    def __getstate__(self) -> Any:
+        """Leave the connection to a cluster behind: it belongs to its process."""
+        return {**super().__getstate__(), "client": None}
+
+    def __sklearn_clone__(self) -> Any:
+        """Return an unfitted copy on the same cluster: a client cannot be copied."""
+        settings = self.get_params(deep=False)
+        kept = settings.pop("client")
+        copied = {name: clone(value, safe=False) for name, value in settings.items()}
+        return type(self)(**copied, client=kept)
 
     def __sklearn_is_fitted__(self) -> bool:
         """Return whether a fit has ended."""
@@ -465,6 +495,19 @@ class _Constant:
 
     def __call__(self, data: Array, first: int) -> Array:  # noqa: ARG002 - as all others
         return np.repeat(self.latent, len(data), axis=0)
+
+
+def _said(value: Any) -> str:
+    """Return a setting in words that are the same in another process."""
+    name = getattr(value, "__qualname__", None)
+    if name is not None:  # a function, whose repr has its address
+        return f"{value.__module__}.{name}"
+    said = repr(value)
+    return said if len(said) <= LONGEST_SAID else f"{said[:LONGEST_SAID]}... ({_digest(said)})"
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 class _Teller:

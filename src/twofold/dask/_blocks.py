@@ -49,6 +49,10 @@ def as_collection(X: Any) -> Any:
         return da.from_zarr(X)
     if isinstance(X, np.memmap) and X.filename is not None:
         return _from_memmap(X)
+    if isinstance(X, str) and "://" in X:
+        raise ValueError(
+            f"X={X!r} is an address. Open it first: dask.array.from_zarr(X), dask.dataframe.read_parquet(X)."
+        )
     if isinstance(X, str | os.PathLike):
         return _from_path(Path(X))
     raise TypeError(
@@ -82,7 +86,10 @@ def _from_memmap(mapped: Any) -> Any:
     if mapped.ndim != 2:
         raise ValueError(f"Expected 2D array, got shape {mapped.shape}.")
     if not mapped.flags.c_contiguous:
-        raise ValueError("X is a memmap in columns (Fortran order): write it in rows (C order).")
+        raise ValueError(
+            "X is a memmap whose rows do not follow each other (Fortran order, or a view of some columns or every other row): write "
+            "it in rows (C order)."
+        )
     n_rows, n_columns = mapped.shape
     per_row = max(1, mapped.dtype.itemsize * n_columns)
     # Blocks of whole leaves, so that no border between them cuts one.
@@ -114,6 +121,8 @@ def as_numbers(block: Any) -> Array:
     """Return a block as an array of float64, rows in the order of memory, each number in its place (see `_shared`)."""
     if hasattr(block, "toarray"):
         raise TypeError("X has sparse blocks, which are not supported: pass dense arrays.")
+    if isinstance(block, np.ma.MaskedArray) and block.mask.any():
+        raise ValueError("X has masked values, which are missing ones: remove those rows first.")
     values = block.to_numpy() if hasattr(block, "to_numpy") else np.asarray(block)
     if values.dtype.kind in "USMmc":
         raise ValueError(f"X has type {values.dtype}: could not convert to numbers.")

@@ -5,7 +5,6 @@ The file is of the same make as a model file (`twofold.model_files`): data and n
 
 from __future__ import annotations
 
-import hashlib
 import os
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -16,9 +15,8 @@ import numpy as np
 
 from twofold.estimators._journal import Journal
 from twofold.model_files import load_objects, save_objects
-from twofold.protocols import Array
 
-__all__ = ["Checkpoint", "FileJournal", "fingerprint"]
+__all__ = ["Checkpoint", "FileJournal"]
 
 MARK = "twofold checkpoint"
 
@@ -48,7 +46,7 @@ class Checkpoint:
 
 
 class FileJournal(Journal):
-    """Remembers the steps of a fit, in memory and in a file where there is a path.
+    """Remembers the steps of a fit in a file; nothing without one.
 
     Parameters
     ----------
@@ -75,9 +73,10 @@ class FileJournal(Journal):
         self._held = Checkpoint(facts)
         if resume and self._path is not None and self._path.exists():
             held: Checkpoint = load_objects(self._path, MARK)
-            differing = [name for name in facts if held.facts.get(name) != facts[name]]
+            names = [*facts, *(name for name in held.facts if name not in facts)]
+            differing = [name for name in names if held.facts.get(name) != facts.get(name)]
             if differing:
-                was, now = ({one: of[one] for one in differing} for of in (held.facts, facts))
+                was, now = ({one: of.get(one) for one in differing} for of in (held.facts, facts))
                 raise ValueError(
                     f"checkpoint={str(path)!r} is of another fit: it has {was}, this one {now}. Use another path, or resume=False."
                 )
@@ -90,6 +89,8 @@ class FileJournal(Journal):
             known: Result = self._held.steps[name]
             return known
         result = function()
+        if self._path is None:
+            return result
         self._held.steps[name] = result
         self._held.generators[name] = _copy_of(self._rng)
         self._held.states.pop(name, None)
@@ -102,23 +103,16 @@ class FileJournal(Journal):
 
     def note(self, name: str, state: Any) -> None:
         """Remember the state of an iteration."""
-        self._held.states[name] = state
-        self._write()
+        if self._path is not None:
+            self._held.states[name] = state
+            self._write()
 
     def _write(self) -> None:
-        if self._path is not None:
-            save_objects(self._held, self._path, MARK)
+        assert self._path is not None
+        save_objects(self._held, self._path, MARK)
 
 
 def _copy_of(rng: np.random.Generator) -> np.random.Generator:
     twin = np.random.Generator(type(rng.bit_generator)())
     twin.bit_generator.state = rng.bit_generator.state
     return twin
-
-
-def fingerprint(*arrays: Array) -> str:
-    """Return a short digest of some arrays."""
-    digest = hashlib.sha256()
-    for array in arrays:
-        digest.update(np.ascontiguousarray(array, dtype=np.float64).tobytes())
-    return digest.hexdigest()[:16]

@@ -19,6 +19,7 @@ __all__ = ["Cluster", "Task"]
 
 SECONDS_BETWEEN_LOOKS = 0.05
 SECONDS_BETWEEN_COUNTS = 1.0
+SECONDS_FOR_AN_ANSWER = 10.0
 
 
 @dataclass(frozen=True)
@@ -86,17 +87,17 @@ class Cluster:
             Called with the tasks done and all tasks.
         """
         if self.client is None:
-            return self._run_in_threads(wanted, phase, where)
+            return self._run_in_threads(watched, wanted, phase, where)
         from distributed import as_completed
 
         tasks = [*watched, *wanted]
         with warnings.catch_warnings():
             # Maps and latents that every worker needs travel in the graph: the scheduler keeps them, so they cannot be lost.
             warnings.filterwarnings("ignore", message="Sending large graph")
-            futures = self.client.compute([task.delayed for task in tasks])
+            futures: Any = self._sent([task.delayed for task in tasks], phase)
         blocks = {future.key: task.block for future, task in zip(futures, tasks, strict=True)}
         results = futures[len(watched) :]
-        coming = as_completed(futures)
+        coming = as_completed(futures, loop=self.client.loop)  # not that of another client
         futures = None  # results that nobody waits for are released on the cluster
         patience = _Patience(self, phase)
         n_done = 0
@@ -111,10 +112,25 @@ class Cluster:
                     n_done += 1
                 patience.renew()
                 told(n_done, len(tasks))
-            return [self._result(future, phase, patience) for future in results]
+            return [
+                self._result(future, blocks[future.key], phase, where, patience)
+                for future in results
+            ]
         finally:
             coming.clear()
             results = []
+
+    def _sent(self, tasks: list[Any], phase: str) -> list[Any]:
+        """Hand the tasks over; return their futures."""
+        try:
+            return list(self.client.compute(tasks))
+        except Exception as error:
+            if getattr(self.client, "status", "closed") == "running":
+                raise
+            raise DistributedFitError(
+                f"{self.name}, {phase}: the client is {self.client.status}. Pass one that is connected.",
+                phase=phase,
+            ) from error
 
     def _raise_failure(
         self, future: Any, block: int | None, phase: str, where: Callable[[int], str]
@@ -147,29 +163,59 @@ class Cluster:
         error.__cause__ = cause if isinstance(cause, BaseException) else None
         return error
 
-    def _result(self, future: Any, phase: str, patience: _Patience) -> Any:
+    def _result(
+        self,
+        future: Any,
+        block: int | None,
+        phase: str,
+        where: Callable[[int], str],
+        patience: _Patience,
+    ) -> Any:
         from distributed import CancelledError
 
+        seconds = SECONDS_BETWEEN_COUNTS
         while True:
             try:
-                return future.result(timeout=SECONDS_BETWEEN_COUNTS)
-            except TimeoutError:  # lost after it was there, and on its way again
+                return future.result(timeout=seconds)
+            except TimeoutError:  # large, or lost after it was there and on its way again
                 patience.look()
+                seconds *= 2.0  # a try that is given up begins anew
             except CancelledError as error:
                 raise DistributedFitError(
                     f"{self.name}, {phase}: the connection to the cluster was lost ({error}).",
                     phase=phase,
                 ) from error
+            except Exception as cause:
+                raise self._failure(cause, block, phase, where) from cause
 
     def _run_in_threads(
-        self, wanted: Sequence[Task], phase: str, where: Callable[[int], str]
+        self,
+        watched: Sequence[Task],
+        wanted: Sequence[Task],
+        phase: str,
+        where: Callable[[int], str],
     ) -> list[Any]:
         import dask
 
         try:
             return list(dask.compute(*(task.delayed for task in wanted)))
         except Exception as error:
-            raise self._failure(error, None, phase, where) from error
+            block = getattr(error, "twofold_block", None)
+            if block is None:
+                block = self._first_that_fails([*watched, *wanted])
+            raise self._failure(error, block, phase, where) from error
+
+    @staticmethod
+    def _first_that_fails(tasks: Sequence[Task]) -> int | None:
+        """Return the block of the first task that fails on its own: of threads, Dask does not tell."""
+        import dask
+
+        for task in tasks:
+            try:
+                dask.compute(task.delayed)
+            except Exception:  # noqa: BLE001 - what failed is known
+                return task.block
+        return None
 
 
 class _Patience:
@@ -208,7 +254,8 @@ class _Patience:
         if client.status != "running":
             return 0
         try:
-            return len(client.scheduler_info()["workers"])
+            found = client.sync(client.scheduler.identity, callback_timeout=SECONDS_FOR_AN_ANSWER)
+            return len(found["workers"])
         except (OSError, TimeoutError):  # the scheduler does not answer
             return 0
 

@@ -7,6 +7,8 @@ from typing import Any
 from uuid import uuid4
 
 import numpy as np
+from sklearn.utils._set_output import _get_output_config
+from sklearn.utils.validation import _check_feature_names
 
 from twofold.dask._blocks import is_frame
 from twofold.dask._shared import Shared, shared
@@ -35,6 +37,11 @@ def mapped(model: Any, method: str, X: Any, options: dict[str, Any] | None = Non
         Passed on to the method.
     """
     options = options or {}
+    if method == "transform" and _get_output_config("transform", model)["dense"] != "default":
+        raise TypeError(
+            "set_output would bring all rows of a Dask collection into memory. Use set_output(transform='default'): arrays give arrays, "
+            "frames give frames."
+        )
     if method == "score":
         return _score(model, X)
     n_wanted, n_given = _widths(model, method)
@@ -99,6 +106,8 @@ def _apply(
     block: Any, model: Shared, method: str, n_wanted: int, *, options: dict[str, Any], result: str
 ) -> AnyArray:
     dtype = np.dtype(result)
+    if hasattr(block, "toarray"):
+        raise TypeError("X has sparse blocks, which are not supported: pass dense arrays.")
     if not len(block):
         return np.empty((0,) if method in OF_ROWS else (0, n_wanted), dtype)
     if method == "_unit_distances":
@@ -120,9 +129,10 @@ def _over_partitions(
         names = [str(name) for name in model.feature_names_in_]
     else:
         names = [f"x{number}" for number in range(n_wanted)]
-    meta: Any = pd.DataFrame({name: np.empty(0, dtype) for name in names})
+    index = frame._meta.index[:0]
+    meta: Any = pd.DataFrame({name: np.empty(0, dtype) for name in names}, index=index)
     if method in OF_ROWS:
-        meta = pd.Series(np.empty(0, dtype), name=method)
+        meta = pd.Series(np.empty(0, dtype), index=index, name=method)
     return frame.map_partitions(
         _apply_to_frame, shipped(model), method, n_wanted, options, dtype.name, names, meta=meta
     )
@@ -150,6 +160,7 @@ def _apply_to_frame(
 def _score(model: Any, X: Any) -> float:
     """Return the share of variance that reconstruction keeps, as the local model does."""
     if is_frame(X):
+        _check_feature_names(model, X._meta, reset=False)
         X = X.to_dask_array()
     distances = mapped(model, "_unit_distances", X.astype(np.float64))
     with np.errstate(over="ignore"):

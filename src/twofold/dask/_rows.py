@@ -77,6 +77,7 @@ class DistributedRows:
         work = shared(_Work(kernel, self.units), f"{name}-kernel-{token}")
         offsets, whole = self.offsets, self._whole_leaves()
         watched: list[Task] = []
+        summed: list[Any] = []
         pieces: dict[int, list[Any]] = {}
         for number, (task, (begin, end)) in enumerate(zip(self.blocks.tasks, whole, strict=True)):
             first, last = offsets[number], offsets[number + 1]
@@ -91,6 +92,7 @@ class DistributedRows:
                     dask_key_name=f"{name}-{token}-{number}",
                 )
                 watched.append(Task(part, number))
+                summed.append(part)
             for start, stop in _cut_by_leaves(first, last, begin, end):
                 piece = delayed(_piece)(
                     task,
@@ -99,6 +101,9 @@ class DistributedRows:
                     number,
                     dask_key_name=f"{name}-edge-{token}-{number}-{start}",
                 )
+                watched.append(
+                    Task(piece, number)
+                )  # or a failure would be told of the leaf's first block
                 pieces.setdefault(start // LEAF_ROWS, []).append(piece)
         for leaf, parts in pieces.items():
             number = int(np.searchsorted(offsets, leaf * LEAF_ROWS, side="right")) - 1
@@ -106,7 +111,8 @@ class DistributedRows:
                 work, parts, leaf, number, dask_key_name=f"{name}-border-{token}-{leaf}"
             )
             watched.append(Task(joined, number))
-        top = self._merged([task.delayed for task in watched], f"{name}-merge-{token}")
+            summed.append(joined)
+        top = self._merged(summed, f"{name}-merge-{token}")
         # The sums come home as they were there, too.
         (found,) = self._run(
             watched, [Task(delayed(Shared)(top, dask_key_name=f"{name}-sum-{token}"))], phase
@@ -185,19 +191,50 @@ def _cut_by_leaves(first: int, last: int, begin: int, end: int) -> list[tuple[in
     return pieces
 
 
-def first_look(blocks: Blocks, cluster: Cluster) -> tuple[list[int], ColumnRange]:
-    """Count the rows of all blocks, refuse what is not finite, and return the sizes and the columns' ranges."""
+def first_look(
+    blocks: Blocks, cluster: Cluster, *, marked: bool = False
+) -> tuple[list[int], ColumnRange, str]:
+    """Count the rows of all blocks and refuse what is not finite.
+
+    Parameters
+    ----------
+    blocks : Blocks
+        The table.
+    cluster : Cluster
+        Where the work is done.
+    marked : bool, default=False
+        Whether to tell the data from others.
+
+    Returns
+    -------
+    sizes : list of int
+        Rows of each block.
+    extent : ColumnRange
+        The columns' ranges.
+    mark : str
+        A digest of all rows in their order that does not depend on the blocks; empty if it is not asked for.
+    """
     from dask import delayed
 
     token, name = uuid4().hex, f"{cluster.name}-first-look".lower()
     tasks = [
-        Task(delayed(_look)(task, number, dask_key_name=f"{name}-{token}-{number}"), number)
+        Task(
+            delayed(_look)(
+                task,
+                blocks.n_columns,
+                None if blocks.sizes is None else blocks.sizes[number],
+                marked,
+                number,
+                dask_key_name=f"{name}-{token}-{number}",
+            ),
+            number,
+        )
         for number, task in enumerate(blocks.tasks)
     ]
     n_blocks = len(tasks)
     found = cluster.run([], tasks, "first look", lambda number: f"block {number} of {n_blocks}")
-    sizes = [size for size, _ in found]
-    ranges = [extent for _, extent in found if extent is not None]
+    sizes = [one.size for one in found]
+    ranges = [one.extent for one in found if one.extent is not None]
     if sum(sizes) < 2:
         raise ValueError(
             f"Found {sum(sizes)} sample(s) in X, where at least 2 are needed: 1 sample has no manifold."
@@ -205,7 +242,38 @@ def first_look(blocks: Blocks, cluster: Cluster) -> tuple[list[int], ColumnRange
     total = ranges[0]
     for extent in ranges[1:]:
         total = total + extent
-    return sizes, total
+    return sizes, total, joined_mark(found) if marked else ""
+
+
+@dataclass(frozen=True)
+class _Seen:
+    """What is known of a block after the first look."""
+
+    size: int
+    extent: ColumnRange | None = None
+    mark: tuple[int, int] = (0, 0)
+
+
+def row_marks(rows: Array) -> tuple[int, int]:
+    """Return the sums, modulo 2^64, of a hash of each row and of the hash times the row's number in its block."""
+    multipliers = np.random.default_rng(0).integers(1, 2**63, rows.shape[1], dtype=np.uint64)
+    bits = rows.view(np.uint64)
+    hashes = ((bits ^ (bits >> np.uint64(32))) * (2 * multipliers + 1)).sum(axis=1, dtype=np.uint64)
+    hashes ^= hashes >> np.uint64(29)
+    hashes *= np.uint64(0xBF58476D1CE4E5B9)
+    numbers = np.arange(len(rows), dtype=np.uint64)
+    return int(hashes.sum(dtype=np.uint64)), int((hashes * numbers).sum(dtype=np.uint64))
+
+
+def joined_mark(found: list[_Seen]) -> str:
+    """Return the mark of all rows from those of their blocks: a row's number is that in its block and the rows before."""
+    before = total = placed = 0
+    for one in found:
+        plain, weighted = one.mark
+        total += plain
+        placed += weighted + before * plain
+        before += one.size
+    return f"{total % 2**64:016x}{placed % 2**64:016x}"
 
 
 @dataclass(frozen=True)
@@ -237,12 +305,17 @@ def guarded(function: Callable[..., Any]) -> Callable[..., Any]:
     return task
 
 
-def _look_at(block: Any) -> tuple[int, ColumnRange | None]:
+def _look_at(block: Any, n_columns: int, size: int | None, marked: bool) -> _Seen:
     rows = as_numbers(block)
+    if rows.ndim != 2 or rows.shape[1] != n_columns or size not in (None, len(rows)):
+        said = f"({'any' if size is None else size}, {n_columns})"
+        raise ValueError(
+            f"the block has shape {rows.shape}, but X says {said}: its metadata are wrong."
+        )
     if not len(rows):
-        return 0, None
+        return _Seen(0)
     check_finite(rows, "X")
-    return len(rows), ColumnRange.of_rows(rows)
+    return _Seen(len(rows), ColumnRange.of_rows(rows), row_marks(rows) if marked else (0, 0))
 
 
 def _sums_of(work: _Work, block: Any, begin: int, end: int, first: int) -> Nodes:
@@ -260,8 +333,8 @@ def _sums_of_pieces(work: _Work, pieces: list[Array], leaf: int) -> Nodes:
     return {(0, leaf): work(np.concatenate(pieces), leaf * LEAF_ROWS)}
 
 
-def _look(block: Any, number: int) -> Any:
-    return guarded(_look_at)(block, number)
+def _look(block: Any, n_columns: int, size: int | None, marked: bool, number: int) -> Any:
+    return guarded(_look_at)(block, n_columns, size, marked, number)
 
 
 def _sum_block(work: Shared, block: Any, begin: int, end: int, first: int, number: int) -> Any:

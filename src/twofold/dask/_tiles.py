@@ -51,22 +51,21 @@ def tiles_of(latents: Array, most: int, reach: float) -> list[Tile]:
     reach : float
         How far halos go.
     """
-    waiting, boxes = [np.arange(len(latents))], []
+    everyone = np.arange(len(latents))
+    waiting, tiles = [(everyone, everyone)], []
     while waiting:
-        rows = waiting.pop()
-        inside = latents[rows]
-        lengths = np.ptp(inside, axis=0)
+        rows, near = waiting.pop()
+        inside, around = latents[rows], latents[near]
+        low, high = inside.min(axis=0), inside.max(axis=0)
+        # The halo of a half lies within that of the whole.
+        near = near[((around >= low - reach) & (around <= high + reach)).all(axis=1)]
+        lengths = high - low
         if len(rows) <= most or not lengths.max() > 0.0:
-            boxes.append((inside.min(axis=0), inside.max(axis=0), rows))
+            tiles.append(Tile(near, np.isin(near, rows, assume_unique=True)))
             continue
         order = np.argsort(inside[:, int(lengths.argmax())], kind="stable")
-        waiting += [np.sort(rows[order[: len(rows) // 2]]), np.sort(rows[order[len(rows) // 2 :]])]
-    tiles = []
-    for low, high, rows in boxes:
-        near = ((latents >= low - reach) & (latents <= high + reach)).all(axis=1)
-        near[rows] = True
-        numbers = np.flatnonzero(near)
-        tiles.append(Tile(numbers, np.isin(numbers, rows, assume_unique=True)))
+        half = len(rows) // 2
+        waiting += [(np.sort(rows[part]), near) for part in (order[:half], order[half:])]
     return tiles
 
 
