@@ -54,7 +54,7 @@ sphinx_gallery_conf = {
     "examples_dirs": "../examples",
     "gallery_dirs": "gallery",
     "filename_pattern": r"plot_",
-    "ignore_pattern": r"__init__\.py|two_way_digits\.py",
+    "ignore_pattern": r"__init__\.py",
     "subsection_order": ["../examples/estimators", "../examples/tasks", "*"],
     "within_subsection_order": "FileNameSortKey",
     "doc_module": ("twofold",),

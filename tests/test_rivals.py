@@ -266,6 +266,16 @@ def test_a_run_goes_on_where_it_stopped(tmp_path, instant):
     ]  # other data, other jobs
 
 
+def test_methods_and_versions_of_a_set_in_the_results(tmp_path, instant):
+    Run(tmp_path, settings("Linear"), say=list).measure_all([small()])
+    path = Run(tmp_path, settings("OneWay"), say=list).measure_all([small()])
+    found = summary.read(path)
+    assert [method["name"] for method in found["methods"]] == ["Linear", "OneWay"]
+    assert [row.method for row in summary.rows_of(found)["small"]] == ["Linear", "OneWay"]
+    path = Run(tmp_path, settings("OneWay"), say=list).measure_all([small(rows=60)])
+    assert {job["rows"] for job in summary.read(path)["jobs"] if job["kind"] == "measure"} == {60}
+
+
 def test_runs_under_other_conditions_are_not_mixed(tmp_path, instant):
     Run(tmp_path, settings("Linear"), say=list)
     with pytest.raises(OtherRunError, match=r"conditions \(settings\).*--restart"):

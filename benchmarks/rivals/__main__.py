@@ -15,7 +15,7 @@ from benchmarks.rivals.readme import write_section
 from benchmarks.rivals.run import OtherRunError, Run, Settings
 
 QUICK = {"seeds": (0,), "seconds": 60.0, "repeat_within": 5.0}
-FULL = {"seeds": (0, 1, 2), "seconds": 300.0, "repeat_within": 20.0}
+FULL = {"seeds": (0, 1, 2), "seconds": 300.0, "repeat_within": 5.0}
 
 
 def main(arguments=None):
@@ -89,6 +89,8 @@ def _measured(options):
         methods=tuple(options.methods or ()),
         **given,
     )
+    if absent := [path for path in options.data if not Path(path).is_file()]:
+        raise ValueError(f"--data {absent[0]}: there is no such file")
     sets = [from_file(path) for path in options.data] or catalogue(options.mode == "quick")
     if options.sets:
         unknown = set(options.sets) - {data.name for data in sets}

@@ -47,13 +47,16 @@ class Settings:
         """Return the seconds a job on so many rows may take."""
         return self.seconds * (2.0 if rows >= MANY_ROWS else 1.0)
 
+    def registered(self):
+        """Return all methods there are."""
+        return importlib.import_module(self.registry).METHODS
+
     def packages(self):
         """Return the packages of all methods, so that it does not matter which are chosen."""
-        found = importlib.import_module(self.registry).METHODS
-        return sorted({method.package for method in found})
+        return sorted({method.package for method in self.registered()})
 
     def chosen(self):
-        found = importlib.import_module(self.registry).METHODS
+        found = self.registered()
         unknown = set(self.methods) - {method.name for method in found}
         if unknown:
             names = ", ".join(repr(method.name) for method in found)
@@ -103,7 +106,14 @@ class Run:
 
     def write(self, missing=()):
         """Put all that is known together in ``results.json``; return its path."""
-        names = {entry["name"] for entry in self._sets}
+        versions = {(entry["name"], entry["digest"]) for entry in self._sets}
+        jobs = [
+            record
+            for record in self.records.values()
+            if record["kind"] != "measure" or (record["data"], record["digest"]) in versions
+        ]
+        # Also methods of an earlier call: more can be added to a run.
+        measured = {record["method"] for record in jobs} | {method.name for method in self.methods}
         content = {
             "about": {**self._about, "finished": _now()},
             "settings": vars(self.settings),
@@ -117,9 +127,10 @@ class Run:
                     "settings": method.settings,
                     "package": method.package,
                 }
-                for method in self.methods
+                for method in self.settings.registered()
+                if method.name in measured
             ],
-            "jobs": [r for r in self.records.values() if r["data"] in names | {""}],
+            "jobs": jobs,
         }
         path = self.folder / "results.json"
         path.write_text(json.dumps(content, indent=1))
@@ -139,6 +150,7 @@ class Run:
                 )
                 about = {"data": prepared.name, "method": method.name, "seed": seed}
                 about |= {"kind": "measure", "rows": prepared.rows, "family": prepared.family}
+                about["digest"] = prepared.digest
                 record = (
                     {"status": "skipped", "detail": reason, "step": "start", "figures": {}}
                     if reason

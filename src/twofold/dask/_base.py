@@ -10,6 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any, Self
 from uuid import uuid4
 
@@ -147,6 +148,10 @@ class DistributedEstimator(BaseEstimator, ABC):
         check_bool("resume", resume)
         if resume and self.checkpoint is None:
             raise ValueError("resume=True needs the path of a checkpoint: set checkpoint.")
+        if self.checkpoint is not None and not Path(self.checkpoint).absolute().parent.is_dir():
+            raise FileNotFoundError(
+                f"checkpoint={str(self.checkpoint)!r} cannot be written: its folder does not exist."
+            )
         local = self._local()
         table = Blocks.of(X)
         cluster = Cluster.of(
@@ -281,6 +286,54 @@ class DistributedEstimator(BaseEstimator, ABC):
         (((100, 100), (1,)), (200, 1))
         """
         return self._map("transform", X, options)
+
+    def fit_transform(self, X: Any, y: Any = None) -> Any:
+        """Fit, then take the same data down, lazily.
+
+        Parameters
+        ----------
+        X : Dask array or dataframe, zarr array, NumPy memmap, or path, of shape (n_samples, n_features)
+            Data.
+        y : ignored
+
+        Returns
+        -------
+        Dask array or dataframe of shape (n_samples, n_components)
+
+        Examples
+        --------
+        >>> import dask.array as da
+        >>> from twofold.dask import PrincipalManifold
+        >>> from twofold.datasets import make_noisy_spiral
+        >>> X = da.from_array(make_noisy_spiral(200, random_state=0)[0], chunks=(100, 2))
+        >>> PrincipalManifold(alpha=1e-2, n_nodes=8, init="pca", tol=1e-2).fit_transform(X).shape
+        (200, 1)
+        """
+        return self.fit(X, y).transform(X)
+
+    def get_feature_names_out(self, input_features: Any = None) -> Any:
+        """Return the names of the latents, as the local estimator gives them.
+
+        Parameters
+        ----------
+        input_features : ignored
+
+        Returns
+        -------
+        ndarray of str, shape (n_components,)
+
+        Examples
+        --------
+        >>> import dask.array as da
+        >>> from twofold.dask import PrincipalManifold
+        >>> from twofold.datasets import make_noisy_spiral
+        >>> X = da.from_array(make_noisy_spiral(200, random_state=0)[0], chunks=(100, 2))
+        >>> model = PrincipalManifold(alpha=1e-2, n_nodes=8, init="pca", tol=1e-2).fit(X)
+        >>> model.get_feature_names_out().tolist()
+        ['principalmanifold0']
+        """
+        check_is_fitted(self)
+        return self.local_.get_feature_names_out(input_features)
 
     def inverse_transform(self, Z: Any) -> Any:
         """Take latents up to the data space, likewise.

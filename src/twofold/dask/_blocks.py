@@ -25,12 +25,13 @@ FILE_BLOCK_BYTES = 16 * 2**20
 
 def is_collection(X: Any) -> bool:
     """Tell a Dask array or frame, without importing Dask."""
-    return hasattr(X, "__dask_graph__") and (hasattr(X, "chunks") or is_frame(X))
+    # Of the class: what is delayed has any attribute one asks for.
+    return hasattr(X, "__dask_graph__") and (hasattr(type(X), "chunks") or is_frame(X))
 
 
 def is_frame(X: Any) -> bool:
     """Tell a Dask frame from an array."""
-    return hasattr(X, "map_partitions")
+    return hasattr(type(X), "map_partitions")
 
 
 def as_collection(X: Any) -> Any:
@@ -123,7 +124,13 @@ def as_numbers(block: Any) -> Array:
         raise TypeError("X has sparse blocks, which are not supported: pass dense arrays.")
     if isinstance(block, np.ma.MaskedArray) and block.mask.any():
         raise ValueError("X has masked values, which are missing ones: remove those rows first.")
-    values = block.to_numpy() if hasattr(block, "to_numpy") else np.asarray(block)
+    if hasattr(
+        block, "to_numpy"
+    ):  # a frame, whose columns are numbers; nullable ones may lack some
+        return np.require(
+            block.to_numpy(dtype=np.float64, na_value=np.nan), requirements=["C", "A"]
+        )
+    values = np.asarray(block)
     if values.dtype.kind in "USMmc":
         raise ValueError(f"X has type {values.dtype}: could not convert to numbers.")
     return np.require(values, np.float64, ["C", "A"])
@@ -172,7 +179,7 @@ class Blocks:
             )
         if X.numblocks[1] != 1:
             raise ValueError(
-                f"X has {X.numblocks[1]} chunks along its columns; a block needs whole rows. Pass X.rechunk({{1: -1}})."
+                f"X has {X.numblocks[1]} chunks along its columns; a block needs whole rows. Pass X.rechunk({{1: -1}}); of a zarr array or file, dask.array.from_zarr(X).rechunk({{1: -1}})."
             )
         tasks = [task for (task,) in X.to_delayed().tolist()]
         dtype = np.dtype(np.float32 if X.dtype == np.float32 else np.float64)

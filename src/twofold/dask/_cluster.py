@@ -20,6 +20,7 @@ __all__ = ["Cluster", "Task"]
 SECONDS_BETWEEN_LOOKS = 0.05
 SECONDS_BETWEEN_COUNTS = 1.0
 SECONDS_FOR_AN_ANSWER = 10.0
+REMEDY = "Start workers and fit again, with resume=True where there is a checkpoint."
 
 
 @dataclass(frozen=True)
@@ -61,6 +62,10 @@ class Cluster:
                 client = get_client()
             except (ImportError, ValueError):
                 client = None
+        if client is not None and not hasattr(client, "compute"):
+            raise TypeError(
+                f"client={client!r} must be a distributed.Client, or None for the one that is current."
+            )
         return cls(client, name, timeout, no_workers_timeout)
 
     def run(
@@ -141,7 +146,7 @@ class Cluster:
         if future.status != "error":
             raise DistributedFitError(
                 f"{self.name}, {phase}: the connection to the cluster was lost, or its tasks were cancelled "
-                f"(a task is {future.status}).",
+                f"(a task is {future.status}). {REMEDY}",
                 phase=phase,
             )
         raise self._failure(future.exception(), block, phase, where)
@@ -182,7 +187,7 @@ class Cluster:
                 seconds *= 2.0  # a try that is given up begins anew
             except CancelledError as error:
                 raise DistributedFitError(
-                    f"{self.name}, {phase}: the connection to the cluster was lost ({error}).",
+                    f"{self.name}, {phase}: the connection to the cluster was lost ({error}). {REMEDY}",
                     phase=phase,
                 ) from error
             except Exception as cause:
@@ -242,11 +247,11 @@ class _Patience:
         if now - self._seen_workers > cluster.no_workers_timeout:
             self._fail(
                 f"the cluster has had no workers for {now - self._seen_workers:.0f} s (no_workers_timeout="
-                f"{cluster.no_workers_timeout:g}). Start workers and fit again, with resume=True where there is a checkpoint"
+                f"{cluster.no_workers_timeout:g}). {REMEDY}"
             )
         if now - self._moved > cluster.timeout:
             self._fail(
-                f"no task has ended for {now - self._moved:.0f} s (timeout={cluster.timeout:g}). Raise timeout, or use smaller chunks"
+                f"no task has ended for {now - self._moved:.0f} s (timeout={cluster.timeout:g}). Raise timeout, or use smaller chunks."
             )
 
     def _n_workers(self) -> int:
@@ -260,4 +265,4 @@ class _Patience:
             return 0
 
     def _fail(self, why: str) -> None:
-        raise DistributedFitError(f"{self._cluster.name}, {self._phase}: {why}.", phase=self._phase)
+        raise DistributedFitError(f"{self._cluster.name}, {self._phase}: {why}", phase=self._phase)

@@ -10,6 +10,7 @@ import numpy as np
 
 from twofold import estimators
 from twofold._blocks import some_rows
+from twofold._validation import check_int
 from twofold.dask._base import DistributedEstimator, Found
 from twofold.dask._rows import DistributedRows
 from twofold.domains import resolve_domain
@@ -125,6 +126,7 @@ max_iter, tol, random_state
 
     def _local(self) -> Any:
         local = estimators.PrincipalManifold(**self._local_settings())
+        check_int("n_components", local.n_components)
         check_settings(local, resolve_domain(local.domain, local.n_components))
         if np.ndim(self.init) > 0:
             raise ValueError(

@@ -314,7 +314,7 @@ def _look_at(block: Any, n_columns: int, size: int | None, marked: bool) -> _See
         )
     if not len(rows):
         return _Seen(0)
-    check_finite(rows, "X")
+    check_finite(rows, "X (rows counted within the block)")
     return _Seen(len(rows), ColumnRange.of_rows(rows), row_marks(rows) if marked else (0, 0))
 
 

@@ -187,7 +187,7 @@ validation_fraction
             data, kernel, pseudo_count=local.pseudo_count, n_jobs=local.n_jobs
         )
         start = Candidate(local.init_, Z, np.ones(Z.shape[1]), np.nan)
-        ended = MinimizeResult(Z, np.nan, local.n_iter_, 0, True, "refined", local.history_)
+        ended = MinimizeResult(Z, np.nan, local.n_iter_, 0, True, "refined", np.zeros(1))
         learned = local._assemble(problem, scheme, space, Z, [start], ended, [])
         kept = ("candidates_", "init_", "history_", "validation_history_", "n_iter_")
         attributes = {**learned.attributes, **{name: getattr(local, name) for name in kept}}
