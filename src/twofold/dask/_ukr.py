@@ -13,7 +13,7 @@ from twofold import estimators
 from twofold._blocks import drawn_rows, using_threads
 from twofold._linalg import row_norms_sq
 from twofold._units import CentredUnits
-from twofold._validation import check_int
+from twofold._validation import check_int, warn_user
 from twofold.candidates import Candidate
 from twofold.dask._base import DistributedEstimator, Found
 from twofold.dask._blocks import as_numbers
@@ -34,6 +34,8 @@ from twofold.sums import kernel_radius
 __all__ = ["UKR"]
 
 FARTHEST = 10.0
+MOST_AROUND = 20
+"""Times its own rows that a tile with its halo may have without a warning."""
 
 
 class UKR(DistributedEstimator):
@@ -264,6 +266,13 @@ class _Levels:
         radial = resolve_kernel(self.settings.kernel)
         reach = 2.0 * kernel_radius(radial, CELL_TOLERANCE)
         tiles = tiles_of(Z, self.settings.tile_rows, reach)
+        largest = max(len(tile.rows) for tile in tiles)
+        if largest > MOST_AROUND * self.settings.tile_rows:
+            warn_user(
+                f"A tile of tile_rows={self.settings.tile_rows} rows has {largest} with its halo, all on one worker. Raise tile_rows, or use "
+                "fewer components: halos grow with every dimension.",
+                UserWarning,
+            )
         work = Refinement(
             radial, float(self.settings.pseudo_count), n_iter, float(self.settings.tol)
         )
