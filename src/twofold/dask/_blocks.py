@@ -115,7 +115,8 @@ def _address(mapped: Any) -> int:
 
 
 def _read_file(path: str, offset: int, shape: tuple[int, int], dtype: str) -> AnyArray:
-    return np.array(np.memmap(path, dtype, "r", offset, shape))
+    """Return rows of a file as they lie in the system's cache: a copy would cost as much as a sum over them."""
+    return np.asarray(np.memmap(path, dtype, "r", offset, shape))
 
 
 def as_numbers(block: Any) -> Array:
