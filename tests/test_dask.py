@@ -321,6 +321,15 @@ class TestEqualToLocal:
             assert again.client is None
             np.testing.assert_array_equal(again.transform(X[:9]), model.transform(X[:9]))
 
+    def test_a_fit_that_is_a_task_itself(self, client):
+        def fit():
+            rows = da.from_array(X[:300], chunks=(100, 3))
+            model = distributed_twofold.DRUR(timeout=20.0, **QUICK)
+            return model.fit(rows).fit(rows).to_local()
+
+        models = client.gather([client.submit(fit, pure=False) for _ in range(3)])  # of 2 threads
+        assert {model.score(X[:300]) for model in models} == {models[0].score(X[:300])}
+
     def test_without_a_cluster(self, local, no_client):
         model = distributed_twofold.DRUR(**QUICK).fit(chunked())
         assert_same_model(model.local_, local)
@@ -458,16 +467,16 @@ class TestManifoldEqualToLocal:
         with pytest.raises(ValueError, match="init is an array"):
             distributed_twofold.PrincipalManifold(2, init=SHEET).fit(chunked())
 
-    @pytest.mark.parametrize("turn", [3])
-    def test_resumed(self, client, tmp_path, monkeypatch, turn):
-        setting = {"alpha": 1e-3, "init": "pca", "random_state": 0}
+    @pytest.mark.parametrize(("name", "turn"), [("squared", 3), ("soft", 2)])
+    def test_resumed(self, client, tmp_path, monkeypatch, name, turn):
+        setting = {"random_state": 0, **MANIFOLDS[name]}
         expected = twofold.PrincipalManifold(1, **setting).fit(X[:2_500])
         model = distributed_twofold.PrincipalManifold(
             1, checkpoint=tmp_path / "run.twofold", **setting
         )
 
-        def note(self, name, state):
-            before(self, name, state)
+        def note(self, step, state):
+            before(self, step, state)
             if state.turn == turn:
                 raise Interrupted
 

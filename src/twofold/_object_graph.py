@@ -94,6 +94,7 @@ CLASSES: Final[dict[str, str]] = {
         ],
         "twofold.optimize.guidance": ["SpectralGuidance"],
         "twofold.quantization": ["DescentState"],
+        "twofold.soft_quantization": ["SoftState"],
         "twofold.sums.local": ["LocalMeans"],
         "twofold.sums.neighbours": ["Neighbours"],
         "twofold.unsupervised_regression": ["TurnState", "Turns"],

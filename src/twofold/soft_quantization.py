@@ -35,7 +35,7 @@ from twofold.maps.node_expansion import NodeExpansion
 from twofold.protocols import Array
 from twofold.quantization import CAPS, penalised, solved
 
-__all__ = ["SoftQuantization", "SoftlyQuantized"]
+__all__ = ["SoftQuantization", "SoftState", "SoftlyQuantized"]
 
 COOLING = 0.8
 FIRST_TEMPERATURE = 4.0
@@ -51,6 +51,16 @@ class SoftlyQuantized(NamedTuple):
     history: Array
     n_iter: int
     temperature: float
+
+
+@dataclass
+class SoftState:
+    """Where a soft descent is between two turns: map, temperature, the functional so far, turns made."""
+
+    up: NodeExpansion
+    temperature: float
+    history: list[float]
+    turn: int
 
 
 @dataclass(frozen=True)
@@ -91,33 +101,42 @@ class SoftQuantization:
         max_iter: int,
         tol: float,
         callback: Callable[[int, float, Array], bool] = lambda *_: False,
+        state: SoftState | None = None,
+        note: Callable[[SoftState], None] | None = None,
     ) -> SoftlyQuantized:
-        """Descend by turns, cooling, until a turn at the last temperature gains less than a share ``tol``."""
-        with single_threaded_blas():
-            return self._run(up, max_iter, tol, callback)
+        """Descend by turns, cooling, until a turn at the last temperature gains less than a share ``tol``.
 
-    def _run(
-        self,
-        up: NodeExpansion,
-        max_iter: int,
-        tol: float,
-        callback: Callable[[int, float, Array], bool],
-    ) -> SoftlyQuantized:
-        temperature = max(FIRST_TEMPERATURE * self._likeliest(up, COLDEST), COLDEST)
-        history = [self.value(up, temperature)]
-        turn = 0
-        for turn in range(1, max_iter + 1):
-            before = history[-1]
-            up = self.adapt(up, temperature)
-            history.append(self.value(up, temperature))
-            stop = callback(turn, history[-1], self.places)
-            colder = max(self._likeliest(up, temperature), COOLING * temperature, COLDEST)
-            if stop or (colder >= temperature and before - history[-1] <= tol * before):
-                break
-            if colder < temperature:
-                temperature = colder
-                history.append(self.value(up, temperature))
-        return SoftlyQuantized(up, np.array(history), turn, temperature)
+        A descent that was interrupted goes on from its last ``state``; ``note`` is told of it after each turn that others may follow.
+        """
+        with single_threaded_blas():
+            if state is None:
+                temperature = max(FIRST_TEMPERATURE * self._likeliest(up, COLDEST), COLDEST)
+                state = SoftState(up, temperature, [self.value(up, temperature)], 0)
+            while state.turn < max_iter:
+                if self._turn(state, tol, callback):
+                    break
+                if note is not None:
+                    note(state)
+        return SoftlyQuantized(state.up, np.array(state.history), state.turn, state.temperature)
+
+    def _turn(
+        self, state: SoftState, tol: float, callback: Callable[[int, float, Array], bool]
+    ) -> bool:
+        """Adapt the map and cool down; return whether that was the last turn."""
+        before = state.history[-1]
+        state.up = self.adapt(state.up, state.temperature)
+        state.history.append(self.value(state.up, state.temperature))
+        state.turn += 1
+        stop = callback(state.turn, state.history[-1], self.places)
+        likeliest = self._likeliest(state.up, state.temperature)
+        colder = max(likeliest, COOLING * state.temperature, COLDEST)
+        idle = before - state.history[-1] <= tol * before
+        if stop or (colder >= state.temperature and idle):
+            return True
+        if colder < state.temperature:
+            state.temperature = colder
+            state.history.append(self.value(state.up, colder))
+        return False
 
     def adapt(self, up: NodeExpansion, temperature: float) -> NodeExpansion:
         """Return a map of lower or equal functional at a temperature."""

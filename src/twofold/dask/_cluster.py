@@ -93,7 +93,7 @@ class Cluster:
         """
         if self.client is None:
             return self._run_in_threads(watched, wanted, phase, where)
-        from distributed import as_completed
+        from distributed import as_completed, rejoin
 
         tasks = [*watched, *wanted]
         with warnings.catch_warnings():
@@ -106,6 +106,7 @@ class Cluster:
         futures = None  # results that nobody waits for are released on the cluster
         patience = _Patience(self, phase)
         n_done = 0
+        left = _leave_the_pool()
         try:
             while n_done < len(tasks):
                 if not coming.has_ready():
@@ -124,6 +125,8 @@ class Cluster:
         finally:
             coming.clear()
             results = []
+            if left:
+                rejoin()
 
     def _sent(self, tasks: list[Any], phase: str) -> list[Any]:
         """Hand the tasks over; return their futures."""
@@ -221,6 +224,17 @@ class Cluster:
             except Exception:  # noqa: BLE001 - what failed is known
                 return task.block
         return None
+
+
+def _leave_the_pool() -> bool:
+    """Give up this thread's place where it is a task itself: it would wait for tasks that wait for it."""
+    from distributed import secede
+
+    try:
+        secede()
+    except ValueError:  # no task
+        return False
+    return True
 
 
 class _Patience:

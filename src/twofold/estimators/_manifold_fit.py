@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -21,7 +22,7 @@ from twofold.estimators._manifold_layout import Layout
 from twofold.losses import Huber, Loss, Norm
 from twofold.maps.node_expansion import NodeExpansion
 from twofold.protocols import Array
-from twofold.quantization import DescentState, Quantization
+from twofold.quantization import Quantization
 from twofold.soft_quantization import SoftQuantization
 
 __all__ = [
@@ -84,15 +85,22 @@ class Fitting:
         latents: Array | None = None,
         callback: Callable[[int, float, Array], bool] = lambda *_: False,
         *,
-        state: DescentState | None = None,
-        note: Callable[[DescentState], None] | None = None,
+        state: Any = None,
+        note: Callable[[Any], None] | None = None,
     ) -> Fitted:
-        """Descend from a map, and latents where there are some; hard assignments go on from a state where there is one."""
+        """Descend from a map, and latents where there are some, or go on from the state of such a descent."""
         hard = self.functional(data, alpha)
         if self.assignment == "soft":
             places = self.layout.grid[some_rows(len(self.layout.grid), MOST_SOFT_PLACES)]
             soft = SoftQuantization(data, places, self.loss, self.penalty, alpha, self.latent_noise)
-            found = soft.run(up, max_iter=self.max_iter, tol=self.tol, callback=callback)
+            found = soft.run(
+                up,
+                max_iter=self.max_iter,
+                tol=self.tol,
+                callback=callback,
+                state=state,
+                note=note,
+            )
             projected = hard.project(found.up, latents)
             return Fitted(found.up, projected, found.history, found.n_iter, found.temperature)
         ended = hard.run(
