@@ -324,6 +324,13 @@ def test_a_set_that_is_not_there_is_said_to_be(tmp_path, instant):
     assert "/a" not in results["missing_sets"][0]["reason"]
 
 
+def test_sets_that_were_not_asked_for_are_named(tmp_path, instant):
+    path = Run(tmp_path, settings("Linear"), say=list).measure_all([small()], ["other"])
+    assert summary.read(path)["missing_sets"] == [
+        {"name": "other", "reason": "not part of this run"}
+    ]
+
+
 def test_unknown_names_are_errors(tmp_path):
     with pytest.raises(ValueError, match=r"'Nobody'.*there are 'Linear'"):
         Run(tmp_path, settings("Nobody"))

@@ -92,10 +92,11 @@ def _measured(options):
     if absent := [path for path in options.data if not Path(path).is_file()]:
         raise ValueError(f"--data {absent[0]}: there is no such file")
     sets = [from_file(path) for path in options.data] or catalogue(options.mode == "quick")
+    all_names = [data.name for data in sets]
     if options.sets:
-        unknown = set(options.sets) - {data.name for data in sets}
+        unknown = set(options.sets) - set(all_names)
         if unknown:
-            names = ", ".join(repr(data.name) for data in sets)
+            names = ", ".join(map(repr, all_names))
             raise ValueError(f"no set is called {sorted(unknown)}; there are {names}")
         sets = [data for data in sets if data.name in options.sets]
     if options.list:
@@ -108,7 +109,9 @@ def _measured(options):
     if options.restart:
         for name in ("about.json", "jobs.jsonl", "results.json"):
             (options.folder / name).unlink(missing_ok=True)
-    return Run(options.folder, settings, say=_say).measure_all(sets)
+    chosen = {data.name for data in sets}
+    left_out = [name for name in all_names if name not in chosen]
+    return Run(options.folder, settings, say=_say).measure_all(sets, left_out)
 
 
 def _say(line):

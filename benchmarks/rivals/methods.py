@@ -217,8 +217,7 @@ METHODS = [
     Method(
         "GPLVM (GPy)",
         lambda seed, threads: adapters.Gplvm(),
-        f"defaults from PCA, {adapters.Gplvm.ITERATIONS} iterations instead of at most 1,000, which "
-        "break the caps",
+        f"defaults from PCA, at most {adapters.Gplvm.ITERATIONS} iterations",
         "GPy",
         short="GPLVM",
         seeded=False,

@@ -87,9 +87,12 @@ class Run:
         self.records = self._finished()
         self._sets = []
 
-    def measure_all(self, sets: Sequence):
-        """Run what is not done yet on the given sets and write ``results.json``; return its path."""
-        missing = []
+    def measure_all(self, sets: Sequence, left_out: Sequence[str] = ()):
+        """Run what is not done yet on the given sets and write ``results.json``; return its path.
+
+        ``left_out`` are the names of sets that are not asked for, which the page has to say.
+        """
+        missing = [{"name": name, "reason": "not part of this run"} for name in left_out]
         for data in sets:
             try:
                 prepared = data.prepare(self.folder / "data")
