@@ -13,7 +13,8 @@ from twofold.reproduce.machine import is_installed
 
 __all__ = ["Rival", "autoencoded", "umap_seconds"]
 
-N_WARM = 2_000
+N_WARM = 5_000
+"""Beyond 4,096 rows it searches neighbours by other compiled code, which takes tens of seconds to compile."""
 EPOCHS = 1_000
 """Of each stage, as in Carreira-Perpinan & Lu (2010)."""
 
