@@ -3,6 +3,7 @@
 import hashlib
 import os
 import platform
+import shlex
 import subprocess
 import sys
 from importlib.metadata import PackageNotFoundError, version
@@ -46,7 +47,7 @@ def describe(packages, settings):
 def command(arguments):
     """Return the command without the folders of this machine."""
     words = [Path(word).name if Path(word).is_absolute() else word for word in arguments]
-    return " ".join(["python -m benchmarks.rivals", *words])
+    return shlex.join(["python", "-m", "benchmarks.rivals", *words])
 
 
 def commit():
