@@ -45,9 +45,6 @@ def test_python_blocks_run(page, tmp_path, monkeypatch):
         exec(compile(block, page.name, "exec"), namespace)
 
 
-"""Pages that a benchmark writes."""
-
-
 @pytest.mark.parametrize("page", [*PAGES, *API_PAGES], ids=page_name)
 def test_links_lead_somewhere(page):
     for target in re.findall(r"\]\(([^)#]+)\)", page.read_text(encoding="utf-8")):
