@@ -290,18 +290,31 @@ def test_a_run_can_be_extended_by_seeds(tmp_path, instant):
     assert summary.read(path)["settings"]["seeds"] == [0, 1]
 
 
-def test_trouble_with_few_rows_spares_many(tmp_path, instant):
+def test_trouble_with_few_rows_spares_many(tmp_path, instant, monkeypatch):
     done, answers = instant
     answers["Linear"] = {"status": "time", "detail": "over 300 s in fit"}
-    slow = {"fit_seconds": 100.0}
+    slow = {"fit_seconds": 200.0}
     answers["OneWay"] = {"figures": slow}
     sets = [small("few", 20, "roll"), small("more", 100, "roll"), small("other", 100)]
+    monkeypatch.setattr("benchmarks.rivals.run.TELLING_ROWS", 20)
     path = Run(tmp_path, settings("Linear", "OneWay"), say=list).measure_all(sets)
     rows = summary.rows_of(summary.read(path))
     assert rows["more"][0].note == "not run: over 300 s in fit with 20 rows already"
-    assert "100 s with 20 rows, so beyond the cap of 300 s" in rows["more"][1].note
+    assert "200 s with 20 rows, so far beyond the cap of 300 s" in rows["more"][1].note
     assert rows["other"][1].figures == slow
     assert [job[1] for job in done if job[0] == "measure"] == ["Linear", "OneWay"] * 2
+
+
+def test_only_the_most_rows_tell_of_more(tmp_path, instant, monkeypatch):
+    _, answers = instant
+    answers["Linear"] = {"figures": {"fit_seconds": 200.0}}
+    sets = [small("few", 20, "roll"), small("more", 100, "roll"), small("most", 150, "roll")]
+    for rows, spared in ((10, {"more"}), (21, set())):
+        monkeypatch.setattr("benchmarks.rivals.run.TELLING_ROWS", rows)
+        path = Run(tmp_path / str(rows), settings("Linear"), say=list).measure_all(sets)
+        jobs = [job for job in summary.read(path)["jobs"] if job["kind"] == "measure"]
+        assert {job["data"] for job in jobs if job["status"] == "skipped"} >= spared
+        assert any(job["status"] == "ok" for job in jobs if job["data"] == "most") == (not spared)
 
 
 def test_refusals():

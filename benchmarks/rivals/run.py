@@ -20,8 +20,10 @@ FEW_ROWS = 2_000
 """Up to here a method is run for every seed, beyond for the first alone."""
 MANY_ROWS = 500_000
 """From here on a job may take twice as long."""
-GROWTH = 0.8
-"""Time is taken to grow at least with this power of the rows, in judging whether a larger set can be run."""
+TELLING_ROWS = 10_000
+"""Fewer rows tell nothing of many: fixed costs prevail, and some methods have other ways for few rows."""
+FAR_BEYOND = 2.0
+"""A job is not tried where time in proportion to the rows would exceed its cap so many times."""
 
 
 class OtherRunError(Exception):
@@ -184,21 +186,24 @@ class Run:
     def _outgrown(self, method, prepared):
         """Return why a method that had trouble with fewer rows of the same family is not run, or None."""
         cap = self.settings.cap(prepared.rows)
-        for record in self.records.values():
-            if (
-                record["kind"] != "measure"
-                or (record["family"], record["method"]) != (prepared.family, method.name)
-                or record["rows"] >= prepared.rows
-            ):
-                continue
+        smaller = [
+            record
+            for record in self.records.values()
+            if record["kind"] == "measure"
+            and (record["family"], record["method"]) == (prepared.family, method.name)
+            and record["rows"] < prepared.rows
+        ]
+        for record in smaller:
             if record["status"] in ("time", "memory"):
                 return f"not run: {record['detail']} with {record['rows']:,} rows already"
-            seconds = record["figures"].get("fit_seconds", 0.0)
-            expected = seconds * (prepared.rows / record["rows"]) ** GROWTH
-            if expected > cap:
+        telling = [one for one in smaller if one["rows"] >= TELLING_ROWS and one["status"] == "ok"]
+        if telling:
+            largest = max(telling, key=lambda one: one["rows"])
+            seconds = largest["figures"]["fit_seconds"]
+            if seconds * prepared.rows / largest["rows"] > FAR_BEYOND * cap:
                 return (
-                    f"not run: {seconds:.0f} s with {record['rows']:,} rows, so beyond the cap of "
-                    f"{cap:g} s here"
+                    f"not run: {seconds:.0f} s with {largest['rows']:,} rows, so far beyond the "
+                    f"cap of {cap:g} s here"
                 )
         return None
 
