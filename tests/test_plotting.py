@@ -342,6 +342,10 @@ def test_colours_of_values_are_those_of_the_bar():
     order = [np.flatnonzero((model.embedding_ == z).all(axis=1))[0] for z in marks.get_offsets()]
     expected = display.colorbar_.mappable.to_rgba(values[order])
     assert_allclose(marks.get_facecolors()[:, :3], expected[:, :3])
+    axes = len(display.figure_.axes)
+    without = display.plot(display.ax_, show_colorbar=False)
+    assert without.colorbar_ is None
+    assert len(without.figure_.axes) == axes
 
 
 def test_names_stand_at_members_near_the_medians():
@@ -764,6 +768,8 @@ def test_data_of_many_rows_have_no_segments(monkeypatch):
     assert len(display.legend_.get_texts()) == 2
     values = ManifoldDisplay.from_estimator(model, X, labels=X[:, 0], n_places=20)
     assert values.colorbar_ is not None
+    assert values.plot(show_colorbar=False).colorbar_ is None
+    assert len(values.figure_.axes) == 1
 
 
 @pytest.mark.parametrize("scale", [1e-150, 1e150])
@@ -1100,6 +1106,14 @@ def test_residual_variances_of_models_and_of_distances():
     assert [text.get_text() for text in second.legend_.get_texts()] == ["first", "second"]
     assert first.line_.get_color() != second.line_.get_color()
     assert list(first.ax_.get_xticks()) == [1, 2, 3]
+    higher = ResidualVarianceDisplay([1, 2], [0.9, 0.3]).plot(first.ax_, label="higher")
+    bottom, top = higher.ax_.get_ylim()
+    assert bottom == 0.0
+    assert top > 0.9
+    below = ResidualVarianceDisplay([1, 2], [0.3, -0.1]).plot(first.ax_, label="below")
+    assert below.ax_.get_ylim()[0] < -0.1
+    ResidualVarianceDisplay([1, 2], [0.5, 0.2]).plot(first.ax_)
+    assert first.ax_.get_ylim()[0] < -0.1
     with pytest.raises(ValueError, match="use from_data"):
         ResidualVarianceDisplay.from_estimator(model_of("ukr-2")[0])
     with pytest.raises(ValueError, match="dimensions is empty"):

@@ -189,6 +189,7 @@ class LatentMapDisplay(Display):
         names: str = "auto",
         show_density: bool = True,
         show_border: bool = True,
+        show_colorbar: bool = True,
         cmap: Any = None,
         label_name: str | None = None,
         scatter_kwargs: dict[str, Any] | None = None,
@@ -202,8 +203,8 @@ class LatentMapDisplay(Display):
         names : {"auto", "map", "legend", "both", "none"}, default="auto"
             Where the names of classes are written. "auto" is the map, each at the member nearest to the median of its class, where the names
             are short and do not lie on top of each other, else a legend.
-        show_density, show_border : bool, default=True
-            Whether to draw the density, and the border of the domain.
+        show_density, show_border, show_colorbar : bool, default=True
+            Whether to draw the density, the border of the domain, and the bar that explains the colours of values.
         cmap : str or Colormap, default=None
             Colours of values; None means "viridis".
         label_name : str, default=None
@@ -235,7 +236,7 @@ class LatentMapDisplay(Display):
         if isinstance(coloring, Classes) and not (has_names and names == "auto"):
             where = "legend" if n_columns == 1 and names == "auto" else names
             self.texts_, self.legend_ = name_classes(self, self.latents, coloring, where)
-        if scale is not None:
+        if scale is not None and show_colorbar:
             self.colorbar_ = self._explain(scale, label_name)
         self._settle()
         return self

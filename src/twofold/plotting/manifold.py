@@ -191,6 +191,7 @@ class ManifoldDisplay(Display):
         ax: Axes | None = None,
         *,
         segments: bool = True,
+        show_colorbar: bool = True,
         names: str = "auto",
         cmap: Any = None,
         label_name: str | None = None,
@@ -205,6 +206,8 @@ class ManifoldDisplay(Display):
             Where to draw; None makes a new figure.
         segments : bool, default=True
             Whether to draw lines from the data to their projections; of more than 2,000 rows there are none.
+        show_colorbar : bool, default=True
+            Whether to draw the bar that explains the colours of values.
         names : {"auto", "map", "legend", "both", "none"}, default="auto"
             Where the names of classes are written; "auto" is a legend.
         cmap : str or Colormap, default=None
@@ -239,7 +242,14 @@ class ManifoldDisplay(Display):
         panel = self._open(ax, size, three_d=three_d)
         self._frame(panel, everything)
         self.segments_ = self._draw_segments(panel) if segments else None
-        self.points_ = self._draw_data(panel, cmap, names, label_name, scatter_kwargs or {})
+        self.legend_, self.colorbar_ = None, None
+        coloring = None
+        if self.data is not None:
+            coloring = read_labels(self.labels, len(self.data), self.label_kind)
+        scale = color_scale(coloring, cmap) if isinstance(coloring, Values) else None
+        self.points_ = self._draw_data(panel, coloring, scale, names, scatter_kwargs or {})
+        if scale is not None and show_colorbar:
+            self.colorbar_ = self._explain(scale, label_name)
         self.manifold_ = self.lattice.draw(panel, **(manifold_kwargs or {}))
         self._settle()
         return self
@@ -283,21 +293,21 @@ class ManifoldDisplay(Display):
         return ax.add_collection(LineCollection(list(ends), **style))
 
     def _draw_data(
-        self, ax: Any, cmap: Any, names: str, label_name: str | None, scatter_kwargs: dict[str, Any]
+        self,
+        ax: Any,
+        coloring: Classes | Values | None,
+        scale: Any,
+        names: str,
+        scatter_kwargs: dict[str, Any],
     ) -> list[Any]:
-        self.legend_, self.colorbar_ = None, None
         if self.data is None:
             return []
-        coloring = read_labels(self.labels, len(self.data), self.label_kind)
-        scale = color_scale(coloring, cmap) if isinstance(coloring, Values) else None
         points = draw_points(
             ax, self.data, coloring, scale=scale, color=DATA_COLOR, **scatter_kwargs
         )
         if isinstance(coloring, Classes):
             where = "legend" if names == "auto" and len(coloring.names) > 1 else names
             _, self.legend_ = name_classes(self, self.data, coloring, where)
-        if scale is not None:
-            self.colorbar_ = self._explain(scale, label_name)
         return points
 
 

@@ -307,14 +307,13 @@ class ResidualVarianceDisplay(Display):
             panel.set_xticks(
                 np.unique([*x, *(tick for line in before for tick in line.get_xdata())])
             )
-        if y.min() >= 0.0:
-            panel.set_ylim(bottom=0.0)
+        if y.min() >= 0.0 and all(line.get_ydata().min() >= 0.0 for line in before):
+            panel.set_ylim(bottom=0.0, auto=None)  # the upper end stays free for further curves
         if self._has_own_figure:
             without_frame(panel)
         self.legend_ = None
-        named = [
-            line for line in (*before, self.line_) if not line.get_label().startswith("_child")
-        ]
+        curves = (*before, self.line_)
+        named = [line for line in curves if not line.get_label().startswith("_child")]
         if len(named) > 1:
             self.legend_ = show_legend(self, named, [line.get_label() for line in named])
         return self
