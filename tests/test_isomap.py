@@ -7,7 +7,7 @@ import pytest
 from scipy.linalg import orthogonal_procrustes
 from scipy.spatial.distance import cdist
 from sklearn.base import clone
-from sklearn.datasets import load_iris, load_wine
+from sklearn.datasets import load_digits, load_iris, load_wine
 from sklearn.manifold import Isomap
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.neighbors import KNeighborsClassifier
@@ -130,6 +130,24 @@ class TestAgglomerative:
         with pytest.raises(TypeError, match="has no leave_one_out"):
             model.set_params(out_of_sample=RBFNetwork(5)).fit_transform(X)
 
+    def test_the_down_map_of_lower_error_is_taken(self, curve):
+        smooth = AgglomerativeIsomap().fit(curve)
+        assert isinstance(smooth.encoder_, KernelRidgeMap)
+        only = AgglomerativeIsomap(out_of_sample="krr").fit(curve)
+        np.testing.assert_array_equal(smooth.transform(curve), only.transform(curve))
+        digits = load_digits().data[:500]
+        rough = AgglomerativeIsomap().fit(digits)
+        assert isinstance(rough.encoder_, GRNN)
+        ridge = AgglomerativeIsomap(out_of_sample="krr").fit(digits)
+        assert rough.encoder_.error_ < ridge.encoder_.error_
+        held_out = load_digits().data[500:800]
+        assert rough.score(held_out) > ridge.score(held_out)
+        Z, left_out = rough._latent_units.into(rough.embedding_), rough.encoder_.leave_one_out
+        residuals = Z - left_out(rough._data_units.into(digits), Z)
+        np.testing.assert_allclose(
+            rough.encoder_.error_, np.square(residuals).sum(axis=1).mean(), rtol=1e-9
+        )
+
     def test_centres_beyond_some_rows(self, curve, monkeypatch):
         monkeypatch.setattr("twofold.estimators._isomap_maps.MOST_CENTERS", 100)
         monkeypatch.setattr("twofold.estimators._isomap_maps.FEWER_CENTERS", 80)
@@ -210,7 +228,7 @@ class TestAgglomerative:
             ({"n_centers": "x"}, "n_centers='x' must be an integer, or \"auto\""),
             ({"n_landmarks": "auto"}, "n_landmarks='auto' must be an integer, or None"),
             ({"cross_fit": "yes"}, "cross_fit='yes' must be True or False"),
-            ({"out_of_sample": None}, "out_of_sample=None must be 'krr', 'grnn' or a map"),
+            ({"out_of_sample": None}, "out_of_sample=None must be 'auto', 'krr', 'grnn' or a map"),
             ({"out_of_sample": KernelRidgeMap}, "out_of_sample"),
         ],
     )
@@ -383,7 +401,7 @@ class TestSupervised:
             ({"beta": None}, 'beta=None must be a number, or "auto"'),
             ({"scale_distances": "no"}, "scale_distances='no' must be True or False"),
             ({"cross_fit": "yes"}, "cross_fit='yes' must be True or False"),
-            ({"out_of_sample": None}, "out_of_sample=None must be 'krr', 'grnn' or a map"),
+            ({"out_of_sample": None}, "out_of_sample=None must be 'auto', 'krr', 'grnn' or a map"),
         ],
     )
     def test_types_are_checked(self, wine, settings, message):

@@ -37,7 +37,7 @@ class GRNN(NadarayaWatson):
 
     Attributes
     ----------
-    inputs_, targets_, bandwidth_
+    inputs_, targets_, bandwidth_, error_
         As in `twofold.maps.NadarayaWatson`.
 
     Examples

@@ -74,6 +74,8 @@ class NadarayaWatson(BaseEstimator):
         Training targets.
     bandwidth_ : float
         The width.
+    error_ : float
+        The mean squared residual, left out one by one, that the width was chosen by; nan for a width that was given. Of many rows some stand for all.
 
     Examples
     --------
@@ -115,8 +117,9 @@ class NadarayaWatson(BaseEstimator):
         """Remember the training pairs and choose the width."""
         self.inputs_, self.targets_ = np.array(inputs), np.array(targets)
         if self.bandwidth == "auto":
-            self.bandwidth_ = self._best_bandwidth()
+            self.bandwidth_, self.error_ = self._best_bandwidth()
         else:
+            self.error_ = np.nan
             self.bandwidth_ = max(
                 check_real("bandwidth", self.bandwidth, also='"auto"'), SMALLEST_WIDTH
             )
@@ -291,22 +294,22 @@ class NadarayaWatson(BaseEstimator):
         targets: Array = self.targets_[nearest]
         return targets
 
-    def _best_bandwidth(self) -> float:
-        """Minimise the leave-one-out error: a coarse grid, then finer steps around its best."""
+    def _best_bandwidth(self) -> tuple[float, float]:
+        """Minimise the leave-one-out error: a coarse grid, then finer steps around its best; return it as well."""
         n = len(self.inputs_)
         rows = some_rows(n, max(1, MAX_PAIRS // n))
         inputs, targets = self.inputs_[rows], self.targets_[rows]
 
         def error(width: float) -> float:
             means = self._means(inputs, width, exclude=rows)
-            return float(np.square(targets - means).sum())
+            return float(np.square(targets - means).sum() / len(rows))
 
         errors = {width: error(width) for width in self._widths()}
         best = min(errors, key=errors.__getitem__)
         for ratio in (2.0**0.5, 2.0**0.25, 2.0**0.125):
             errors |= {width: error(width) for width in (best / ratio, best * ratio)}
             best = min(errors, key=errors.__getitem__)
-        return best
+        return best, errors[best]
 
     def _widths(self) -> list[float]:
         """Return the widths to try first."""
