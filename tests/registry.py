@@ -85,6 +85,7 @@ ESTIMATORS = {
         random_state=0,
     ),
     "isomap": AgglomerativeIsomap(random_state=0),
+    "isomap-grnn": AgglomerativeIsomap(out_of_sample="grnn", random_state=0),
     "supervised": Labelled(random_state=0),
     "two_way-function": TwoWay(LeadingColumns(), up="nw", down="projection", random_state=0),
 }

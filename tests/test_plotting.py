@@ -1110,7 +1110,8 @@ def test_residual_variances_of_models_and_of_distances():
     bottom, top = higher.ax_.get_ylim()
     assert bottom == 0.0
     assert top > 0.9
-    below = ResidualVarianceDisplay([1, 2], [0.3, -0.1]).plot(first.ax_, label="below")
+    splits = [[0.3, 0.3, 0.3], [-0.2, 0.1, 0.1]]
+    below = ResidualVarianceDisplay([1, 2], splits).plot(first.ax_, label="below")
     assert below.ax_.get_ylim()[0] < -0.1
     ResidualVarianceDisplay([1, 2], [0.5, 0.2]).plot(first.ax_)
     assert first.ax_.get_ylim()[0] < -0.1

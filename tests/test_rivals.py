@@ -306,15 +306,21 @@ def test_trouble_with_few_rows_spares_many(tmp_path, instant, monkeypatch):
 
 
 def test_only_the_most_rows_tell_of_more(tmp_path, instant, monkeypatch):
-    _, answers = instant
-    answers["Linear"] = {"figures": {"fit_seconds": 200.0}}
+    done, answers = instant
     sets = [small("few", 20, "roll"), small("more", 100, "roll"), small("most", 150, "roll")]
-    for rows, spared in ((10, {"more"}), (21, set())):
-        monkeypatch.setattr("benchmarks.rivals.run.TELLING_ROWS", rows)
-        path = Run(tmp_path / str(rows), settings("Linear"), say=list).measure_all(sets)
-        jobs = [job for job in summary.read(path)["jobs"] if job["kind"] == "measure"]
-        assert {job["data"] for job in jobs if job["status"] == "skipped"} >= spared
-        assert any(job["status"] == "ok" for job in jobs if job["data"] == "most") == (not spared)
+    monkeypatch.setattr("benchmarks.rivals.run.TELLING_ROWS", 20)
+    answers["Linear"] = {"figures": {"fit_seconds": 100.0}}
+    # The most would take 750 s by the few rows, 150 by the more.
+    Run(tmp_path, settings("Linear", seeds=(0,)), say=list).measure_all(sets)
+    assert len([job for job in done if job[0] == "measure"]) == 3
+
+
+def test_few_rows_tell_nothing(tmp_path, instant):
+    done, answers = instant
+    answers["Linear"] = {"figures": {"fit_seconds": 200.0}}
+    sets = [small("few", 20, "roll"), small("more", 100, "roll")]
+    Run(tmp_path, settings("Linear", seeds=(0,)), say=list).measure_all(sets)
+    assert len([job for job in done if job[0] == "measure"]) == 2
 
 
 def test_refusals():
@@ -353,7 +359,10 @@ def test_unknown_names_are_errors(tmp_path):
 
 
 def test_the_command_shows_no_folders():
-    assert shown_command(["--data", "/home/me/x.npz"]) == "python -m benchmarks.rivals --data x.npz"
+    shown = "python -m benchmarks.rivals --data x.npz --full"
+    data = ["--data", "/home/me/x.npz"]
+    assert shown_command([*data, "--folder", "/home/me/run", "--full"]) == shown
+    assert shown_command([*data, "--folder=run", "--full"]) == shown
 
 
 def test_the_whole_from_the_command_line(fakes, tmp_path, capsys):

@@ -13,10 +13,10 @@ import numpy as np
 from twofold._blocks import some_rows
 from twofold.density import LatentDensity, likelihood_cv_bandwidth
 from twofold.kernels import Gaussian
-from twofold.maps import KernelRidgeMap
+from twofold.maps import GRNN, KernelRidgeMap
 from twofold.protocols import Array
 
-__all__ = ["centers_among", "fitted_density", "fitted_ridge"]
+__all__ = ["better_than", "centers_among", "fitted_density", "fitted_ridge"]
 
 MOST_CENTERS = 2_000
 """Up to so many rows each is a centre."""
@@ -29,6 +29,9 @@ CHOICE_ROWS = 1_000
 
 CHOICE_CENTERS = 300
 """The same where some are."""
+
+MOST_COMPARED = 2_000
+"""Rows up to which a general regression network is compared: it weighs all pairs, once for each width that it tries."""
 
 DENSITY_POINTS = 4_000
 """Latents that carry the density."""
@@ -70,6 +73,34 @@ def fitted_ridge(
         sample = chosen[some_rows(n_centers, CHOICE_CENTERS)]
     scale = KernelRidgeMap().fit(inputs[sample], targets[sample]).gamma_
     return KernelRidgeMap(gamma=scale, centers=centers).fit(inputs, targets)
+
+
+def better_than(
+    ridge: KernelRidgeMap, inputs: Array, targets: Array, n_jobs: int | None
+) -> KernelRidgeMap | GRNN:
+    """Return a general regression network where it predicts left-out rows better than a ridge regression, else this.
+
+    Copies of a row would predict each other, in a network without any error, so the two are judged on distinct rows.
+
+    Parameters
+    ----------
+    ridge : KernelRidgeMap
+        Fitted to the rows.
+    inputs, targets : ndarray of shape (n, q) and (n, D)
+        What was to be learned.
+    n_jobs : int or None
+        Threads.
+    """
+    if len(inputs) > MOST_COMPARED:
+        return ridge
+    network = GRNN(n_jobs=n_jobs).fit(inputs, targets)
+    first = np.sort(np.unique(inputs, axis=0, return_index=True)[1])
+    error_of_ridge, error_of_network = ridge.error_, network.error_
+    if len(first) < len(inputs):
+        distinct, wanted = inputs[first], targets[first]
+        error_of_ridge = KernelRidgeMap().fit(distinct, wanted).error_
+        error_of_network = GRNN(n_jobs=n_jobs).fit(distinct, wanted).error_
+    return network if error_of_network < error_of_ridge else ridge
 
 
 def fitted_density(Z: Array) -> LatentDensity:

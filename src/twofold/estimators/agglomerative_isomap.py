@@ -4,10 +4,9 @@ A-Isomap (Orsenigo & Vercellis 2012, section 2.1): link each row to its nearest 
 closest at their closest points; take the shortest paths for geodesic distances; find coordinates by classical scaling. Few neighbours then
 suffice: no fold is short-cut for the sake of a connected graph.
 
-The method itself embeds its training rows only. Multi-output kernel ridge regression, or a general regression network, which the paper
-measures it against, takes new rows down, and a second ridge regression takes latents back up, so that the embedding is two-way. Which of the two
-is better depends on the data: ridge regression is for smooth sheets, where it is ahead by orders of magnitude; the network is for data of many dimensions in
-clusters, such as pictures, whose rows are as far from each other as from their neighbours. Both know their leave-one-out error, and it decides.
+The method itself embeds its training rows only. Multi-output kernel ridge regression (or a general regression network, which the paper
+measures it against) takes new rows down, and a second ridge regression takes latents back up, so that the embedding is two-way. Ridge regression
+suits smooth sheets, the network rows of many features in clusters, such as pictures: their leave-one-out errors tell which (``out_of_sample="auto"``).
 
 Distances are measured in units of the data's total standard deviation. On a connected graph ``embedding_`` is that of scikit-learn's
 ``Isomap`` for data divided by it.
@@ -52,7 +51,7 @@ from twofold._validation import (
     warn_user,
 )
 from twofold.dissimilarities import Dissimilarities, Euclidean, Precomputed, check_distances
-from twofold.estimators._isomap_maps import centers_among, fitted_density, fitted_ridge
+from twofold.estimators._isomap_maps import better_than, centers_among, fitted_density, fitted_ridge
 from twofold.estimators.base import Learned, Problem, TwoWayEstimator
 from twofold.graph import connect_components, knn_graph
 from twofold.landmarks import choose_landmarks
@@ -94,9 +93,10 @@ class AgglomerativeIsomap(TwoWayEstimator):
     dissimilarity : {"euclidean", "precomputed"}, default="euclidean"
         "precomputed" takes for ``X`` the symmetric distances between rows. The maps then work on rows of distances to the training
         rows: ``transform`` takes those of new rows, and ``inverse_transform`` returns them.
-    out_of_sample : {"auto", "krr", "grnn"} or Map, default="auto"
-        The map from data to latents: kernel ridge regression with a Gaussian kernel, a general regression network, whichever has the lower
-        leave-one-out error, or a map of your own such as ``KernelRidgeMap(kernel="polynomial", cv=5)``. Networks keep all training rows.
+    out_of_sample : {"krr", "grnn", "auto"} or Map, default="krr"
+        The map from data to latents: kernel ridge regression with a Gaussian kernel, a general regression network, or a map of
+        your own such as ``KernelRidgeMap(kernel="polynomial", cv=5)``. "auto" fits both of the first to at most 2,000 rows and takes the one of
+        lower leave-one-out error; more rows go by ridge regression.
     n_landmarks : int or None, default=None
         None is the exact method, whose memory grows with the square of the rows: 0.4 GB for 10,000. With landmarks it is 4 bytes for each landmark
         and row (8 up to 4,000 rows) and 24 for each pair of landmarks, and time falls likewise. There must be more than ``n_components``. The maps
@@ -154,7 +154,7 @@ class AgglomerativeIsomap(TwoWayEstimator):
         *,
         n_neighbors: int | str = "auto",
         dissimilarity: str = "euclidean",
-        out_of_sample: str | Map = "auto",
+        out_of_sample: str | Map = "krr",
         n_landmarks: int | None = None,
         n_centers: int | str = "auto",
         cross_fit: bool = False,
@@ -312,10 +312,10 @@ class AgglomerativeIsomap(TwoWayEstimator):
 
     def _check_out_of_sample(self) -> None:
         if isinstance(self.out_of_sample, str):
-            check_choice("out_of_sample", self.out_of_sample, ("auto", "krr", "grnn"))
+            check_choice("out_of_sample", self.out_of_sample, ("krr", "grnn", "auto"))
         elif isinstance(self.out_of_sample, type) or not isinstance(self.out_of_sample, Map):
             raise TypeError(
-                f"out_of_sample={self.out_of_sample!r} must be 'auto', 'krr', 'grnn' or a map: an estimator with fit, predict, jacobian and "
+                f"out_of_sample={self.out_of_sample!r} must be 'krr', 'grnn', 'auto' or a map: an estimator with fit, predict, jacobian and "
                 "normal_terms."
             )
 
@@ -377,12 +377,12 @@ class AgglomerativeIsomap(TwoWayEstimator):
     def _fitted_encoder(self, data: Array, Z: Array, rng: np.random.Generator) -> Any:
         if not isinstance(self.out_of_sample, str):
             return clone(self.out_of_sample).fit(data, Z)
-        candidates: list[Any] = []
-        if self.out_of_sample in ("auto", "krr"):
-            candidates.append(fitted_ridge(data, Z, self.n_centers, rng))
-        if self.out_of_sample in ("auto", "grnn"):
-            candidates.append(GRNN(n_jobs=self.n_jobs).fit(data, Z))
-        return min(candidates, key=lambda fitted: float(fitted.error_))
+        if self.out_of_sample == "grnn":
+            return GRNN(n_jobs=self.n_jobs).fit(data, Z)
+        ridge = fitted_ridge(data, Z, self.n_centers, rng)
+        if self.out_of_sample == "krr":
+            return ridge
+        return better_than(ridge, data, Z, self.n_jobs)
 
     def __sklearn_tags__(self) -> Any:
         """Tell scikit-learn that given distances are cut in rows and columns."""

@@ -66,8 +66,8 @@ class SupervisedIsomap(AgglomerativeIsomap):
         lies in more than one piece.
     dissimilarity : {"euclidean", "precomputed"}, default="euclidean"
         What ``X`` holds, as in `AgglomerativeIsomap`; labels change these distances.
-    out_of_sample : {"auto", "krr", "grnn"} or Map, default="krr"
-        The map from data to latents, as in `AgglomerativeIsomap`. Ridge regression serves classifiers better on most tables, which is the paper's finding and ours.
+    out_of_sample : {"krr", "grnn", "auto"} or Map, default="krr"
+        The map from data to latents, as in `AgglomerativeIsomap`.
     n_landmarks : int or None, default=None
         None is the exact method; landmarks, more than ``n_components``, are for many rows.
     n_centers : int or "auto", default="auto"

@@ -119,10 +119,8 @@ class NadarayaWatson(BaseEstimator):
         if self.bandwidth == "auto":
             self.bandwidth_, self.error_ = self._best_bandwidth()
         else:
-            self.error_ = np.nan
-            self.bandwidth_ = max(
-                check_real("bandwidth", self.bandwidth, also='"auto"'), SMALLEST_WIDTH
-            )
+            width = check_real("bandwidth", self.bandwidth, also='"auto"')
+            self.bandwidth_, self.error_ = max(width, SMALLEST_WIDTH), np.nan
         with np.errstate(over="ignore"):
             sources = self.inputs_ / self.bandwidth_
         self._neighbours = Neighbours.if_few(sources, resolve_kernel(self.kernel))

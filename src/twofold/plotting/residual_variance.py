@@ -307,7 +307,7 @@ class ResidualVarianceDisplay(Display):
             panel.set_xticks(
                 np.unique([*x, *(tick for line in before for tick in line.get_xdata())])
             )
-        if y.min() >= 0.0 and all(line.get_ydata().min() >= 0.0 for line in before):
+        if panel.dataLim.ymin >= 0.0:
             panel.set_ylim(bottom=0.0, auto=None)  # the upper end stays free for further curves
         if self._has_own_figure:
             without_frame(panel)
