@@ -44,8 +44,8 @@ def _interrupt(number, frame):  # noqa: ARG001 - the signature of a handler
 def report(path, folder, *, publish=False):
     """Write the page and the pictures of a run, print the goal set by set; return the verdicts.
 
-    With ``publish`` they become the ones in ``docs``, the results those beside this file, and the README's table is
-    written anew.
+    With ``publish`` they become the ones in ``docs``, the results those beside this file, and the tables of the README and of
+    the documentation's start page are written anew.
     """
     results = summary.read(path)
     folder = Path(folder)
@@ -66,7 +66,8 @@ def report(path, folder, *, publish=False):
     if publish:
         kept = ROOT / "benchmarks" / "rivals" / "results.json"
         kept.write_text(json.dumps(results, indent=1) + "\n")
-        write_section(ROOT / "README.md", verdicts, results)
+        for start in ("README.md", "docs/index.md"):
+            write_section(ROOT / start, verdicts, results)
     for verdict in verdicts:
         print(goal.sentence(verdict))
     print(goal.count(verdicts))

@@ -7,6 +7,7 @@ import shlex
 import subprocess
 import sys
 from importlib.metadata import PackageNotFoundError, version
+from itertools import pairwise
 from pathlib import Path
 
 from benchmarks.rivals import ROOT, memory
@@ -46,7 +47,11 @@ def describe(packages, settings):
 
 def command(arguments):
     """Return the command without the folders of this machine."""
-    words = [Path(word).name if Path(word).is_absolute() else word for word in arguments]
+    words = [
+        Path(word).name if Path(word).is_absolute() else word
+        for before, word in pairwise(["", *arguments])
+        if "--folder" not in (before, word.partition("=")[0])
+    ]
     return shlex.join(["python", "-m", "benchmarks.rivals", *words])
 
 

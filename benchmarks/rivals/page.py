@@ -230,9 +230,10 @@ def _plain(text):
 
 
 def _number(value):
+    """Return a figure with three digits that matter; large ones have all before the point."""
     if value is None:
         return ""
-    if value == 0 or 0.0005 <= abs(value) < 1000:
+    if value == 0 or 0.1 <= abs(value) < 1000:
         digits = 3 if abs(value) < 1 else 2 if abs(value) < 10 else 1 if abs(value) < 100 else 0
         return f"{value:.{digits}f}"
-    return f"{value:.2g}" if abs(value) < 1 else f"{value:,.0f}"
+    return f"{value:#.3g}" if abs(value) < 1 else f"{value:,.0f}"

@@ -1,4 +1,4 @@
-"""The table of the project's README, written anew between two marks from the verdicts of a run."""
+"""The table of the README and of the documentation's start page, written anew between two marks from the verdicts of a run."""
 
 from benchmarks.rivals import goal
 from benchmarks.rivals.page import verdict_cells
