@@ -772,6 +772,18 @@ def test_data_of_many_rows_have_no_segments(monkeypatch):
     assert len(values.figure_.axes) == 1
 
 
+def test_a_surface_beside_values_has_one_colour():
+    model, X = model_of("two_way")
+    hues = []
+    for labels in (None, X[:, 0]):
+        display = ManifoldDisplay.from_estimator(model, X, labels, view=[0, 1, 2])
+        display.figure_.draw_without_rendering()  # colours in space are sorted when they are drawn
+        colors = display.manifold_[0].get_facecolor()[:, :3]
+        hues.append(len(np.unique((colors / colors.max(axis=1, keepdims=True)).round(3), axis=0)))
+    assert hues[0] > 5
+    assert hues[1] == 1
+
+
 @pytest.mark.parametrize("scale", [1e-150, 1e150])
 def test_any_scale_of_the_data(scale, tmp_path):
     model = DRUR(n_centers=15, alpha=1e-3, init="pca", random_state=0).fit(scale * SHEET)

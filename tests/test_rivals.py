@@ -386,3 +386,29 @@ def test_the_whole_from_the_command_line(fakes, tmp_path, capsys):
         command.main([*arguments, "--sets", "other"])
     with pytest.raises(SystemExit, match="other conditions"):
         command.main([*arguments, "--seconds", "7"])
+
+
+def test_only_full_runs_of_known_sets_are_published(fakes, tmp_path):
+    X, _ = sheet()
+    np.savez(tmp_path / "mine.npz", X=X)
+    arguments = ["--registry", fakes, "--methods", "Linear", "--threads", "1", "--publish"]
+    arguments += ["--data", str(tmp_path / "mine.npz"), "--folder", str(tmp_path / "run")]
+    before = (command.ROOT / "README.md").read_text()
+    for more in ([], ["--full", "--restart"]):
+        with pytest.raises(SystemExit, match="--publish is for runs with --full"):
+            command.main([*arguments, *more])
+    assert (command.ROOT / "README.md").read_text() == before
+
+
+@pytest.mark.parametrize("content", ["no X", "no NPZ"])
+def test_data_that_cannot_be_read_fail(fakes, tmp_path, capsys, content):
+    path = tmp_path / "mine.npz"
+    if content == "no X":
+        np.savez(path, Y=np.ones((5, 2)))
+    else:
+        path.write_text("a,b\n1,2\n")
+    arguments = ["--registry", fakes, "--methods", "Linear", "--threads", "1"]
+    with pytest.raises(SystemExit, match="no set could be measured"):
+        command.main([*arguments, "--data", str(path), "--folder", str(tmp_path / "run")])
+    said = "has no array X" if content == "no X" else "numpy.savez"
+    assert said in capsys.readouterr().out

@@ -32,9 +32,18 @@ def main(arguments=None):
             sys.exit(130)
         if results is None:
             return
-    verdicts = report(results, options.folder, publish=options.publish)
+    try:
+        verdicts = report(results, options.folder, publish=options.publish)
+    except UnpublishableError as error:
+        sys.exit(f"rivals: {error}")
+    if not verdicts:
+        sys.exit("rivals: no set could be measured")
     if options.check and not all(v.holds for v in verdicts):
         sys.exit(1)
+
+
+class UnpublishableError(ValueError):
+    """A run that must not take the place of the published one."""
 
 
 def _interrupt(number, frame):  # noqa: ARG001 - the signature of a handler
@@ -48,6 +57,8 @@ def report(path, folder, *, publish=False):
     the documentation's start page are written anew.
     """
     results = summary.read(path)
+    if publish:
+        _check_publishable(results)
     folder = Path(folder)
     page = ROOT / "docs" / "rivals.md" if publish else folder / "rivals.md"
     picture = None
@@ -73,6 +84,16 @@ def report(path, folder, *, publish=False):
     print(goal.count(verdicts))
     print(f"{page} and {len(drawn)} pictures")
     return verdicts
+
+
+def _check_publishable(results):
+    """Raise an error unless all that was measured are sets of the catalogue in full size."""
+    known = {data.name for data in catalogue(quick=False)}
+    own = [entry["name"] for entry in results["sets"] if entry["name"] not in known]
+    if results["settings"]["mode"] != "full" or own or not results["sets"]:
+        raise UnpublishableError(
+            "--publish is for runs with --full on the benchmark's own sets; the page of this run is not published"
+        )
 
 
 def _measured(options):

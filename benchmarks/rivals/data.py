@@ -9,6 +9,7 @@ Without that, rivals whose defaults depend on the units of the data would be pun
 """
 
 import hashlib
+import zipfile
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -140,6 +141,8 @@ def from_file(path):
     path = Path(path)
 
     def load():
+        if not zipfile.is_zipfile(path):
+            raise ValueError(f"{path} is no NPZ file: write one with numpy.savez(path, X=X, y=y).")
         with np.load(path, allow_pickle=False) as stored:
             return split({key: stored[key] for key in stored.files}, name=str(path))
 

@@ -161,8 +161,8 @@ def _promises(results, table):
         "## Promises and first calls",
         (
             "Batch: whether the latents of a row depend on the other rows of the call (largest move seen on any set, in "
-            "standard deviations of the latents). Repeatable: whether a second fit with the same seed gives the same latents. "
-            "First call: seconds from the start of a fresh process to its first transformed rows, 200 x 10, with an empty "
+            "standard deviations of the latents). Repeatable: whether a second fit with the same seed gives the same latents; "
+            "blank where no fit was quick enough to be repeated. First call: seconds from the start of a fresh process to its first transformed rows, 200 x 10, with an empty "
             "cache of compiled code and with a full one."
         ),
         "| method | batch | repeatable | first call, empty cache | full cache |\n|---|---|---|---|---|",
@@ -209,8 +209,7 @@ def _how(results):
         "## How\n\n"
         "Each job, a method on a set with a seed, is a process of its own, one after the other, held to the same number of "
         f"cores. It may take {settings['seconds']:g} s (twice that from half a million rows on) and "
-        f"{settings['most_bytes'] / 2**30:.3g} GB. Seeds: {', '.join(map(str, settings['seeds']))} up to 2,000 rows, medians "
-        "shown; the first beyond, and for methods that a seed does not change. Code that is compiled at first use is compiled "
+        f"{settings['most_bytes'] / 2**30:.3g} GB. {_seeds(settings['seeds'])} Code that is compiled at first use is compiled "
         "before the clock starts. The error is the squared error of the held-out rows rebuilt from two latents, in units of "
         "their variance. Trustworthiness and continuity are of the held-out rows, with 5 neighbours; the accuracy is that of the "
         "nearest training latent; R² is what the latents explain of the true parameters after shift, rotation and scale. "
@@ -221,6 +220,13 @@ def _how(results):
 
 def _code(row):
     return f"`{row.method}`" if row.ours else row.method
+
+
+def _seeds(seeds):
+    if len(seeds) == 1:
+        return f"Seed: {seeds[0]}."
+    listed = ", ".join(map(str, seeds))
+    return f"Seeds: {listed} up to 2,000 rows, medians shown; the first beyond, and for methods that a seed does not change."
 
 
 def _plain(text):

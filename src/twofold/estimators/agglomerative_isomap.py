@@ -126,7 +126,7 @@ class AgglomerativeIsomap(TwoWayEstimator):
     landmarks_ : ndarray of int, shape (n_landmarks,), or None
         Row numbers of the landmarks.
     encoder_, decoder_, density_, n_features_in_, feature_names_in_
-        As in every two-way estimator.
+        As in every two-way estimator; the type of ``encoder_`` tells which map "auto" took.
 
     See Also
     --------

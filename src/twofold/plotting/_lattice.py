@@ -47,8 +47,8 @@ class Lattice:
         """Places along each latent dimension."""
         return tuple(len(axis) for axis in self.axes)
 
-    def draw(self, ax: Any, **kwargs: Any) -> list[Any]:
-        """Draw the manifold and return its artists."""
+    def draw(self, ax: Any, *, neutral: bool = False, **kwargs: Any) -> list[Any]:
+        """Draw the manifold and return its artists; a neutral surface has one colour."""
         if self.is_discrete:
             style = {"marker": "X", "s": 60.0, "color": DARK, "linewidths": 0.8}
             return [
@@ -60,7 +60,7 @@ class Lattice:
             style = {"color": DARK, "linewidth": 1.8, "solid_capstyle": "round", "zorder": 3}
             return list(ax.plot(*self.images.T, **{**style, **kwargs}))
         if len(self.axes) == 2 and is_three_d(ax):
-            return [self._draw_surface(ax, kwargs)]
+            return [self._draw_surface(ax, neutral, kwargs)]
         return [self._draw_lines(ax, kwargs)]
 
     def lines(self) -> list[Array]:
@@ -106,18 +106,18 @@ class Lattice:
 
         return ax.add_collection(LineCollection(self.lines(), **style), autolim=False)
 
-    def _draw_surface(self, ax: Any, kwargs: dict[str, Any]) -> Any:
-        """Draw a surface in the colours of the first latent dimension that is no circle, lit from one side."""
+    def _draw_surface(self, ax: Any, neutral: bool, kwargs: dict[str, Any]) -> Any:
+        """Draw a surface in the colours of the first latent dimension that is no circle, or in a neutral one, lit from one side."""
         from matplotlib import colormaps
         from matplotlib.colors import to_rgba
         from mpl_toolkits.mplot3d.art3d import Poly3DCollection
 
         quads, cells = self.quads()
         straight = [k for k in range(2) if not (self.wrapped and self.wrapped[k])]
-        if straight:
+        if straight and not neutral:
             shares = cells[:, straight[0]] / max(self.shape[straight[0]] - 2, 1)
             colors = colormaps[SEQUENTIAL](shares)
-        else:  # around a circle colours would have a seam
+        else:  # around a circle colours would have a seam; beside points in colours of a scale they would be read on it
             colors = np.tile(to_rgba(NEUTRAL), (len(cells), 1))
         unit = quads / max(
             float(np.abs(quads).max(initial=0.0)), 1e-300

@@ -250,7 +250,9 @@ class ManifoldDisplay(Display):
         self.points_ = self._draw_data(panel, coloring, scale, names, scatter_kwargs or {})
         if scale is not None and show_colorbar:
             self.colorbar_ = self._explain(scale, label_name)
-        self.manifold_ = self.lattice.draw(panel, **(manifold_kwargs or {}))
+        self.manifold_ = self.lattice.draw(
+            panel, neutral=scale is not None, **(manifold_kwargs or {})
+        )
         self._settle()
         return self
 
