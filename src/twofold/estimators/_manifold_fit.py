@@ -90,28 +90,15 @@ class Fitting:
     ) -> Fitted:
         """Descend from a map, and latents where there are some, or go on from the state of such a descent."""
         hard = self.functional(data, alpha)
+        turns: dict[str, Any] = {"max_iter": self.max_iter, "tol": self.tol}
+        turns |= {"callback": callback, "state": state, "note": note}
         if self.assignment == "soft":
             places = self.layout.grid[some_rows(len(self.layout.grid), MOST_SOFT_PLACES)]
             soft = SoftQuantization(data, places, self.loss, self.penalty, alpha, self.latent_noise)
-            found = soft.run(
-                up,
-                max_iter=self.max_iter,
-                tol=self.tol,
-                callback=callback,
-                state=state,
-                note=note,
-            )
+            found = soft.run(up, **turns)
             projected = hard.project(found.up, latents)
             return Fitted(found.up, projected, found.history, found.n_iter, found.temperature)
-        ended = hard.run(
-            up,
-            latents,
-            max_iter=self.max_iter,
-            tol=self.tol,
-            callback=callback,
-            state=state,
-            note=note,
-        )
+        ended = hard.run(up, latents, **turns)
         return Fitted(ended.up, ended.latents, ended.history, ended.n_iter)
 
     def shortly(self) -> Fitting:
