@@ -27,13 +27,14 @@ from sklearn.datasets import make_blobs, make_swiss_roll
 from sklearn.manifold import trustworthiness
 
 import twofold
-from twofold import UKR, kernel_regression
+from twofold import UKR
 from twofold.datasets import load_mnist, load_usps
-from twofold.kernel_regression import CELL_TOLERANCE, KernelRegression
 from twofold.kernels import Gaussian
 from twofold.metrics import nearest_neighbor_accuracy, relative_reconstruction_error
+from twofold.numerics.sums import CellWeights, kernel_radius
 from twofold.plotting import DecodedGridDisplay, LatentMapDisplay, save_figure
-from twofold.sums import CellWeights, kernel_radius
+from twofold.ukr import regression as kernel_regression
+from twofold.ukr.regression import CELL_TOLERANCE, KernelRegression
 
 
 def noisy_sheet(n, seed=0):

@@ -74,7 +74,7 @@ class TestRankMetrics:
     @pytest.mark.parametrize("n_neighbors", [1, 5, 14])
     @pytest.mark.parametrize("block", [1, 100, 1 << 20])
     def test_equal_to_naive_loops_with_ties(self, block, n_neighbors, monkeypatch):
-        monkeypatch.setattr("twofold._blocks.BLOCK_BYTES", 8 * block)
+        monkeypatch.setattr("twofold.numerics.threads.BLOCK_BYTES", 8 * block)
         rng = np.random.default_rng(0)
         for n_features in (2, 20):
             X = rng.integers(4, size=(30, n_features)).astype(float)

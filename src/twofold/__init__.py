@@ -1,8 +1,8 @@
 """Two-way manifold learning: latent coordinates and both maps.
 
-A fitted model takes data down to the latent space (``transform``) and latents back up to data
-(``inverse_transform``), and says how far to trust either (``score``, ``reconstruction_error``,
-``log_density``).
+A fitted model encodes data into the latent space (``transform``) and decodes latents back into data
+(``inverse_transform``). ``score``, ``reconstruction_error`` and ``log_density`` tell how far to
+trust either map.
 """
 
 from importlib import import_module as _import_module
@@ -12,17 +12,14 @@ from typing import TYPE_CHECKING
 from typing import Any as _Any
 
 if TYPE_CHECKING:
-    from twofold.density import KernelDensityClassifier
-    from twofold.estimators import (
-        DRUR,
-        SNE,
-        UKR,
-        AgglomerativeIsomap,
-        PrincipalManifold,
-        SupervisedIsomap,
-        TwoWay,
-    )
-    from twofold.model_files import ModelFileError, load, save
+    from twofold.drur import DRUR
+    from twofold.export.model_files import ModelFileError, load, save
+    from twofold.isomap import AgglomerativeIsomap, SupervisedIsomap
+    from twofold.numerics.density import KernelDensityClassifier
+    from twofold.principal_manifold import PrincipalManifold
+    from twofold.sne import SNE
+    from twofold.two_way import TwoWay
+    from twofold.ukr import UKR
 
 __all__ = [
     "DRUR",
@@ -42,19 +39,25 @@ __all__ = [
 __version__ = _version("twofold")
 
 _HOMES = {
-    "KernelDensityClassifier": "density",
-    "ModelFileError": "model_files",
-    "load": "model_files",
-    "save": "model_files",
+    "DRUR": "twofold.drur",
+    "SNE": "twofold.sne",
+    "UKR": "twofold.ukr",
+    "AgglomerativeIsomap": "twofold.isomap",
+    "KernelDensityClassifier": "twofold.numerics.density",
+    "ModelFileError": "twofold.export.model_files",
+    "PrincipalManifold": "twofold.principal_manifold",
+    "SupervisedIsomap": "twofold.isomap",
+    "TwoWay": "twofold.two_way",
+    "load": "twofold.export.model_files",
+    "save": "twofold.export.model_files",
 }
-"""Where names come from that are no estimators."""
+"""The module that defines each public name."""
 
 
 def __getattr__(name: str) -> _Any:
-    """Return what is asked for, loaded now: scikit-learn takes a second, and the command line can be interrupted before."""
-    if name in __all__:
-        module = _import_module(f"twofold.{_HOMES.get(name, 'estimators')}")
-        globals()[name] = getattr(module, name)
+    """Import a public name on first use: importing scikit-learn takes a second."""
+    if name in _HOMES:
+        globals()[name] = getattr(_import_module(_HOMES[name]), name)
         return globals()[name]
     if not name.startswith("_") and _find_spec(f"twofold.{name}") is not None:
         return _import_module(f"twofold.{name}")

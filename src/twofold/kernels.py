@@ -39,7 +39,7 @@ class DensityKernel(RadialKernel, Protocol):
     A kernel of one's own, uniform on [-1, 1], carries a density in one dimension:
 
     >>> import numpy as np
-    >>> from twofold.density import LatentDensity
+    >>> from twofold.numerics.density import LatentDensity
     >>> from twofold.kernels import DensityKernel
     >>> class Uniform:
     ...     def log_profile(self, sqdist):

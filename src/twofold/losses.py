@@ -34,7 +34,7 @@ from typing import Protocol
 
 import numpy as np
 
-from twofold._linalg import row_norms_sq
+from twofold.numerics.linalg import row_norms_sq
 from twofold.protocols import Array
 
 __all__ = ["L1", "LOSSES", "Huber", "Loss", "Norm", "Squared", "resolve_loss"]

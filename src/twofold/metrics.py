@@ -46,7 +46,7 @@ from scipy.spatial.distance import cdist
 from sklearn.neighbors import NearestNeighbors
 from sklearn.utils import check_array, check_consistent_length
 
-from twofold._blocks import row_blocks
+from twofold.numerics.threads import row_blocks
 from twofold.protocols import Array, IntArray
 
 __all__ = [

@@ -1,7 +1,7 @@
 """How far a fit is: a bar on a terminal, plain lines elsewhere, nothing where it is quiet.
 
 Estimators tell each phase and iteration to the logger ``twofold``; the record's ``progress`` says what a program can use
-(`twofold.estimators._progress.ProgressEvent`). A handler of that logger is all that is needed here.
+(`twofold.base.progress.ProgressEvent`). A handler of that logger is all that is needed here.
 """
 
 from __future__ import annotations

@@ -19,17 +19,17 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted
 
 from twofold import __version__
-from twofold._blocks import using_threads
-from twofold._units import CentredUnits, Scales
-from twofold._validation import cast_back, check_bool, check_real, check_rng
+from twofold.base.estimator import Problem, TwoWayEstimator, check_n_components
+from twofold.base.journal import Journal
+from twofold.base.progress import FitProgress
 from twofold.dask._blocks import Blocks, as_collection, as_numbers, is_collection
 from twofold.dask._checkpoint import FileJournal
 from twofold.dask._cluster import Cluster
 from twofold.dask._rows import DistributedRows, first_look, guarded
 from twofold.dask._shared import Shared, shared
-from twofold.estimators._journal import Journal
-from twofold.estimators._progress import FitProgress
-from twofold.estimators.base import Problem, TwoWayEstimator, check_n_components
+from twofold.numerics.threads import using_threads
+from twofold.numerics.units import CentredUnits, Scales
+from twofold.numerics.validation import cast_back, check_bool, check_real, check_rng
 from twofold.protocols import Array
 
 __all__ = ["DistributedEstimator", "Found"]
@@ -80,7 +80,7 @@ class DistributedEstimator(BaseEstimator, ABC):
     >>> X = da.from_array(make_s_curve(300, random_state=0)[0], chunks=(100, 3))
     >>> model = DRUR(n_centers=20, init="isomap", random_state=0).fit(X)
     >>> model.embedding_.numblocks, type(model.local_).__module__
-    ((3, 1), 'twofold.estimators.drur')
+    ((3, 1), 'twofold.drur.estimator')
     """
 
     n_components: Any
@@ -249,7 +249,7 @@ class DistributedEstimator(BaseEstimator, ABC):
         >>> model = PrincipalManifold(alpha=1e-2, n_nodes=8, init="pca", tol=1e-2).fit(X)
         >>> local = model.to_local(embedding=True)
         >>> type(local).__module__, local.embedding_.shape
-        ('twofold.estimators.principal_manifold', (200, 1))
+        ('twofold.principal_manifold.estimator', (200, 1))
         """
         check_is_fitted(self)
         import copy

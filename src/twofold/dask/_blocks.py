@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from twofold._leaves import LEAF_ROWS
+from twofold.numerics.tree_sums import LEAF_ROWS
 from twofold.protocols import AnyArray, Array
 
 __all__ = ["Blocks", "as_collection", "as_numbers", "is_collection", "is_frame"]

@@ -1,6 +1,6 @@
 """The steps of a distributed fit on disk, so that it can go on where it was interrupted.
 
-The file is of the same make as a model file (`twofold.model_files`): data and no code, replaced as a whole or not at all.
+The file is of the same make as a model file (`twofold.export.model_files`): data and no code, replaced as a whole or not at all.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from twofold.estimators._journal import Journal
-from twofold.model_files import load_objects, save_objects
+from twofold.base.journal import Journal
+from twofold.export.model_files import load_objects, save_objects
 
 __all__ = ["Checkpoint", "FileJournal"]
 

@@ -8,15 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from twofold import estimators
+from twofold.base.estimator import Problem
+from twofold.base.journal import Journal
 from twofold.dask._base import DistributedEstimator, Found
 from twofold.dask._rows import DistributedRows
-from twofold.estimators._drur_fit import fit_rows
-from twofold.estimators._drur_settings import check_settings
-from twofold.estimators._drur_stream import check_stream_settings
-from twofold.estimators._drur_sweep import Embedder
-from twofold.estimators._journal import Journal
-from twofold.estimators.base import Problem
+from twofold.drur import DRUR as LocalDRUR
+from twofold.drur.all_rows import Embedder
+from twofold.drur.fitting import fit_rows
+from twofold.drur.settings import check_settings
+from twofold.drur.stream import check_stream_settings
 from twofold.protocols import Array, Map
 
 __all__ = ["DRUR"]
@@ -108,7 +108,7 @@ class DRUR(DistributedEstimator):
         self.no_workers_timeout = no_workers_timeout
 
     def _local(self) -> Any:
-        local = estimators.DRUR(**self._local_settings())
+        local = LocalDRUR(**self._local_settings())
         check_settings(local)
         check_stream_settings(local)
         return local

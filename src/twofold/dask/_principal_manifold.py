@@ -8,19 +8,19 @@ from typing import Any
 
 import numpy as np
 
-from twofold import estimators
-from twofold._blocks import some_rows
-from twofold._validation import check_int
+from twofold.base.estimator import Problem
+from twofold.base.journal import Journal
 from twofold.dask._base import DistributedEstimator, Found
 from twofold.dask._rows import DistributedRows
-from twofold.domains import resolve_domain
-from twofold.estimators._journal import Journal
-from twofold.estimators._manifold_parts import ManifoldEncoder
-from twofold.estimators._manifold_rows import fit_rows
-from twofold.estimators._manifold_settings import check_settings
-from twofold.estimators._squares import Squares
-from twofold.estimators.base import Problem
-from twofold.estimators.principal_manifold import MOST_OF_DENSITY
+from twofold.numerics.squares import Squares
+from twofold.numerics.threads import some_rows
+from twofold.numerics.validation import check_int
+from twofold.principal_manifold import PrincipalManifold as LocalPrincipalManifold
+from twofold.principal_manifold.domains import resolve_domain
+from twofold.principal_manifold.estimator import MOST_OF_DENSITY
+from twofold.principal_manifold.fitting import fit_rows
+from twofold.principal_manifold.maps import ManifoldEncoder
+from twofold.principal_manifold.settings import check_settings
 from twofold.protocols import Array
 
 __all__ = ["PrincipalManifold"]
@@ -125,7 +125,7 @@ max_iter, tol, random_state
         self.no_workers_timeout = no_workers_timeout
 
     def _local(self) -> Any:
-        local = estimators.PrincipalManifold(**self._local_settings())
+        local = LocalPrincipalManifold(**self._local_settings())
         check_int("n_components", local.n_components)
         check_settings(local, resolve_domain(local.domain, local.n_components))
         if np.ndim(self.init) > 0:

@@ -1,4 +1,4 @@
-"""Rows on a cluster as a `twofold._leaves.RowSource`: sums along the tree of leaves, wherever the blocks begin and end.
+"""Rows on a cluster as a `twofold.numerics.tree_sums.RowSource`: sums along the tree of leaves, wherever the blocks begin and end.
 
 A leaf that lies within a block is summed where the block is. A leaf that a border cuts is put together from its pieces, at most a few
 thousand rows that travel. The sums of subtrees then meet in groups of eight neighbours. Nothing depends on which worker did what, or when: a block
@@ -15,14 +15,14 @@ from uuid import uuid4
 
 import numpy as np
 
-from twofold._blocks import single_threaded_blas, using_threads
-from twofold._leaves import LEAF_ROWS, LeafKernel, Nodes, TreeSum
-from twofold._units import CentredUnits, ColumnRange
-from twofold._validation import check_finite
 from twofold.dask._blocks import Blocks, as_numbers
 from twofold.dask._cluster import Cluster, Task
 from twofold.dask._freed_memory import keeping_freed_memory
 from twofold.dask._shared import Shared, shared
+from twofold.numerics.threads import single_threaded_blas, using_threads
+from twofold.numerics.tree_sums import LEAF_ROWS, LeafKernel, Nodes, TreeSum
+from twofold.numerics.units import CentredUnits, ColumnRange
+from twofold.numerics.validation import check_finite
 from twofold.protocols import Array, IntArray
 
 __all__ = ["DistributedRows", "first_look", "guarded"]

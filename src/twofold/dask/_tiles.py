@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from twofold._blocks import single_threaded_blas, using_threads
-from twofold.kernel_regression import KernelRegression
+from twofold.numerics.threads import single_threaded_blas, using_threads
 from twofold.optimize import LBFGS
 from twofold.protocols import Array, IntArray, RadialKernel
+from twofold.ukr.regression import KernelRegression
 
 __all__ = ["Refined", "Refinement", "Tile", "tiles_of"]
 

@@ -9,27 +9,27 @@ from uuid import uuid4
 
 import numpy as np
 
-from twofold import estimators
-from twofold._blocks import drawn_rows, using_threads
-from twofold._linalg import row_norms_sq
-from twofold._units import CentredUnits
-from twofold._validation import check_int, warn_user
-from twofold.candidates import Candidate
+from twofold.base.estimator import Problem
+from twofold.base.journal import Journal
 from twofold.dask._base import DistributedEstimator, Found
 from twofold.dask._blocks import as_numbers
 from twofold.dask._cluster import Task
 from twofold.dask._rows import DistributedRows, guarded
 from twofold.dask._shared import Shared, shared
 from twofold.dask._tiles import Refinement, Tile, tiles_of
-from twofold.estimators._journal import Journal
-from twofold.estimators._ukr_many import LeadingSubspace, SubspaceEncoder
-from twofold.estimators._ukr_settings import check_settings
-from twofold.estimators.base import Problem
-from twofold.kernel_regression import CELL_TOLERANCE, KernelRegression, is_many
 from twofold.kernels import resolve_kernel
+from twofold.maps.affine import LeadingSubspace, SubspaceEncoder
+from twofold.numerics.linalg import row_norms_sq
+from twofold.numerics.sums import kernel_radius
+from twofold.numerics.threads import drawn_rows, using_threads
+from twofold.numerics.units import CentredUnits
+from twofold.numerics.validation import check_int, warn_user
 from twofold.optimize import SpectralGuidance
 from twofold.protocols import Array, IntArray, Minimizer, MinimizeResult, RadialKernel
-from twofold.sums import kernel_radius
+from twofold.starts.candidates import Candidate
+from twofold.ukr import UKR as LocalUKR
+from twofold.ukr.regression import CELL_TOLERANCE, KernelRegression, is_many
+from twofold.ukr.settings import check_settings
 
 __all__ = ["UKR"]
 
@@ -140,7 +140,7 @@ validation_fraction
     def _local(self) -> Any:
         levels = ("n_sample", "n_sweeps", "sweep_iter", "tile_rows")
         settings = self._local_settings()
-        local = estimators.UKR(**{k: v for k, v in settings.items() if k not in levels})
+        local = LocalUKR(**{k: v for k, v in settings.items() if k not in levels})
         check_settings(local)
         check_int("n_sample", self.n_sample, low=2)
         check_int("n_sweeps", self.n_sweeps, low=0)

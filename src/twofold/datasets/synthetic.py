@@ -36,7 +36,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from twofold._validation import check_rng
+from twofold.numerics.validation import check_rng
 from twofold.protocols import Array
 
 __all__ = [

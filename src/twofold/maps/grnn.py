@@ -20,7 +20,7 @@ References
 from __future__ import annotations
 
 from twofold.maps.nadaraya_watson import NadarayaWatson
-from twofold.widths import width_grid
+from twofold.numerics.bandwidths import width_grid
 
 __all__ = ["GRNN"]
 

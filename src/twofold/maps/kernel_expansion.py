@@ -18,15 +18,15 @@ from typing import Self
 
 import numpy as np
 
-from twofold._blocks import map_blocks, row_blocks
-from twofold._linalg import row_norms_sq, row_product, sqdist
-from twofold._validation import check_real
 from twofold.kernels import Gaussian, resolve_kernel
-from twofold.maps._features import LinearInFeatures
-from twofold.maps._normal import normal_products
-from twofold.maps._ridge import RidgePath, alphas_to_try, best_path
+from twofold.maps.features import LinearInFeatures
+from twofold.maps.normal import normal_products
+from twofold.maps.ridge import RidgePath, alphas_to_try, best_path
+from twofold.numerics.bandwidths import width_grid
+from twofold.numerics.linalg import row_norms_sq, row_product, sqdist
+from twofold.numerics.threads import map_blocks, row_blocks
+from twofold.numerics.validation import check_real
 from twofold.protocols import Array, NormalTerms, RadialKernel
-from twofold.widths import width_grid
 
 __all__ = ["KernelExpansion", "RadialFeatures"]
 

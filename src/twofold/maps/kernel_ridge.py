@@ -9,7 +9,7 @@ and tells what each row would be predicted by the others: with the hat matrix ``
 .. math:: f_{-i}(x_i) = y_i - \frac{y_i - f(x_i)}{1 - H_{ii}} .
 
 So the kernel's scale and the ridge are chosen by leave-one-out, or by K folds, without a refit
-(`twofold.maps._ridge`), and a classifier that follows may be trained on predictions that have not seen
+(`twofold.maps.ridge`), and a classifier that follows may be trained on predictions that have not seen
 their own target.
 
 The chi-squared kernels of scikit-learn are for inputs that are not negative. Estimators hand centred data to their maps, so those kernels
@@ -40,13 +40,13 @@ import numpy as np
 from sklearn.metrics.pairwise import KERNEL_PARAMS, pairwise_kernels
 from sklearn.utils import check_array
 
-from twofold._linalg import FEW_ROWS, row_norms_sq, sqdist
-from twofold._memory import check_memory_for
-from twofold._validation import check_choice, check_int, check_real, check_training_rows
-from twofold.maps._features import LinearInFeatures
-from twofold.maps._ridge import SMALLEST_REST, RidgePath, alphas_to_try, best_path
+from twofold.maps.features import LinearInFeatures
+from twofold.maps.ridge import SMALLEST_REST, RidgePath, alphas_to_try, best_path
+from twofold.numerics.bandwidths import width_grid
+from twofold.numerics.linalg import FEW_ROWS, row_norms_sq, sqdist
+from twofold.numerics.memory import check_memory_for
+from twofold.numerics.validation import check_choice, check_int, check_real, check_training_rows
 from twofold.protocols import Array, IntArray
-from twofold.widths import width_grid
 
 __all__ = ["KernelRidgeMap"]
 

@@ -22,7 +22,7 @@ from scipy import optimize
 from scipy.special import expit
 from sklearn.utils import check_random_state
 
-from twofold.maps._features import LinearInFeatures
+from twofold.maps.features import LinearInFeatures
 from twofold.protocols import Array
 
 __all__ = ["MLP"]

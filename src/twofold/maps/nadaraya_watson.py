@@ -36,14 +36,14 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
-from twofold._blocks import map_blocks, row_blocks, some_rows
-from twofold._linalg import row_norms_sq, shifted_exp, sqdist
-from twofold._validation import check_real, check_training_rows
 from twofold.kernels import resolve_kernel
-from twofold.maps._normal import normal_products
+from twofold.maps.normal import normal_products
+from twofold.numerics.bandwidths import width_grid
+from twofold.numerics.linalg import row_norms_sq, shifted_exp, sqdist
+from twofold.numerics.sums import DenseSums, LocalMeans, LocalWeights, Neighbours, target_blocks
+from twofold.numerics.threads import map_blocks, row_blocks, some_rows
+from twofold.numerics.validation import check_real, check_training_rows
 from twofold.protocols import Array, IntArray, NormalTerms, RadialKernel
-from twofold.sums import DenseSums, LocalMeans, LocalWeights, Neighbours, target_blocks
-from twofold.widths import width_grid
 
 __all__ = ["NadarayaWatson"]
 

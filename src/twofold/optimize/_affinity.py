@@ -21,9 +21,9 @@ import numpy as np
 from scipy.sparse import csr_array, eye_array, issparse
 from scipy.sparse.linalg import LinearOperator, eigsh
 
-from twofold._linalg import sqdist
-from twofold.graph import graph_of_neighbors, heat_affinity, normalized_affinity
-from twofold.neighbour_search import nearest_neighbors
+from twofold.geodesics.graph import graph_of_neighbors, heat_affinity, normalized_affinity
+from twofold.numerics.linalg import sqdist
+from twofold.numerics.neighbours import nearest_neighbors
 from twofold.protocols import Array, IntArray
 
 __all__ = ["Centred", "as_operator", "dense_affinity", "own_affinity", "sparse_affinity", "taken"]

@@ -17,8 +17,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from twofold._linalg import sqdist
-from twofold.graph import connect_components, geodesic_distances, knn_graph
+from twofold.geodesics.graph import connect_components, geodesic_distances, knn_graph
+from twofold.numerics.linalg import sqdist
 from twofold.protocols import Array
 
 __all__ = ["bandwidth_within_gaps"]

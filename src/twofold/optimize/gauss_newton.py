@@ -140,7 +140,7 @@ class RowsResult:
     Examples
     --------
     >>> import numpy as np
-    >>> from twofold.encoders import NearestImage
+    >>> from twofold.maps.projection import NearestImage
     >>> from twofold.maps import KernelExpansion
     >>> from twofold.optimize import GaussNewton
     >>> z = np.linspace(0.0, 1.0, 30)[:, None]

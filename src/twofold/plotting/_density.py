@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from twofold._blocks import some_rows
-from twofold.density import LatentDensity
+from twofold.numerics.density import LatentDensity
+from twofold.numerics.threads import some_rows
 from twofold.plotting._figures import rasterize
 from twofold.plotting._latent_space import MOST_JUDGED, LatentGrid, LatentSpace
 from twofold.protocols import Array

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from twofold._files import whole_file
+from twofold.numerics.files import whole_file
 from twofold.protocols import Array
 
 if TYPE_CHECKING:

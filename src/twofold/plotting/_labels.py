@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from twofold._validation import check_choice
+from twofold.numerics.validation import check_choice
 from twofold.protocols import AnyArray, Array, IntArray
 
 __all__ = ["KINDS", "Classes", "Values", "read_labels"]

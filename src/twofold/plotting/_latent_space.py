@@ -11,11 +11,11 @@ from scipy.spatial import cKDTree
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
-from twofold._blocks import some_rows
-from twofold.domains import Domain, Points
-from twofold.estimators import TwoWayEstimator
-from twofold.estimators._feature_maps import FeatureEncoder
+from twofold.base import TwoWayEstimator
+from twofold.numerics.threads import some_rows
+from twofold.principal_manifold.domains import Domain, Points
 from twofold.protocols import AnyArray, Array
+from twofold.ukr.feature_maps import FeatureEncoder
 
 __all__ = ["LatentGrid", "LatentSpace", "check_components", "final_step"]
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from twofold._blocks import some_rows
+from twofold.numerics.threads import some_rows
 from twofold.plotting._colors import DARK, MISSING, SEQUENTIAL, class_color, class_marker
 from twofold.plotting._figures import is_three_d
 from twofold.plotting._labels import Classes, Values

@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from twofold.domains import Domain, Points
 from twofold.plotting._density import DensityMap, border_style
 from twofold.plotting._figures import plain
 from twofold.plotting._labels import Classes, Values
 from twofold.plotting._points import draw_points
+from twofold.principal_manifold.domains import Domain, Points
 from twofold.protocols import Array
 
 __all__ = ["Strip", "draw_strip"]

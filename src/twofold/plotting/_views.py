@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from scipy import linalg
 
-from twofold._validation import check_choice
+from twofold.numerics.validation import check_choice
 from twofold.protocols import Array
 
 __all__ = ["View", "view_of"]

@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from twofold._blocks import some_rows
-from twofold.density import LatentDensity
-from twofold.domains import Domain
+from twofold.numerics.density import LatentDensity
+from twofold.numerics.threads import some_rows
 from twofold.plotting._density import GREYS, SHARES, border_style
 from twofold.plotting._figures import rasterize
 from twofold.plotting._latent_space import MARGIN, LatentGrid
+from twofold.principal_manifold.domains import Domain
 from twofold.protocols import Array
 
 __all__ = ["box_aspect", "draw_walls", "style_space"]

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from twofold._validation import check_int
-from twofold.domains import Domain
+from twofold.numerics.validation import check_int
 from twofold.plotting._colors import MARKERS, class_color, dark_enough
 from twofold.plotting._density import DensityMap, draw_box
 from twofold.plotting._figures import Display, rasterize, show_legend, size_for
 from twofold.plotting._labels import Classes, read_labels
 from twofold.plotting._latent_space import LatentSpace
 from twofold.plotting._points import MOST_MARKS, draw_points, mark_style
+from twofold.principal_manifold.domains import Domain
 from twofold.protocols import AnyArray, Array
 
 if TYPE_CHECKING:

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from scipy.spatial import cKDTree
 
-from twofold._validation import check_bool, check_int
-from twofold.domains import Points
+from twofold.numerics.validation import check_bool, check_int
 from twofold.plotting._colors import DARK
 from twofold.plotting._figures import Display, size_for
 from twofold.plotting._latent_space import LatentSpace, check_components
@@ -23,6 +22,7 @@ from twofold.plotting._mosaic import (
     pooled,
     unit_range,
 )
+from twofold.principal_manifold.domains import Points
 from twofold.protocols import AnyArray, Array
 
 if TYPE_CHECKING:

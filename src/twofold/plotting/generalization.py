@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from twofold.estimators import PrincipalManifold
-from twofold.generalization import GeneralizationReport
 from twofold.plotting._colors import LINE_COLORS
 from twofold.plotting._figures import Display, readable_log, show_legend, without_frame
 from twofold.plotting._latent_space import final_step
+from twofold.principal_manifold import PrincipalManifold
+from twofold.principal_manifold.generalization import GeneralizationReport
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -83,7 +83,7 @@ class GeneralizationDisplay(Display):
         Examples
         --------
         >>> import numpy as np
-        >>> from twofold.generalization import GeneralizationReport, KernelSpectrum, LearningCurve
+        >>> from twofold.principal_manifold.generalization import GeneralizationReport, KernelSpectrum, LearningCurve
         >>> from twofold.plotting import GeneralizationDisplay
         >>> sizes = np.array([100.0, 200.0, 400.0])
         >>> curve = LearningCurve(sizes, np.zeros((3, 1)), 1.0 / sizes[:, None])
@@ -158,7 +158,7 @@ class GeneralizationDisplay(Display):
         Examples
         --------
         >>> import numpy as np
-        >>> from twofold.generalization import GeneralizationReport, KernelSpectrum, LearningCurve
+        >>> from twofold.principal_manifold.generalization import GeneralizationReport, KernelSpectrum, LearningCurve
         >>> from twofold.plotting import GeneralizationDisplay
         >>> sizes = np.array([100.0, 200.0, 400.0])
         >>> curve = LearningCurve(sizes, np.zeros((3, 1)), 1.0 / sizes[:, None])

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from twofold._validation import check_choice, check_int
-from twofold.domains import Domain, Points
+from twofold.numerics.validation import check_choice, check_int
 from twofold.plotting._density import DensityMap, draw_box
 from twofold.plotting._figures import Display, size_for
 from twofold.plotting._labels import Classes, Values, read_labels
@@ -16,6 +15,7 @@ from twofold.plotting._names import PLACES, name_classes
 from twofold.plotting._points import color_scale, draw_points, extent_of
 from twofold.plotting._strip import draw_strip
 from twofold.plotting._walls import draw_walls
+from twofold.principal_manifold.domains import Domain, Points
 from twofold.protocols import Array
 
 if TYPE_CHECKING:

@@ -8,12 +8,15 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from twofold._validation import check_choice
-from twofold.estimators import DRUR, SNE, UKR, PrincipalManifold
+from twofold.drur import DRUR
+from twofold.numerics.validation import check_choice
 from twofold.plotting._colors import LINE_COLORS, LINE_STYLES
 from twofold.plotting._figures import Display, readable_log, show_legend, without_frame
 from twofold.plotting._latent_space import final_step
+from twofold.principal_manifold import PrincipalManifold
 from twofold.protocols import Array
+from twofold.sne import SNE
+from twofold.ukr import UKR
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

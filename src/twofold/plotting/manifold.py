@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from twofold._blocks import some_rows
-from twofold._validation import check_int
-from twofold.domains import Points
+from twofold.numerics.threads import some_rows
+from twofold.numerics.validation import check_int
 from twofold.plotting._figures import Display, plain, size_for
 from twofold.plotting._labels import Classes, Values, read_labels
 from twofold.plotting._latent_space import LatentSpace, check_components
@@ -17,6 +16,7 @@ from twofold.plotting._names import name_classes
 from twofold.plotting._points import color_scale, draw_points, extent_of
 from twofold.plotting._views import view_of
 from twofold.plotting._walls import box_aspect, style_space
+from twofold.principal_manifold.domains import Points
 from twofold.protocols import Array
 
 if TYPE_CHECKING:

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from twofold.domains import Domain
 from twofold.plotting._density import DensityMap, draw_box
 from twofold.plotting._figures import Display, new_figure, size_for, without_frame
 from twofold.plotting._labels import Values
 from twofold.plotting._latent_space import LatentSpace, check_components
 from twofold.plotting._points import color_scale, draw_points, extent_of
 from twofold.plotting._walls import style_space
+from twofold.principal_manifold.domains import Domain
 from twofold.protocols import Array, IntArray
 
 if TYPE_CHECKING:

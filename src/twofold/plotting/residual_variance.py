@@ -11,7 +11,7 @@ from sklearn.model_selection import ShuffleSplit
 from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing
 
-from twofold._validation import check_int
+from twofold.numerics.validation import check_int
 from twofold.plotting._colors import LINE_COLORS
 from twofold.plotting._figures import Display, show_legend, without_frame
 from twofold.plotting._latent_space import final_step

@@ -20,8 +20,8 @@ from typing import Any
 
 import numpy as np
 
-from twofold._files import whole_file
 from twofold.datasets import data_folder
+from twofold.numerics.files import whole_file
 from twofold.reproduce.machine import commit, described_machine, versions
 from twofold.reproduce.records import Absent, Experiment, Outcome, Paper, Row
 from twofold.reproduce.verdicts import verdict

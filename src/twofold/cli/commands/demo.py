@@ -88,7 +88,7 @@ def demo(output: Path, seed: int, talk: Talk) -> None:
 
 def _show(model: Any, X: Any, y: Any, folder: Path) -> list[Path]:
     """Draw the pictures and write the page; return where they are."""
-    from twofold.explorer import write
+    from twofold.export.explorer import write
     from twofold.plotting import save_figure
 
     written = [

@@ -23,7 +23,7 @@ def info(model: Path, talk: Talk) -> None:
 
     The file is read as a whole: one that is damaged is an error.
     """
-    from twofold.model_files import describe
+    from twofold.export.model_files import describe
 
     estimator = load_model(model)
     about = describe(model)

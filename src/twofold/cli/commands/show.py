@@ -137,7 +137,7 @@ def explore(
     The page is one file for a browser and needs no network.
     """
     check_writable(output, str(model), data)
-    from twofold.explorer import write
+    from twofold.export.explorer import write
 
     estimator = load_model(model)
     chosen = data_for(estimator, data, reading, replace(columns, keep=colour), talk)
@@ -208,8 +208,8 @@ def export(
     Such a file runs without Python. DATA are rows for --distill to learn from, where the model keeps none.
     """
     check_writable(output, str(model), *([data] if data else []))
-    from twofold.closed_forms import NoClosedForm
-    from twofold.onnx import export as write
+    from twofold.export.onnx import export as write
+    from twofold.export.programs import NoClosedForm
 
     if distill and direction == "up":
         raise click.UsageError("--distill is for the way down; the way up is a formula")

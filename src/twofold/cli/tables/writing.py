@@ -16,13 +16,13 @@ from typing import Any, Final
 import click
 import numpy as np
 
-from twofold._files import whole_file
 from twofold.cli.errors import needing
 from twofold.cli.tables.arrays import NAMES
 from twofold.cli.tables.columns import LABELS, Chosen
 from twofold.cli.tables.sources import STANDARD, format_of
 from twofold.cli.talk import Talk
 from twofold.cli.words import listed
+from twofold.numerics.files import whole_file
 from twofold.protocols import AnyArray, Array
 
 __all__ = ["Output", "Rows", "check_writable", "finished_file"]

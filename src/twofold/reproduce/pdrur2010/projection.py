@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from twofold.datasets import make_swiss_roll
-from twofold.encoders import NearestImage
 from twofold.maps import RBFNetwork
+from twofold.maps.projection import NearestImage
 from twofold.optimize import GaussNewton, Pull
 from twofold.protocols import Array, IntArray, NormalTerms
 from twofold.reproduce.records import Experiment, Outcome, Row

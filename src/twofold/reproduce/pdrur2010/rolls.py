@@ -10,7 +10,6 @@ import numpy as np
 
 from twofold import DRUR, UKR
 from twofold.datasets import make_swiss_roll
-from twofold.initializers import isomap, laplacian_eigenmaps
 from twofold.metrics import procrustes_r2
 from twofold.protocols import Array
 from twofold.reproduce.machine import is_installed
@@ -19,6 +18,7 @@ from twofold.reproduce.processes import in_processes
 from twofold.reproduce.records import Experiment, Outcome, Row
 from twofold.reproduce.rivals import EPOCHS, autoencoded
 from twofold.reproduce.summaries import median, summary
+from twofold.starts.initializers import isomap, laplacian_eigenmaps
 
 __all__ = ["HOLE", "LAPLACIAN", "NOISY_ROLL", "REGULARIZATION", "ROLL"]
 

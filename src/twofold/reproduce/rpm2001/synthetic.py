@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 
 from twofold import PrincipalManifold
-from twofold.domains import Domain
 from twofold.losses import Squared
-from twofold.maps.node_expansion import NodeExpansion
-from twofold.node_kernels import GaussianKernel
 from twofold.plotting import GeneralizationDisplay
+from twofold.principal_manifold.domains import Domain
+from twofold.principal_manifold.functional import Quantization, penalised
+from twofold.principal_manifold.node_kernels import GaussianKernel
+from twofold.principal_manifold.nodes import NodeExpansion
 from twofold.protocols import Array
-from twofold.quantization import Quantization, penalised
 from twofold.reproduce.pictures import draw
 from twofold.reproduce.records import Experiment, Outcome, Row
 from twofold.reproduce.rpm2001.data import NOISE, both_distances, hill, sine, wave

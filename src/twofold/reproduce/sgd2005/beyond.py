@@ -13,16 +13,17 @@ from sklearn.model_selection import cross_val_score
 from sklearn.neighbors import KNeighborsClassifier
 
 from twofold import SNE, UKR
-from twofold.kernel_regression import KernelRegression
 from twofold.kernels import Gaussian
-from twofold.neighbour_search import nearest_neighbors
-from twofold.objectives import SparseNeighbourEmbedding, neighbour_matrix
+from twofold.numerics.neighbours import nearest_neighbors
+from twofold.numerics.sums import kernel_radius, weigh_many
 from twofold.optimize import SpectralGuidance
 from twofold.protocols import Array, Objective
 from twofold.reproduce.processes import in_processes
 from twofold.reproduce.records import Better, Experiment, Outcome, Row
 from twofold.reproduce.summaries import median, quartiles
-from twofold.sums import kernel_radius, weigh_many
+from twofold.sne.divergence import SparseNeighbourEmbedding
+from twofold.sne.probabilities import neighbour_matrix
+from twofold.ukr.regression import KernelRegression
 
 __all__ = ["DIGITS", "GROWTH"]
 

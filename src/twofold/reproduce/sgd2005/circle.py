@@ -11,7 +11,6 @@ from scipy.linalg import eigh
 from sklearn.cluster import KMeans
 
 from twofold.datasets import make_partitioned_circle
-from twofold.objectives import NeighbourEmbedding, transition_probabilities
 from twofold.optimize import SpectralGuidance
 from twofold.protocols import Array
 from twofold.reproduce.pictures import draw
@@ -19,6 +18,8 @@ from twofold.reproduce.processes import in_processes
 from twofold.reproduce.records import Experiment, Outcome, Row
 from twofold.reproduce.sgd2005.learning_curves import curve, descend, paint_curves
 from twofold.reproduce.summaries import median, quartiles
+from twofold.sne.divergence import NeighbourEmbedding
+from twofold.sne.probabilities import transition_probabilities
 
 __all__ = ["CIRCLE", "EIGENVECTORS"]
 

@@ -13,7 +13,7 @@ from scipy.stats import spearmanr
 
 from twofold.datasets import make_noisy_helix
 from twofold.kernels import Gaussian
-from twofold.objectives import Reconstruction
+from twofold.numerics.sums import DenseWeights
 from twofold.optimize import LBFGS, GradientDescent, SpectralGuidance, guided_minimizer
 from twofold.protocols import Array, Minimizer, Objective
 from twofold.reproduce.pictures import draw
@@ -21,7 +21,7 @@ from twofold.reproduce.processes import in_processes
 from twofold.reproduce.records import Experiment, Outcome, Row
 from twofold.reproduce.sgd2005.learning_curves import curve, descend, paint_curves
 from twofold.reproduce.summaries import median, quartiles
-from twofold.sums import DenseWeights
+from twofold.ukr.objective import Reconstruction
 
 __all__ = ["HELIX", "QUASI_NEWTON"]
 

@@ -8,13 +8,14 @@ from typing import Any
 import numpy as np
 
 from twofold.datasets import make_s_curve
-from twofold.objectives import NeighbourEmbedding, transition_probabilities
 from twofold.optimize import SpectralGuidance
 from twofold.reproduce.pictures import draw
 from twofold.reproduce.processes import in_processes
 from twofold.reproduce.records import Better, Experiment, Outcome, Row
 from twofold.reproduce.sgd2005.learning_curves import curve, descend, paint_curves
 from twofold.reproduce.summaries import quartiles
+from twofold.sne.divergence import NeighbourEmbedding
+from twofold.sne.probabilities import transition_probabilities
 
 __all__ = ["S_CURVE"]
 

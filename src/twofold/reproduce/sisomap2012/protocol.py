@@ -21,13 +21,13 @@ from sklearn.model_selection import StratifiedKFold
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
-from twofold._linalg import sqdist
-from twofold.dissimilarities import Euclidean, Supervised
-from twofold.graph import connect_components, knn_graph
-from twofold.maps._ridge import ALPHAS
+from twofold.geodesics.dissimilarities import Euclidean, Supervised
+from twofold.geodesics.graph import connect_components, knn_graph
+from twofold.geodesics.scaling import classical_scaling, squared_geodesics
+from twofold.maps.ridge import ALPHAS
+from twofold.numerics.bandwidths import width_grid
+from twofold.numerics.linalg import sqdist
 from twofold.protocols import AnyArray, Array
-from twofold.scaling import classical_scaling, squared_geodesics
-from twofold.widths import width_grid
 
 __all__ = ["KINDS", "accuracies", "coordinates", "scaled"]
 

@@ -9,18 +9,18 @@ from typing import Any
 import numpy as np
 
 from twofold import UKR
-from twofold.candidates import scaled_candidate
 from twofold.datasets import load_usps
-from twofold.initializers import lle
-from twofold.kernel_regression import KernelRegression
 from twofold.kernels import Compact, Gaussian
-from twofold.objectives import GramReconstruction, Reconstruction
 from twofold.optimize import RProp
 from twofold.plotting import DecodedGridDisplay, LatentMapDisplay
 from twofold.protocols import Array, RadialKernel
 from twofold.reproduce.pictures import draw
 from twofold.reproduce.processes import in_processes
 from twofold.reproduce.records import Experiment, Outcome, Row
+from twofold.starts.candidates import scaled_candidate
+from twofold.starts.initializers import lle
+from twofold.ukr.objective import GramReconstruction, Reconstruction
+from twofold.ukr.regression import KernelRegression
 
 __all__ = ["DIGITS", "TIMES"]
 

@@ -13,7 +13,7 @@ from sklearn.neighbors import KNeighborsClassifier, kneighbors_graph
 
 from twofold import UKR
 from twofold.datasets import load_oil_flow
-from twofold.density import KernelDensityClassifier
+from twofold.numerics.density import KernelDensityClassifier
 from twofold.plotting import ClassBordersDisplay
 from twofold.protocols import Array
 from twofold.reproduce.pictures import draw

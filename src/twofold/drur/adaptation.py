@@ -1,0 +1,177 @@
+"""Adaptation: the maps of unsupervised regression, learned again and again (Carreira-Perpinan & Lu 2010, section 2.2).
+
+An adapter learns one of the two maps whenever latents have moved, and keeps what does not change in between: centres
+and widths where they are to be kept, features and factors where the inputs are the data, the weights of a perceptron.
+
+References
+----------
+M. A. Carreira-Perpinan, Z. Lu. Parametric dimensionality reduction by unsupervised regression.
+CVPR 2010.
+"""
+
+from __future__ import annotations
+
+from copy import deepcopy
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+from sklearn.base import clone
+
+from twofold.drur.radial_regression import RadialRegression
+from twofold.maps import MLP
+from twofold.maps.rbf_network import kmeans_centers
+from twofold.numerics.threads import some_rows
+from twofold.protocols import Array, Map
+
+__all__ = ["Adapter", "MapAdapter", "RadialAdapter"]
+
+CLUSTERED_PER_CENTER = 40
+FEWEST_CLUSTERED = 2_000
+KMEANS_ITERATIONS = 20
+"""Basis functions need to be spread like the inputs; where exactly k-means would end does not matter."""
+
+
+class Adapter(Protocol):
+    """Learns one of the maps again and again."""
+
+    def adapt(self, inputs: Array, targets: Array, *, anew: bool) -> Map:
+        """Return the map for targets; with ``anew`` its centres and widths may change."""
+        ...
+
+    def predict(self, learned: Map, inputs: Array) -> Array:
+        """Return a map's values at the inputs of the last fit."""
+        ...
+
+    def penalty(self, learned: Map) -> float:
+        """Return what the regression adds to the energy for a map: Eq. (2)'s ``lambda R``."""
+        ...
+
+    def rescale(self, shift: Array, factor: float) -> None:
+        """Follow inputs that were shifted, then multiplied."""
+        ...
+
+    def state(self) -> Any:
+        """Return what further fits depend on, as plain data, arrays and maps."""
+        ...
+
+    def restore(self, state: Any) -> None:
+        """Go on from such a state."""
+        ...
+
+
+@dataclass
+class RadialAdapter:
+    """Adaptation of radial basis networks.
+
+    Parameters
+    ----------
+    n_centers : int
+        Centres, M.
+    alphas : tuple of float
+        Ridges to choose from; one where it is given.
+    fixed : bool
+        Whether inputs stay the same; then centres, features and factors are computed once.
+    seed : int
+        Seeds k-means.
+    """
+
+    n_centers: int
+    alphas: tuple[float, ...]
+    fixed: bool
+    seed: int
+    width: float = 0.0
+    alpha: float = 0.0
+    centers: Array | None = None
+    _regression: RadialRegression | None = field(default=None, repr=False)
+
+    def adapt(self, inputs: Array, targets: Array, *, anew: bool) -> Map:
+        """Return the network for targets."""
+        first = self.centers is None
+        if first or (anew and not self.fixed):
+            most = max(FEWEST_CLUSTERED, CLUSTERED_PER_CENTER * self.n_centers)
+            self.centers = kmeans_centers(
+                inputs[some_rows(len(inputs), most)],
+                self.n_centers,
+                init=self.centers,
+                random_state=self.seed,
+                max_iter=KMEANS_ITERATIONS,
+            )
+        if first or not self.fixed or self._regression is None:
+            assert self.centers is not None
+            self._regression = RadialRegression(inputs, self.centers)
+        regression = self._regression
+        if first or anew:
+            near = None if first else (self.width, self.alpha)
+            self.width, self.alpha = regression.choose(targets, self.alphas, near)
+        if self.fixed:
+            regression.keep_features(self.width)
+        return regression.fit(targets, self.width, self.alpha)
+
+    def predict(self, learned: Any, inputs: Array) -> Array:
+        """Return a network's values at the inputs of the last fit."""
+        assert self._regression is not None
+        return self._regression.predict(learned) if self.fixed else learned.predict(inputs)
+
+    def penalty(self, learned: Any) -> float:
+        """Return ``alpha tr(W^T G W)``, Eq. (14)."""
+        gram = learned._features(learned.centers_)
+        return float(learned.alpha_ * np.vdot(learned.weights_, gram @ learned.weights_))
+
+    def rescale(self, shift: Array, factor: float) -> None:
+        """Move the centres with the inputs."""
+        if self.centers is not None and not self.fixed:
+            self.centers = (self.centers + shift) * factor
+            self.width *= factor
+
+    def state(self) -> Any:
+        """Return centres, width and ridge; the rest is computed again."""
+        return {"width": self.width, "alpha": self.alpha, "centers": self.centers}
+
+    def restore(self, state: Any) -> None:
+        """Go on with such centres, width and ridge."""
+        self.width, self.alpha, self.centers = state["width"], state["alpha"], state["centers"]
+        self._regression = None
+
+
+@dataclass
+class MapAdapter:
+    """Adaptation of any map: fitted afresh each time, perceptrons from where they were.
+
+    Parameters
+    ----------
+    prototype : Map
+        An unfitted map.
+    """
+
+    prototype: Any
+    learned: Any = None
+
+    def adapt(self, inputs: Array, targets: Array, *, anew: bool) -> Map:  # noqa: ARG002 - a protocol
+        """Return the fitted map."""
+        if self.learned is None or not isinstance(self.prototype, MLP):
+            self.learned = clone(self.prototype)
+        learned: Map = deepcopy(self.learned.fit(inputs, targets))  # the next turn changes it
+        vars(learned).pop("_layers", None)  # where training goes on from
+        return learned
+
+    def predict(self, learned: Map, inputs: Array) -> Array:
+        """Return the map's values."""
+        return learned.predict(inputs)
+
+    def penalty(self, learned: Map) -> float:  # noqa: ARG002 - a protocol
+        """Return 0: what a map does about its own smoothness is not told."""
+        return 0.0
+
+    def rescale(self, shift: Array, factor: float) -> None:
+        """Do nothing: the next fit sees the inputs as they are."""
+
+    def state(self) -> Any:
+        """Return the map that training goes on from, and how far it is."""
+        if not isinstance(self.prototype, MLP) or self.learned is None:
+            return None
+        return {"learned": deepcopy(self.learned)}
+
+    def restore(self, state: Any) -> None:
+        """Go on from such a map."""
+        self.learned = None if state is None else state["learned"]

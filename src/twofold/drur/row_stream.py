@@ -1,0 +1,158 @@
+"""Rows that come in blocks, from a file or from anywhere, more than fit into memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from twofold.numerics.validation import check_data
+from twofold.protocols import AnyArray, Array
+
+__all__ = ["RowStream", "sampled_rows"]
+
+BLOCK_BYTES = 64 * 2**20
+
+
+@dataclass(frozen=True)
+class RowStream:
+    """A source of row blocks.
+
+    Attributes
+    ----------
+    open : callable
+        Returns an iterator of blocks.
+    once : bool
+        Whether it can be read only once.
+    """
+
+    open: Callable[[], Iterator[Any]]
+    once: bool
+
+    @classmethod
+    def of(cls, blocks: Any) -> RowStream:
+        """Make sense of what the caller has: an array on disk, an iterable of blocks, or a function that opens one.
+
+        Parameters
+        ----------
+        blocks : array-like with two dimensions, iterable or callable
+            Arrays are cut into blocks of rows, each read when it is needed.
+        """
+        if callable(blocks):
+            return cls(lambda: iter(blocks()), once=False)
+        shape = getattr(blocks, "shape", None)
+        if shape is not None and len(shape) != 2:
+            raise ValueError(
+                f"blocks of shape {shape} are no table: expected 2D array of rows and columns."
+            )
+        if shape is not None:
+            n_rows, n_columns = blocks.shape
+            size = max(1, BLOCK_BYTES // (8 * max(1, n_columns)))
+            starts = range(0, n_rows, size)
+            return cls(lambda: (blocks[start : start + size] for start in starts), once=False)
+        if not isinstance(blocks, Iterable) or isinstance(blocks, str | bytes | dict):
+            raise TypeError(
+                f"blocks of type {type(blocks).__name__} are no rows: pass an array with two dimensions, an iterable of "
+                "such arrays, or a function that returns one."
+            )
+        opened = iter(blocks)
+        if opened is blocks:
+            return cls(lambda: opened, once=True)
+        return cls(lambda: iter(blocks), once=False)
+
+    def checked(self, estimator: Any, *, first: bool) -> Iterator[Array]:
+        """Yield the blocks as finite numbers in float64; an error names the block.
+
+        Parameters
+        ----------
+        estimator : estimator
+            Its feature names and counts are set by the first block of the first reading, and compared with the others.
+        first : bool
+            Whether this is the first reading.
+        """
+        reset = first
+        for number, block in enumerate(self.open()):
+            shape = np.shape(block)
+            if len(shape) == 2 and shape[0] == 0:
+                continue
+            try:
+                # The first reading needs names and widths; that one row is no table does not matter yet.
+                twice = reset and len(shape) == 2 and shape[0] == 1
+                data, _ = check_data(estimator, _twice(block) if twice else block, reset=reset)
+            except (TypeError, ValueError) as error:
+                raise type(error)(f"Block {number}: {error}") from error
+            yield data[: shape[0]]
+            reset = False
+
+
+def _twice(block: Any) -> Any:
+    return block.iloc[[0, 0]] if hasattr(block, "iloc") else np.repeat(block, 2, axis=0)
+
+
+@dataclass(frozen=True)
+class Sampled:
+    """Some rows of a stream, and what all of them are like.
+
+    Attributes
+    ----------
+    rows : ndarray of shape (m, D)
+        A uniform sample, in the order of the stream.
+    n_rows : int
+        Rows of the stream.
+    varying : ndarray of bool, shape (D,)
+        Columns that vary somewhere in it.
+    """
+
+    rows: Array
+    n_rows: int
+    varying: AnyArray
+
+
+def sampled_rows(blocks: Iterable[Array], most: int, rng: np.random.Generator) -> Sampled:
+    """Draw a uniform sample in one reading, however the rows are cut into blocks.
+
+    Every row draws a number; the rows of the smallest numbers are kept.
+
+    Parameters
+    ----------
+    blocks : iterable of ndarray
+        The rows.
+    most : int
+        Rows to keep at most.
+    rng : Generator
+        Where the numbers come from.
+    """
+    kept: list[Array] = []
+    keys: list[Array] = []
+    lowest = highest = np.empty(0)
+    n_rows = n_kept = 0
+    bound = np.inf
+    for block in blocks:
+        if not n_rows:
+            lowest, highest = block.min(axis=0), block.max(axis=0)
+        lowest = np.minimum(lowest, block.min(axis=0))
+        highest = np.maximum(highest, block.max(axis=0))
+        n_rows += len(block)
+        new = rng.random(len(block))
+        wanted = new < bound
+        keys.append(new[wanted])
+        kept.append(block[wanted])
+        n_kept += int(wanted.sum())
+        if n_kept > 2 * most:  # seldom, so that rows are not moved for every block
+            keys, kept = _smallest(keys, kept, most)
+            bound, n_kept = float(keys[0].max()), most
+    if not kept:
+        raise ValueError("blocks gave no rows: found 0 samples where at least 2 are needed.")
+    _, rows = _smallest(keys, kept, most)
+    return Sampled(rows[0], n_rows, lowest < highest)
+
+
+def _smallest(keys: list[Array], rows: list[Array], most: int) -> tuple[list[Array], list[Array]]:
+    """Return the smallest keys and their rows, in their order, as lists of one array."""
+    all_keys, all_rows = np.concatenate(keys), np.concatenate(rows)
+    if len(all_keys) <= most:
+        return [all_keys], [all_rows]
+    smallest = np.sort(np.argpartition(all_keys, most)[:most])
+    return [all_keys[smallest]], [all_rows[smallest]]

@@ -1,0 +1,1 @@
+"""Ways out of a fitted model: model files, programs of arrays, ONNX, the explorer."""

@@ -1,0 +1,76 @@
+"""The density of the latents on a grid, and where the domain ends."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from twofold.export.explorer._packing import Packer
+from twofold.principal_manifold.domains import Domain
+from twofold.protocols import Array
+
+__all__ = ["landscape"]
+
+SIDES = {1: 512, 2: 128, 3: 28}
+"""Grid points along each dimension; of more dimensions there is no grid."""
+
+MARGIN = 0.12
+"""Share of the latents' extent around them that the map shows."""
+
+DEPTH = 12.0
+"""Log density below the border at which the landscape ends: e to this is as good as nothing."""
+
+
+def landscape(model: Any, latents: Array, packer: Packer) -> dict[str, Any]:
+    """Return the extent of the map, the log density on a grid over it, and the domain's border.
+
+    Parameters
+    ----------
+    model : TwoWayEstimator
+        A fitted model.
+    latents : ndarray of shape (n, q)
+        Latents that are shown.
+    packer : Packer
+        Takes the arrays.
+    """
+    known = model.embedding_ if len(model.embedding_) else latents  # of many rows none may be kept
+    both = np.vstack([latents, known])
+    low, high = both.min(axis=0), both.max(axis=0)
+    box = _box(model)
+    if box is not None:
+        low, high = np.minimum(low, box[0]), np.maximum(high, box[1])
+    extent = high - low
+    extent = np.where(extent > 0.0, extent, extent.max() or 1.0)
+    low, high = low - MARGIN * extent, high + MARGIN * extent
+    found: dict[str, Any] = {
+        "low": low.tolist(),
+        "high": high.tolist(),
+        "box": None if box is None else [side.tolist() for side in box],
+        "wrapped": [bool(flag) for flag in getattr(_domain(model), "wrapped", ())],
+    }
+    at_data = model.log_density(known)
+    border = float(getattr(model, "log_density_threshold_", at_data.min()))
+    found["border"] = border
+    found["usual"] = float(np.quantile(at_data, 0.1))
+    side = SIDES.get(len(low))
+    if side is not None:
+        axes = [np.linspace(a, b, side) for a, b in zip(low, high, strict=True)]
+        grid = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, len(low))
+        log_density = np.maximum(model.log_density(grid), border - DEPTH)
+        found["grid"] = packer.pack(log_density.reshape((side,) * len(low)))
+    return found
+
+
+def _domain(model: Any) -> Any:
+    return getattr(model.decoder_, "domain", None)
+
+
+def _box(model: Any) -> Array | None:
+    """Return the lower and upper corner of the model's domain, where it is a box."""
+    domain = _domain(model)
+    if not isinstance(domain, Domain):
+        return None
+    ends = np.array([[-1.0], [1.0]]) * np.ones(domain.n_components)
+    corners: Array = model._latent_units.back(ends)
+    return corners

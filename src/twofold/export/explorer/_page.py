@@ -1,0 +1,85 @@
+"""The page as text: markup, style, script and data, and a policy that admits these and nothing else."""
+
+from __future__ import annotations
+
+import html
+import json
+from base64 import b64encode
+from hashlib import sha256
+from importlib.resources import files
+from typing import Any
+
+__all__ = ["page"]
+
+SCRIPTS = (
+    "arrays.js",
+    "decoder.js",
+    "colours.js",
+    "camera.js",
+    "landscape.js",
+    "points.js",
+    "shapes.js",
+    "path.js",
+    "selection.js",
+    "pins.js",
+    "tiles.js",
+    "input.js",
+    "explorer.js",
+)
+"""In the order in which they stand in the page, each using those before it."""
+
+
+def page(title: str, content: dict[str, Any], arrays: list[str]) -> str:
+    """Return the whole page.
+
+    Parameters
+    ----------
+    title : str
+        Its title.
+    content : dict
+        What the script shows, as plain data.
+    arrays : list of str
+        Packed arrays, by number.
+    """
+    style = _static("explorer.css")
+    script = "\n".join(["(() => {", '"use strict";', *map(_static, SCRIPTS), "})();", ""])
+    policy = (
+        "default-src 'none'; "
+        f"script-src '{_hash(script)}'; style-src '{_hash(style)}'; "
+        "img-src data:; base-uri 'none'; form-action 'none'"
+    )
+    blocks = [_data_block("content", "application/json", _json(content))]
+    blocks += [
+        _data_block(f"array-{number}", "text/plain", text) for number, text in enumerate(arrays)
+    ]
+    parts = {
+        "policy": html.escape(policy, quote=True).replace("&#x27;", "'"),
+        "title": html.escape(title),
+        "style": style,
+        "script": script,
+        "data": "\n".join(blocks),
+    }
+    text = _static("explorer.html")
+    # One pass: nothing that was put in is looked at again.
+    pieces = text.split("{{")
+    return pieces[0] + "".join(
+        parts[name] + rest for name, rest in (piece.split("}}", 1) for piece in pieces[1:])
+    )
+
+
+def _static(name: str) -> str:
+    return (files("twofold.export.explorer") / "static" / name).read_text(encoding="utf-8")
+
+
+def _hash(text: str) -> str:
+    return f"sha256-{b64encode(sha256(text.encode()).digest()).decode()}"
+
+
+def _json(content: dict[str, Any]) -> str:
+    """Return JSON in which no tag can begin or end, whatever the labels say."""
+    text = json.dumps(content, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    return text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
+
+
+def _data_block(name: str, kind: str, text: str) -> str:
+    return f'<script type="{kind}" id="{name}">{text}</script>'

@@ -1,0 +1,121 @@
+"""The way up as the page evaluates it: the steps of its closed form, by name, with packed arrays."""
+
+from __future__ import annotations
+
+from dataclasses import fields, replace
+from typing import Any
+
+import numpy as np
+
+from twofold.export.explorer._packing import Packer
+from twofold.export.programs import (
+    ClosedForm,
+    IntoDomain,
+    NodeProducts,
+    PairKernel,
+    RadialFeatures,
+    RadialMeans,
+    RadialMedians,
+    Step,
+)
+from twofold.kernels import Compact, StudentT
+from twofold.numerics.threads import some_rows
+from twofold.principal_manifold.domains import Domain
+from twofold.principal_manifold.node_kernels import (
+    DampedKernel,
+    DeltaKernel,
+    GaussianKernel,
+    LinearKernel,
+    NodeKernel,
+    PeriodicKernel,
+)
+from twofold.protocols import Array
+
+__all__ = ["program"]
+
+CLOSE = 1e-6
+"""Share of the images' scale by which arrays in float32 may change them; where they change them more, they stay float64."""
+
+MOST_PAIRS = 4 * 10**6
+"""Pairs of a place and a centre that measuring looks at."""
+
+NODE_KERNELS: dict[type, str] = {
+    GaussianKernel: "gaussian",
+    PeriodicKernel: "periodic",
+    DampedKernel: "damped",
+    LinearKernel: "linear",
+    DeltaKernel: "delta",
+}
+
+
+def program(form: ClosedForm, latents: Array, packer: Packer) -> list[dict[str, Any]]:
+    """Return a closed form as plain data.
+
+    Parameters
+    ----------
+    form : ClosedForm
+        The way up.
+    latents : ndarray of shape (n, q)
+        Where precision is measured.
+    packer : Packer
+        Takes the arrays.
+    """
+    exact = _needs_doubles(form, latents)
+    return [_plain(step, packer, exact) for step in form.steps]
+
+
+def _needs_doubles(form: ClosedForm, latents: Array) -> bool:
+    """Return whether float32 arrays would be seen in some column: large weights that cancel lose digits."""
+    widest = max(len(getattr(step, "centers", ())) for step in form.steps)
+    some = latents[some_rows(len(latents), max(5, min(200, MOST_PAIRS // max(1, widest))))]
+    images = form(some)
+    steps = tuple(_rounded(step) for step in form.steps)
+    off = np.abs(replace(form, steps=steps)(some) - images).max(axis=0)
+    extent = np.ptp(images, axis=0)
+    scale = np.where(extent > 0.0, extent, np.abs(images).max(axis=0))
+    return not (off <= CLOSE * scale).all()
+
+
+def _rounded(step: Step) -> Step:
+    # Targets are packed by columns, from offsets of their own, and lose nothing.
+    arrays: dict[str, Any] = {
+        field.name: value.astype(np.float32).astype(np.float64)
+        for field in fields(step)
+        if isinstance(value := getattr(step, field.name), np.ndarray)
+        and value.dtype.kind == "f"
+        and field.name != "targets"
+    }
+    return replace(step, **arrays)
+
+
+def _plain(step: Step, packer: Packer, exact: bool) -> dict[str, Any]:
+    if isinstance(step, IntoDomain):
+        if isinstance(step.domain, Domain):
+            return {"kind": "IntoDomain", "wrapped": [bool(flag) for flag in step.domain.wrapped]}
+        return {"kind": "IntoDomain", "n_points": step.domain.n_points}
+    plain: dict[str, Any] = {"kind": type(step).__name__}
+    for field in fields(step):
+        value = getattr(step, field.name)
+        if isinstance(value, np.ndarray):
+            value = packer.pack(value, exact=exact, by_column=field.name == "targets")
+        plain[field.name] = value
+    if isinstance(step, RadialFeatures | RadialMeans | RadialMedians):
+        plain["kernel"] = _radial_kernel(step.kernel)
+    if isinstance(step, NodeProducts):
+        plain["kernels"] = [_node_kernel(kernel) for kernel in step.kernels]
+    if isinstance(step, PairKernel):  # nan where the kernel has no such parameter
+        plain["gamma"] = step.gamma if np.isfinite(step.gamma) else None
+    return plain
+
+
+def _radial_kernel(kernel: Any) -> dict[str, Any]:
+    if isinstance(kernel, Compact):
+        return {"name": "compact", "power": kernel.power}
+    if isinstance(kernel, StudentT):
+        return {"name": "student", "df": kernel.df}
+    return {"name": "gaussian"}
+
+
+def _node_kernel(kernel: NodeKernel) -> dict[str, Any]:
+    name = NODE_KERNELS.get(type(kernel), "spline")
+    return {"name": name, "period": getattr(kernel, "period", None)}

@@ -1,0 +1,194 @@
+"""Write a page for a model and some rows."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_consistent_length, check_is_fitted
+
+from twofold.base.estimator import TwoWayEstimator
+from twofold.export.explorer._appearance import appearance
+from twofold.export.explorer._columns import column
+from twofold.export.explorer._landscape import landscape
+from twofold.export.explorer._packing import Packer
+from twofold.export.explorer._page import page
+from twofold.export.explorer._program import program
+from twofold.export.programs import closed_form
+from twofold.numerics.files import whole_file
+from twofold.numerics.threads import some_rows
+from twofold.numerics.validation import check_data, check_int, warn_user
+from twofold.protocols import Array, IntArray
+
+__all__ = ["write"]
+
+MOST_POINTS = 100_000
+LARGE_PAGE = 50_000_000
+
+
+def write(
+    estimator: TwoWayEstimator,
+    X: Any,
+    y: Any = None,
+    *,
+    path: str | os.PathLike[str],
+    title: str | None = None,
+    feature_names: Any = None,
+    row_names: Any = None,
+    columns: Any = None,
+    kind: str = "auto",
+    image_shape: Any = None,
+    max_points: int = MOST_POINTS,
+) -> Path:
+    """Write a page on which a fitted model can be explored.
+
+    The page shows the rows' latents on a map. Wherever the pointer is, the model's way up is evaluated in the browser; a path drawn on
+    the map plays as a morph; a row can be pinned beside its reconstruction; rows in a box can be listed and downloaded.
+
+    The rows are in the page, readable by whoever has it.
+
+    Parameters
+    ----------
+    estimator : TwoWayEstimator
+        A fitted model whose way up has a closed form: every estimator but UKR in a feature space of a metric that is not "linear" or
+        "l1", or with maps or kernels of your own.
+    X : array-like of shape (n_samples, n_features)
+        Rows to show, of the training data or others.
+    y : array-like of shape (n_samples,), default=None
+        Their labels or values, which set the colours at first.
+    path : str or path-like
+        Where to write, usually with the ending ``.html``. The file is complete or not there.
+    title : str, default=None
+        The page's title; None names the estimator.
+    feature_names : array-like of str, shape (n_features,), default=None
+        Names of the features; None takes those of the fit, or numbers.
+    row_names : array-like of shape (n_samples,), default=None
+        What rows are called; None takes the index of a data frame, or row numbers.
+    columns : mapping of str to array-like of shape (n_samples,), default=None
+        Further columns to colour by.
+    kind : {"auto", "image", "curve", "table"}, default="auto"
+        How a row is shown. "auto" looks whether neighbouring features resemble each other.
+    image_shape : tuple of int, default=None
+        Height and width of an image, and 3 for colours.
+    max_points : int, default=100_000
+        Rows on the page at most; of more, that many spread evenly over the row numbers.
+
+    Returns
+    -------
+    Path
+        Where the page is.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from sklearn.datasets import load_iris
+    >>> from twofold import DRUR
+    >>> from twofold.export import explorer
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = DRUR(n_centers=15, init="pca", random_state=0).fit(X)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     page = explorer.write(model, X, y, path=f"{folder}/iris.html", title="Irises")
+    ...     text = page.read_text(encoding="utf-8")
+    >>> page.name, "Irises" in text
+    ('iris.html', True)
+    """
+    if not isinstance(estimator, TwoWayEstimator):
+        raise TypeError(
+            f"{type(estimator).__name__} is no two-way estimator of twofold: the page needs both maps. Wrap other embeddings in "
+            "twofold.TwoWay; of a pipeline, give the last step and data as that step sees them."
+        )
+    check_is_fitted(estimator)
+    data, _ = check_data(estimator, X, reset=False)
+    extra = dict(columns or {})
+    check_consistent_length(data, y, row_names, *extra.values())
+    chosen = some_rows(len(data), check_int("max_points", max_points, low=1))
+    rows = data[chosen]
+    content, packer = _content(estimator, rows, kind, image_shape)
+    content["title"] = title or f"{type(estimator).__name__} of {len(data):,} rows"
+    content["n_rows"] = len(data)
+    content["features"] = _feature_names(estimator, feature_names)
+    content["rows"] = _row_names(X, row_names, chosen)
+    shown = ([] if y is None else [("label", y)]) + list(extra.items())
+    content["columns"] = [
+        column(str(name), _some(values, chosen), packer, labels=True) for name, values in shown
+    ] + content["columns"]
+    text = page(content["title"], content, packer.texts)
+    if len(text) > LARGE_PAGE:
+        warn_user(
+            f"The page has {len(text) / 1e6:.0f} MB: rows and, for weighted means, all training rows are in it. DRUR, and TwoWay with up='rbf', "
+            "make small pages; max_points=10_000 shows fewer rows.",
+            UserWarning,
+        )
+    with whole_file(path) as unfinished:
+        unfinished.write_text(text, encoding="utf-8", newline="\n")
+    return Path(path)
+
+
+def _content(
+    model: TwoWayEstimator, rows: Array, kind: str, image_shape: Any
+) -> tuple[dict[str, Any], Packer]:
+    """Return what does not depend on names and labels, and the arrays."""
+    form = closed_form(model, "up")
+    packer = Packer()
+    latents = model._encode(rows)
+    errors = model._data_units.distances(rows, model._decode(latents))
+    content = {
+        "model": _description(model),
+        "appearance": appearance(rows, kind, image_shape)
+        | {"low": float(rows.min()), "high": float(rows.max())},
+        "program": program(form, latents, packer),
+        "latents": packer.pack(latents),
+        "data": packer.pack(rows, by_column=True),
+        "landscape": landscape(model, latents, packer),
+        "columns": [
+            column("reconstruction error", errors, packer),
+            column("log density", model.log_density(latents), packer),
+        ],
+    }
+    return content, packer
+
+
+def _description(model: TwoWayEstimator) -> dict[str, Any]:
+    return {
+        "name": type(model).__name__,
+        "n_training": len(model.embedding_),
+        "n_components": model.embedding_.shape[1],
+        "n_features": model.n_features_in_,
+    }
+
+
+def _feature_names(model: TwoWayEstimator, names: Any) -> list[str] | None:
+    if names is None:
+        names = getattr(model, "feature_names_in_", None)
+    if names is None:
+        return None
+    if len(names) != model.n_features_in_:
+        raise ValueError(
+            f"feature_names has {len(names)} names; the model has {model.n_features_in_} features."
+        )
+    return [str(name) for name in names]
+
+
+def _row_names(X: Any, names: Any, chosen: IntArray) -> list[str] | None:
+    """Return names of the rows on the page, or None where they are the row numbers 0, 1, ..."""
+    if names is None:
+        index = getattr(X, "index", None)
+        if index is not None and not callable(index) and type(index).__name__ != "RangeIndex":
+            names = index
+    if names is None and len(chosen) == len(X):
+        return None
+    found = chosen if names is None else _some(names, chosen)
+    return [str(name) for name in found]
+
+
+def _some(values: Any, chosen: IntArray) -> Any:
+    array = np.asarray(values)
+    if array.dtype.kind not in "biuf":  # or gaps would become the text "nan"
+        array = np.asarray(values, dtype=object)
+    if array.ndim != 1:
+        raise ValueError(
+            f"labels and columns need one value each row, got an array of shape {array.shape}."
+        )
+    return array[chosen]

@@ -1,0 +1,12 @@
+"""ONNX files of fitted maps, for runtimes without Python.
+
+`export` takes a map apart into the steps of `twofold.export.programs` and writes each as nodes of an ONNX graph (opset 21). A projection onto
+the manifold has no such steps; ``distill=True`` writes a regression in its place and reports how far it deviates.
+
+Needs the extra: ``pip install "twofold[onnx]"``. Runtimes such as onnxruntime are needed to run a file, not to write it.
+"""
+
+from twofold.export.onnx.distillation import Distillation
+from twofold.export.onnx.exporting import ExportReport, export
+
+__all__ = ["Distillation", "ExportReport", "export"]

@@ -1,0 +1,357 @@
+"""Writing a fitted map to an ONNX file."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+from collections.abc import Callable
+from copy import copy
+from dataclasses import asdict, dataclass
+from functools import partial
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from twofold.base.estimator import TwoWayEstimator
+from twofold.export.onnx.distillation import CANDIDATES, Distillation, distilled
+from twofold.export.onnx.graph import FLOAT32, Graph, Value
+from twofold.export.onnx.precision import chosen_precision, precisions_of, probes_of
+from twofold.export.onnx.translation import Precision, write_steps
+from twofold.export.programs import ClosedForm, NoClosedForm, closed_form
+from twofold.numerics.files import whole_file
+from twofold.numerics.validation import check_choice, check_data, check_int, check_real, warn_user
+from twofold.protocols import Array
+
+__all__ = ["ExportReport", "export"]
+
+OPSET = 21
+IR_VERSION = 10
+LARGE_FILE = 100_000_000
+LARGEST_EXPONENT = 100
+"""Units beyond two to this power leave too little of the range of a float32."""
+
+FARTHEST = 2.0**13
+"""Spreads that data may lie from the origin before float32 counts as too coarse for them: a thousandth of a spread is then one step."""
+
+logger = logging.getLogger("twofold")
+
+
+@dataclass(frozen=True)
+class ExportReport:
+    """What was written.
+
+    Attributes
+    ----------
+    path : Path
+        The file.
+    map : str
+        "down" or "up".
+    dtype : str
+        Type of inputs and outputs.
+    precision : str
+        In which types the graph computes.
+    deviation : float
+        The largest difference to the model that was measured, as a share of the outputs' spread; for a distilled map to the
+        regression that stands for the model's own.
+    n_bytes : int
+        Size of the file.
+    distillation : Distillation or None
+        How far the regression lies from the projections, where one was fitted.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import numpy as np
+    >>> import twofold.export.onnx
+    >>> from twofold import DRUR
+    >>> X = np.random.default_rng(0).normal(size=(100, 3))
+    >>> model = DRUR(n_centers=10, init="pca", random_state=0).fit(X)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     report = twofold.export.onnx.export(model, Path(folder, "up.onnx"), map="up")
+    >>> report.path.name, report.map, report.dtype, report.n_bytes > 1000
+    ('up.onnx', 'up', 'float32', True)
+    >>> report.distillation is None
+    True
+    """
+
+    path: Path
+    map: str
+    dtype: str
+    precision: str
+    deviation: float
+    n_bytes: int
+    distillation: Distillation | None
+
+
+def export(
+    estimator: Any,
+    path: str | os.PathLike[str],
+    *,
+    map: str = "down",
+    method: str = "auto",
+    distill: bool | str = False,
+    X: Any = None,
+    n_images: int = 4_000,
+    dtype: str = "float32",
+    tol: float = 1e-5,
+) -> ExportReport:
+    """Write one of a fitted model's maps to an ONNX file.
+
+    Parameters
+    ----------
+    estimator : TwoWayEstimator
+        A fitted model.
+    path : str or path-like
+        Where to, usually with the ending ``.onnx``; a file that is there is replaced when the new one is whole.
+    map : {"down", "up"}, default="down"
+        "down" is ``transform``, from an input ``X`` to an output ``Z``; "up" is ``inverse_transform``, from ``Z`` to ``X``.
+    method : {"auto", "map"}, default="auto"
+        For `DRUR`, whose ``transform`` has two ways down: "map" is the learned down-map also where projecting is better.
+    distill : bool or {"rbf", "krr", "mlp", "images"}, default=False
+        What to do where the map down is a projection, which is a search and no formula: True writes the regression that comes closest to the
+        projections on held-out rows, a name the one of that kind. Maps with a formula are written as they are.
+    X : array-like of shape (n_samples, n_features), default=None
+        Rows to distill from. `UKR` and models whose up-map is a weighted mean of data have their own; others need them.
+    n_images : int, default=4000
+        Points of the manifold that a distilled map of the kind "images" compares a row with: the more, the closer to the projection, and
+        the larger the file.
+    dtype : {"float32", "float64"}, default="float32"
+        Type of input and output.
+    tol : float, default=1e-5
+        How far the graph may deviate from the model, as a share of the outputs' spread. It decides how much of the graph computes in
+        double precision: what single precision loses is measured.
+
+    Returns
+    -------
+    ExportReport
+
+    Raises
+    ------
+    NoClosedForm
+        Where the map is a search, or code of the user's.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import numpy as np
+    >>> import onnxruntime
+    >>> import twofold.export.onnx
+    >>> from twofold import DRUR
+    >>> X = np.random.default_rng(0).normal(size=(100, 3))
+    >>> model = DRUR(n_centers=10, init="pca", random_state=0).fit(X)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     report = twofold.export.onnx.export(model, Path(folder, "up.onnx"), map="up")
+    ...     session = onnxruntime.InferenceSession(report.path.read_bytes())
+    >>> report.deviation < 1e-5
+    True
+    >>> Z = model.embedding_.astype(np.float32)
+    >>> images = session.run(None, {"Z": Z})[0]
+    >>> bool(np.allclose(images, model.inverse_transform(Z), atol=1e-4))
+    True
+    """
+    _check_installed()
+    _check_estimator(estimator)
+    check_choice("map", map, ("down", "up"))
+    check_choice("method", method, ("auto", "map"))
+    check_choice("dtype", dtype, ("float32", "float64"))
+    tol = check_real("tol", tol)
+    if not isinstance(distill, bool):
+        check_choice("distill", distill, CANDIDATES)
+    check_int("n_images", n_images)
+    rows = None if X is None else check_data(estimator, X, reset=False)[0]
+    kind = np.dtype(dtype)
+    if kind == FLOAT32:
+        _check_range(estimator, map)
+    form, reference, distillation = _form(estimator, map, method, distill, rows, n_images)
+    probes = probes_of(estimator, form, map, reference, kind)
+    build = partial(_model, form, map, kind)
+    model, precision, deviation = chosen_precision(precisions_of(form, kind), build, probes, tol)
+    if deviation > tol:
+        warn_user(
+            f"The graph deviates from the model by {deviation:.1g} of the outputs' spread even in double precision, more than tol={tol:g}: "
+            "the map's weights are large and cancel. A larger ridge (alpha) makes a map that survives rounding.",
+            UserWarning,
+        )
+    _rounded(model, map, kind)
+    found = {"precision": precision.name, "deviation": f"{deviation:.3g}"}
+    _describe(model, _title(estimator, map), _properties(estimator, map, distillation) | found)
+    content = _checked(model)
+    with whole_file(path) as unfinished:
+        unfinished.write_bytes(content)
+    report = ExportReport(
+        Path(path), map, dtype, precision.name, deviation, len(content), distillation
+    )
+    logger.info(
+        "%s: %s, %d bytes, computing in %s, deviation %.2g",
+        report.path,
+        _title(estimator, map),
+        report.n_bytes,
+        precision.name,
+        deviation,
+    )
+    return report
+
+
+def _form(
+    estimator: Any, map: str, method: str, distill: bool | str, rows: Array | None, n_images: int
+) -> tuple[ClosedForm, Callable[[Array], Array], Distillation | None]:
+    """Return the map as steps, what it should compute, and what was lost where a regression stands for a projection."""
+    if map == "up":
+        if method != "auto" or distill:
+            raise ValueError(
+                f"method={method!r}, distill={distill!r} are for the way down; map='up' has neither."
+            )
+        return closed_form(estimator, "up"), estimator._decode, None
+    if method == "map":
+        if not hasattr(estimator, "_ways"):
+            raise ValueError(
+                f"method='map' is for DRUR, which has two ways down; {type(estimator).__name__} has one. Leave method='auto'."
+            )
+        mapped = copy(estimator)
+        mapped.encoder_ = estimator._ways["map"]
+        return closed_form(mapped, "down"), partial(estimator._encode, method="map"), None
+    try:
+        return closed_form(estimator, "down"), estimator._encode, None
+    except NoClosedForm as error:
+        if not distill:
+            own = (
+                " DRUR also has a map of its own: method='map'."
+                if hasattr(estimator, "_ways")
+                else ""
+            )
+            raise NoClosedForm(
+                f"{error} distill=True writes a regression fitted to the model's latents instead, and reports how far it deviates on "
+                f"held-out rows.{own}"
+            ) from None
+    form, distillation = distilled(estimator, rows, distill, n_images)
+    return form, form, distillation
+
+
+def _model(form: ClosedForm, map: str, dtype: Any, precision: Precision) -> Any:
+    """Return the ONNX model of a closed form, its output as it was computed."""
+    from onnx import helper
+
+    graph = Graph()
+    source, _ = _names(map)
+    image = write_steps(graph, form, Value(source, dtype), precision)
+    kind = helper.np_dtype_to_tensor_dtype(dtype)
+    inputs = helper.make_tensor_value_info(source, kind, ["rows", form.n_inputs])
+    unrounded = helper.make_tensor_value_info(
+        image.name, helper.np_dtype_to_tensor_dtype(image.dtype), ["rows", form.n_outputs]
+    )
+    whole = helper.make_graph(graph.nodes, f"twofold_{map}", [inputs], [unrounded], graph.constants)
+    return helper.make_model(
+        whole,
+        opset_imports=[helper.make_opsetid("", OPSET)],
+        ir_version=IR_VERSION,
+        producer_name="twofold",
+        producer_version=version("twofold"),
+    )
+
+
+def _rounded(model: Any, map: str, dtype: Any) -> None:
+    """Give a model's output its name and its type."""
+    from onnx import helper
+
+    _, target = _names(map)
+    kind = helper.np_dtype_to_tensor_dtype(dtype)
+    output = model.graph.output[0]
+    model.graph.node.append(helper.make_node("Cast", [output.name], [target], name=target, to=kind))
+    output.name = target
+    output.type.tensor_type.elem_type = kind
+
+
+def _names(map: str) -> tuple[str, str]:
+    return ("X", "Z") if map == "down" else ("Z", "X")
+
+
+def _properties(estimator: Any, map: str, distillation: Distillation | None) -> dict[str, str]:
+    names = getattr(estimator, "feature_names_in_", None)
+    properties = {
+        "twofold_version": version("twofold"),
+        "estimator": type(estimator).__name__,
+        "map": map,
+        "n_features": str(estimator.n_features_in_),
+        "n_components": str(estimator.embedding_.shape[1]),
+    }
+    if names is not None:
+        properties["feature_names"] = json.dumps([str(name) for name in names], ensure_ascii=False)
+    if distillation is not None:
+        properties["distillation"] = json.dumps(asdict(distillation))
+    return properties
+
+
+def _title(estimator: Any, map: str) -> str:
+    ways = {
+        "down": "data X to latents Z (transform)",
+        "up": "latents Z to data X (inverse_transform)",
+    }
+    return f"{type(estimator).__name__} of twofold, {ways[map]}"
+
+
+def _describe(model: Any, title: str, properties: dict[str, str]) -> None:
+    model.doc_string = model.graph.doc_string = title
+    for key, value in properties.items():
+        entry = model.metadata_props.add()
+        entry.key, entry.value = key, value
+
+
+def _checked(model: Any) -> bytes:
+    from onnx import checker
+
+    content: bytes = model.SerializeToString()
+    checker.check_model(content)
+    if len(content) > LARGE_FILE:
+        warn_user(
+            f"The file has {len(content) / 1e6:.0f} MB: its map keeps every training row. DRUR, and TwoWay with up='rbf' and down='rbf', "
+            "make maps whose size does not depend on the rows.",
+            UserWarning,
+        )
+    return content
+
+
+def _check_installed() -> None:
+    try:
+        import onnx  # noqa: F401
+    except ImportError as error:
+        raise ImportError(
+            f'{error}; writing ONNX files needs: pip install "twofold[onnx]"'
+        ) from error
+
+
+def _check_estimator(estimator: Any) -> None:
+    if hasattr(estimator, "steps") and hasattr(estimator, "named_steps"):
+        raise TypeError(
+            "estimator is a pipeline: export its last step, model[-1], and apply the steps before it to the graph's input yourself (or "
+            "convert them with skl2onnx and join both by onnx.compose.merge_models)."
+        )
+    if not isinstance(estimator, TwoWayEstimator):
+        raise TypeError(
+            f"estimator must be a fitted model of twofold, such as UKR or DRUR; got a {type(estimator).__name__}."
+        )
+    check_is_fitted(estimator)
+
+
+def _check_range(estimator: Any, map: str) -> None:
+    """Refuse float32 for numbers beyond it, and warn where it is too coarse for the input."""
+    both = {"X": estimator._data_units, "Z": estimator._latent_units}
+    for name, units in both.items():
+        if abs(units.exponent) > LARGEST_EXPONENT:
+            raise ValueError(
+                f"dtype='float32': {name} is of the order 1e{units.exponent * np.log10(2.0):+.0f}, out of the range of float32. Use "
+                "dtype='float64', or rescale the data."
+            )
+    name = "X" if map == "down" else "Z"
+    offset = float(np.abs(both[name].center).max())
+    if offset > FARTHEST:
+        warn_user(
+            f"{name} lies {offset:.1g} times its spread from the origin: as float32 it keeps less than a thousandth of the spread. Use "
+            "dtype='float64', or centre the data.",
+            UserWarning,
+        )

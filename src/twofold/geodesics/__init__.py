@@ -1,0 +1,1 @@
+"""Path lengths along the data: dissimilarities, neighborhood graphs, landmarks, scaling."""

@@ -1,0 +1,453 @@
+"""Neighbour graphs: edges, the joining of components, geodesics, affinities.
+
+The graph has a vertex per sample and an edge ``{i, j}`` of length ``d(i, j)`` whenever one end is
+among the ``k`` nearest neighbours of the other. Path lengths in it estimate the geodesic distances
+along the manifold, ``g(i, j) = min over paths of the sum of d``, which are finite only if the graph
+is connected.
+
+If it is not, the agglomerative rule joins it: while there are two components, add the closest pair
+of points that lie in different ones. That is single linkage started from the components, in other
+words Kruskal's algorithm on the complete graph with the components contracted, so the edges it adds
+are a minimum spanning tree of the components. Boruvka's algorithm finds the same tree in fewer
+rounds: in each round every component (the largest may sit out) picks its own shortest edge outward.
+By the cut property each pick belongs to a minimum spanning tree, and each round at least halves
+the components that pick. The tree is unique but for ties in length.
+
+With lengths on the edges, a Gaussian turns them into affinities ``W_ij = exp(-d(i, j)^2 / h)``,
+``W_ii = 1``. With the degrees ``D_ii = sum_j W_ij``, the normalized affinity
+``D^(-1/2) W D^(-1/2)`` has its spectrum in [-1, 1], and the identity minus it is the normalized
+Laplacian.
+
+Graphs are symmetric ``scipy.sparse.csr_array`` of lengths. An absent entry is no edge; a *stored*
+zero is an edge of length zero (duplicate points), so nothing here may drop stored zeros.
+
+Notation
+--------
+=============================================  =================================================
+``S_m``, ``m``, ``h`` (Orsenigo & Vercellis)   ``X``, ``n_samples``, ``n_neighbors``
+``Q = [q_ij]``, dissimilarities                ``X`` with ``metric="precomputed"``
+``G = [g_ij]``                                 the result of :func:`geodesic_distances`
+``K``, ``h`` (Memisevic & Hinton)              affinity ``W``, ``bandwidth``
+``M``                                          the result of :func:`normalized_affinity`
+=============================================  =================================================
+
+References
+----------
+* C. Orsenigo and C. Vercellis. Kernel ridge regression for out-of-sample mapping in supervised
+  manifold learning. *Expert Systems with Applications* 39(9), 2012.
+* R. Memisevic and G. Hinton. Improving dimensionality reduction with spectral gradient descent.
+  *Neural Networks* 18(5-6), 2005.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.sparse import csr_array, eye_array, issparse
+from scipy.sparse.csgraph import connected_components, dijkstra
+
+from twofold.geodesics.dissimilarities import Dissimilarities, Metric, resolve_dissimilarities
+from twofold.numerics.sums._compiled import compiled
+from twofold.numerics.threads import row_blocks
+from twofold.protocols import Array, IntArray
+
+__all__ = [
+    "connect_components",
+    "geodesic_distances",
+    "graph_of_neighbors",
+    "heat_affinity",
+    "knn_graph",
+    "normalized_affinity",
+    "normalized_laplacian",
+]
+
+FEWER_CALLS = 1_000
+"""Compiled loops elsewhere are called hundreds of times and save most of the time. Paths are asked for once and save a quarter of it, so they
+must be so much more work to be worth an import."""
+
+
+def knn_graph(
+    X: ArrayLike | Dissimilarities,
+    n_neighbors: int,
+    *,
+    metric: Metric = "euclidean",
+    n_jobs: int | None = None,
+) -> csr_array:
+    """Return the symmetric graph that links each sample to its nearest neighbours.
+
+    Parameters
+    ----------
+    X : array-like of shape (n_samples, n_features) or (n_samples, n_samples)
+        Samples, or symmetric distances between them if ``metric="precomputed"``. Squares of
+        the samples' spread must neither overflow nor vanish: scale extreme data first. Or any
+        dissimilarities between samples, as an object (`twofold.geodesics.dissimilarities`).
+    n_neighbors : int
+        Neighbours of each sample, itself not counted; at least 1, less than ``n_samples``.
+    metric : {"euclidean", "precomputed"}, default="euclidean"
+        What ``X`` holds.
+    n_jobs : int or None, default=None
+        Threads of the neighbour search, as in scikit-learn.
+
+    Returns
+    -------
+    csr_array of shape (n_samples, n_samples)
+        Edge lengths. An edge is there if either end names the other as a neighbour. No
+        self-edges; duplicates are linked by stored zeros.
+
+    Examples
+    --------
+    >>> from twofold.geodesics.graph import knn_graph
+    >>> graph = knn_graph([[0.0], [1.0], [3.0], [10.0]], n_neighbors=1)
+    >>> graph.toarray()
+    array([[0., 1., 0., 0.],
+           [1., 0., 2., 0.],
+           [0., 2., 0., 7.],
+           [0., 0., 7., 0.]])
+    """
+    points = resolve_dissimilarities(X, metric)
+    n_samples = points.n_samples
+    if not 1 <= n_neighbors < n_samples:
+        raise ValueError(
+            f"n_neighbors={n_neighbors!r} must be at least 1 and less than n_samples={n_samples}: "
+            "change n_neighbors or give more samples."
+        )
+    return _linked(points, points.neighbors(n_neighbors, n_jobs))
+
+
+def graph_of_neighbors(X: ArrayLike, neighbors: IntArray) -> csr_array:
+    """Return the symmetric graph that links each sample to neighbours that are known already.
+
+    Parameters
+    ----------
+    X : array-like of shape (n_samples, n_features)
+        Samples.
+    neighbors : ndarray of int, shape (n_samples, k)
+        The numbers of each sample's neighbours, itself not among them.
+
+    Returns
+    -------
+    csr_array of shape (n_samples, n_samples)
+        Edge lengths, as from `knn_graph`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from twofold.geodesics.graph import graph_of_neighbors
+    >>> neighbors = np.array([[1], [0], [1]])
+    >>> graph_of_neighbors([[0.0], [1.0], [3.0]], neighbors).toarray()
+    array([[0., 1., 0.],
+           [1., 0., 2.],
+           [0., 2., 0.]])
+    """
+    return _linked(resolve_dissimilarities(X, "euclidean"), neighbors.astype(np.intp))
+
+
+def _linked(points: Dissimilarities, neighbors: IntArray) -> csr_array:
+    """Return the graph with an edge wherever one end names the other."""
+    n_samples = points.n_samples
+    # Each undirected edge once, as (lower, higher): arithmetic on sparse matrices, such as
+    # graph.maximum(graph.T), would drop the zero lengths between duplicates.
+    owners = np.arange(n_samples)[:, np.newaxis]
+    pairs = np.minimum(owners, neighbors) * n_samples + np.maximum(owners, neighbors)
+    lower, higher = np.divmod(np.unique(pairs), n_samples)
+    return _graph(lower, higher, points.lengths(lower, higher), n_samples)
+
+
+def connect_components(
+    graph: csr_array, X: ArrayLike | Dissimilarities, *, metric: Metric = "euclidean"
+) -> tuple[csr_array, int]:
+    """Join the components of a graph by the shortest possible edges.
+
+    The agglomerative rule of Orsenigo & Vercellis (2012): the closest pair of points in different
+    components becomes an edge, until one component is left. See the module's notes for why
+    Boruvka's rounds give the same edges. Temporary memory is a fixed number of rows of
+    distances. Nothing is raised or warned about a disconnected graph; that is the caller's part.
+
+    Parameters
+    ----------
+    graph : csr_array of shape (n_samples, n_samples)
+        Symmetric edge lengths; stored zeros are edges.
+    X : array-like of shape (n_samples, n_features) or (n_samples, n_samples)
+        The samples, distances or dissimilarities the graph was made from.
+    metric : {"euclidean", "precomputed"}, default="euclidean"
+        What ``X`` holds.
+
+    Returns
+    -------
+    graph : csr_array of shape (n_samples, n_samples)
+        The graph with ``n_components - 1`` edges more; the argument itself if it is connected.
+    n_components : int
+        The number of components before joining; 1 means that nothing was done.
+
+    Examples
+    --------
+    Two pairs of points become one graph, by an edge between the nearest of them:
+
+    >>> from twofold.geodesics.graph import connect_components, knn_graph
+    >>> X = [[0.0], [1.0], [5.0], [6.0]]
+    >>> graph = knn_graph(X, n_neighbors=1)
+    >>> joined, n_components = connect_components(graph, X)
+    >>> n_components, float(joined[1, 2])
+    (2, 4.0)
+    """
+    points = resolve_dissimilarities(X, metric)
+    n_samples = points.n_samples
+    if graph.shape != (n_samples, n_samples):
+        raise ValueError(
+            f"graph has shape {graph.shape}, but X has {n_samples} samples: pass the X that the "
+            "graph was made from."
+        )
+    n_components, component = connected_components(graph, directed=False)
+    if n_components <= 1:
+        return graph, int(n_components)
+    lower, higher = _bridges(points, component.astype(np.intp))
+    added = _graph(lower, higher, points.lengths(lower, higher), n_samples)
+    # Bridges lie where the graph has no entry, so merging the lists of entries adds nothing up.
+    old, new = graph.tocoo(), added.tocoo()
+    rows, cols = (np.concatenate(pair) for pair in zip(old.coords, new.coords, strict=True))
+    lengths = np.concatenate([old.data, new.data])
+    return _csr(lengths, rows, cols, n_samples), int(n_components)
+
+
+def geodesic_distances(
+    graph: csr_array, *, indices: ArrayLike | None = None, n_sources: int | None = None
+) -> Array:
+    """Return the lengths of the shortest paths in a graph, by Dijkstra's algorithm.
+
+    Parameters
+    ----------
+    graph : csr_array of shape (n_samples, n_samples)
+        Symmetric, nonnegative edge lengths; stored zeros are edges.
+    indices : array-like of int of shape (n_sources,), default=None
+        The samples to start from; all of them by default.
+    n_sources : int, default=None
+        How many samples all calls together start from, where this is one of several: whether compiled loops pay is decided by it.
+
+    Returns
+    -------
+    ndarray of shape (n_sources, n_samples)
+        Path lengths; infinite between samples of different components.
+
+    Examples
+    --------
+    Along an arc the way is longer than straight across:
+
+    >>> import numpy as np
+    >>> from twofold.geodesics.graph import geodesic_distances, knn_graph
+    >>> angle = np.linspace(0.0, np.pi, 50)
+    >>> X = np.column_stack([np.cos(angle), np.sin(angle)])
+    >>> distances = geodesic_distances(knn_graph(X, n_neighbors=2), indices=[0])
+    >>> distances.shape, round(float(distances[0, -1]), 2)
+    ((1, 50), 3.14)
+    """
+    # Orsenigo & Vercellis (2012), section 2.1, step 3. The graph is symmetric, so the cheaper
+    # search of a directed graph finds the same paths.
+    n = graph.shape[0]
+    sources = np.arange(n)
+    if indices is not None:
+        sources = sources[np.atleast_1d(np.asarray(indices, dtype=np.intp))]
+    work = graph.nnz * (n_sources or len(sources))
+    loops = compiled(work // FEWER_CALLS, "twofold.geodesics.path_loops")
+    if loops is None:
+        distances: Array = dijkstra(graph, directed=True, indices=sources)
+        return distances
+    distances = np.empty((len(sources), n))
+    loops.shortest_paths(graph.indptr, graph.indices, graph.data, sources, distances)
+    return distances
+
+
+def heat_affinity(graph: csr_array, bandwidth: float | str = "auto") -> csr_array:
+    """Return the Gaussian affinities ``exp(-length^2 / bandwidth)`` along a graph's edges.
+
+    Parameters
+    ----------
+    graph : csr_array of shape (n_samples, n_samples)
+        Edge lengths; stored zeros are edges.
+    bandwidth : float or "auto", default="auto"
+        The positive ``h`` above, in squared units of length. "auto" takes the squared median of
+        the positive lengths (1 if there are none), so the typical edge has affinity ``1 / e`` and
+        a few far outliers do not matter.
+
+    Returns
+    -------
+    csr_array of shape (n_samples, n_samples)
+        Affinities in [0, 1], with a unit diagonal.
+
+    Examples
+    --------
+    >>> from twofold.geodesics.graph import heat_affinity, knn_graph
+    >>> graph = knn_graph([[0.0], [1.0], [3.0]], n_neighbors=1)
+    >>> heat_affinity(graph, bandwidth=1.0).toarray().round(3)
+    array([[1.   , 0.368, 0.   ],
+           [0.368, 1.   , 0.018],
+           [0.   , 0.018, 1.   ]])
+    """
+    edges = graph.tocoo()
+    off_diagonal = edges.row != edges.col
+    rows, cols, lengths = (part[off_diagonal] for part in (edges.row, edges.col, edges.data))
+    if bandwidth == "auto":
+        positive = lengths[lengths > 0]
+        width = float(np.median(positive)) if positive.size else 1.0
+    elif isinstance(bandwidth, str) or not 0 < bandwidth < np.inf:
+        raise ValueError(
+            f'bandwidth must be a positive finite number or "auto", got {bandwidth!r}.'
+        )
+    else:
+        width = float(np.sqrt(bandwidth))
+    vertices = np.arange(graph.shape[0])
+    # Memisevic & Hinton (2005), Eq. (12): K. Lengths are divided before they are squared, which
+    # keeps very long and very short units in range; an infinite square is an affinity of 0.
+    with np.errstate(over="ignore"):
+        weights = np.exp(-((lengths / width) ** 2))
+    return _csr(
+        np.concatenate([weights, np.ones(len(vertices))]),
+        np.concatenate([rows, vertices]),
+        np.concatenate([cols, vertices]),
+        len(vertices),
+    )
+
+
+def normalized_affinity(W: Any) -> Any:
+    """Return ``D^(-1/2) W D^(-1/2)``, with ``D`` the row sums of ``W``.
+
+    Parameters
+    ----------
+    W : ndarray or sparse array of shape (n_samples, n_samples)
+        Symmetric, nonnegative affinities.
+
+    Returns
+    -------
+    ndarray or csr_array of shape (n_samples, n_samples)
+        Sparse if ``W`` is. Exactly symmetric if ``W`` is. A row of zeros stays a row of zeros.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from twofold.geodesics.graph import normalized_affinity
+    >>> M = normalized_affinity(np.array([[1.0, 1.0], [1.0, 3.0]]))
+    >>> M.round(3)
+    array([[0.5  , 0.354],
+           [0.354, 0.75 ]])
+
+    Its largest eigenvalue is one:
+
+    >>> round(float(np.linalg.eigvalsh(M).max()), 6)
+    1.0
+    """
+    if _is_sparse(W):
+        edges = csr_array(W).tocoo()
+        root = _root_degrees(edges.sum(axis=1), edges.data)
+        weights = edges.data / (root[edges.row] * root[edges.col])
+        return _csr(weights, edges.row, edges.col, len(root))
+    dense = np.asarray(W, dtype=np.float64)
+    root = _root_degrees(dense.sum(axis=1), dense)
+    return dense / (root[:, np.newaxis] * root)  # Memisevic & Hinton (2005), Eq. (12): M
+
+
+def normalized_laplacian(W: Any) -> Any:
+    """Return the identity minus :func:`normalized_affinity`.
+
+    Parameters
+    ----------
+    W : ndarray or sparse array of shape (n_samples, n_samples)
+        Symmetric, nonnegative affinities.
+
+    Returns
+    -------
+    ndarray or csr_array of shape (n_samples, n_samples)
+        Sparse if ``W`` is; positive semidefinite. A row of zeros in ``W`` gives a row of the
+        identity.
+
+    Examples
+    --------
+    As many eigenvalues are zero as the graph has components:
+
+    >>> import numpy as np
+    >>> from twofold.geodesics.graph import heat_affinity, knn_graph, normalized_laplacian
+    >>> graph = knn_graph([[0.0], [1.0], [5.0], [6.0]], n_neighbors=1)
+    >>> L = normalized_laplacian(heat_affinity(graph))
+    >>> int((np.abs(np.linalg.eigvalsh(L.toarray())) < 1e-9).sum())
+    2
+    """
+    normalized = normalized_affinity(W)
+    if _is_sparse(normalized):
+        return csr_array(eye_array(normalized.shape[0], format="csr") - normalized)
+    return np.eye(len(normalized)) - normalized
+
+
+def _graph(lower: IntArray, higher: IntArray, lengths: Array, n_samples: int) -> csr_array:
+    """Return the symmetric graph with these undirected edges, stored zeros included."""
+    rows, cols = np.concatenate([lower, higher]), np.concatenate([higher, lower])
+    return _csr(np.tile(lengths, 2), rows, cols, n_samples)
+
+
+def _csr(values: Array, rows: Any, cols: Any, n_samples: int) -> csr_array:
+    """Return the sparse array with these entries, stored zeros included."""
+    # Parts of scikit-learn, and of older versions of csgraph, take 32-bit indices only.
+    ends = (np.asarray(rows, dtype=np.int32), np.asarray(cols, dtype=np.int32))
+    return csr_array((values, ends), shape=(n_samples, n_samples))
+
+
+def _bridges(points: Dissimilarities, component: IntArray) -> tuple[IntArray, IntArray]:
+    """Return the ends ``(lower, higher)`` of the edges that join the components, by Boruvka.
+
+    A sample's distance to the nearest sample of another component can only grow as components
+    merge. So what an earlier round found is a lower bound in the later ones, and most samples
+    need no second search.
+    """
+    from scipy.cluster.hierarchy import DisjointSet  # slow to import
+
+    # Orsenigo & Vercellis (2012), section 2.1, step 2
+    clusters = DisjointSet(range(component.max() + 1))
+    labels = component
+    nearest, bound = np.arange(len(labels)), np.zeros(len(labels))
+    bridges: list[tuple[int, int]] = []
+    while clusters.n_subsets > 1:
+        # The largest sits out: its search is the dearest, and the others' picks suffice.
+        searching = labels != np.bincount(labels).argmax()
+        outdated = labels[nearest] == labels
+        shortest = np.full(labels.max() + 1, np.inf)
+        np.minimum.at(shortest, labels[~outdated], bound[~outdated])
+        rows = np.flatnonzero(searching & outdated & (bound < shortest[labels]))
+        nearest[rows] = _nearest_foreign(points, rows, labels)
+        bound[rows] = points.lengths(rows, nearest[rows])
+
+        candidates = np.flatnonzero(searching & (labels[nearest] != labels))
+        candidates = candidates[np.lexsort((bound[candidates], labels[candidates]))]
+        picks = candidates[np.unique(labels[candidates], return_index=True)[1]]
+        # Shortest first and never within a cluster, or picks of equal length could close a cycle.
+        for i in picks[np.argsort(bound[picks], kind="stable")]:
+            if clusters.merge(component[i], component[nearest[i]]):
+                bridges.append((min(i, nearest[i]), max(i, nearest[i])))
+        roots = np.array([clusters[c] for c in range(component.max() + 1)])
+        labels = np.unique(roots[component], return_inverse=True)[1]
+    lower, higher = np.array(bridges, dtype=np.intp).T
+    return lower, higher
+
+
+def _nearest_foreign(points: Dissimilarities, rows: IntArray, labels: IntArray) -> IntArray:
+    """Return, for each of ``rows``, the nearest sample that has another label."""
+    nearest = np.empty(len(rows), dtype=np.intp)
+    for block in row_blocks(len(rows), points.bytes_per_row):
+        i = rows[block]
+        farness = points.farness(i)
+        np.copyto(farness, np.inf, where=labels[i, np.newaxis] == labels)
+        nearest[block] = farness.argmin(axis=1)
+    return nearest
+
+
+def _is_sparse(W: Any) -> bool:
+    return bool(issparse(W))
+
+
+def _root_degrees(degrees: Any, weights: Array) -> Array:
+    """Return the square roots of the degrees, 1 for a row of zeros."""
+    if weights.size and weights.min() < 0:
+        raise ValueError(
+            f"W must be nonnegative, but its smallest entry is {weights.min():.3g}: pass "
+            "affinities, not distances or a Laplacian."
+        )
+    root = np.sqrt(np.asarray(degrees, dtype=np.float64).ravel())
+    return np.where(root > 0, root, 1.0)

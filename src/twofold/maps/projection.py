@@ -1,0 +1,261 @@
+r"""Projection onto a manifold: the latent whose image is nearest.
+
+.. math:: F(x) = \arg\min_z |x - f(z)|^2 \quad \text{subject to } z \in \mathcal Z
+
+(Meinicke et al. 2005, Eq. 19; Smola et al. 2001, Eq. 30). Like the first paper, each point starts
+from the nearest images of the training latents; here several of them, since images that are near
+in data space may lie apart in latent space. All points and starts then run together through a
+batched Gauss-Newton iteration (the paper: one RPROP run a point), each row on its own, and the best
+of a point's starts through a few Newton steps, so that its result does not depend on its batch. The domain is a bound on the latent density (their Eq. 7).
+
+References
+----------
+P. Meinicke, S. Klanke, R. Memisevic, H. Ritter. Principal surfaces from unsupervised kernel
+regression. IEEE TPAMI 27(9), 2005.
+A. J. Smola, S. Mika, B. Schoelkopf, R. C. Williamson. Regularized principal manifolds. JMLR 1, 2001.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+
+from twofold.numerics.density import LatentDensity
+from twofold.numerics.linalg import k_smallest, row_norms_sq, sqdist
+from twofold.numerics.neighbours import CellIndex
+from twofold.numerics.threads import map_blocks, row_blocks
+from twofold.optimize import GaussNewton, NewtonPolish
+from twofold.protocols import Array, IntArray, Map, NormalTerms
+
+__all__ = ["NearestImage", "Projection"]
+
+MAX_COMPARED = 10_000
+"""Images up to which a point is compared with all of them; beyond, they are searched by cells."""
+
+BYTES_PER_POINT = 512
+"""Sets how many points run together: enough that the work in a step outweighs the step."""
+
+MAX_HALVINGS = 4
+"""Of a step that is not lower or leaves the domain; then the next one is damped, which also turns it."""
+
+NEGLIGIBLE_LOSS = 1e-3
+"""Share of the images' variance beside which changes of a loss are measured."""
+
+TIE = 1e-9
+"""Relative difference of losses below which the first of several starts wins: the order of the starts
+does not depend on rounding, their losses may."""
+
+
+class Projection(BaseEstimator):
+    """The down-map that belongs to an up-map: nearest point on its manifold.
+
+    Parameters
+    ----------
+    decoder : Map, default=None
+        The fitted up-map, f. Estimators that take an unfitted projection fill it in.
+    n_starts : int, default=4
+        Starts for each point.
+    density : LatentDensity, default=None
+        A fitted density of the latents, to bound the domain; None means no bound.
+    log_threshold : float, default=None
+        The log density that bounds the domain; None means the lowest at the density's own points,
+        step 6 of Meinicke et al. (2005), section 2.3.
+    max_iter : int, default=50
+        Gauss-Newton steps.
+    tol : float, default=1e-4
+        Relative change of latents and loss at which a start is done; the best start is then polished
+        to working precision.
+    guess : Map, default=None
+        A fitted down-map whose value is one more start for each point.
+
+    Attributes
+    ----------
+    latents_ : ndarray of shape (m, q)
+        Where starts are taken from: the distinct training latents in the domain.
+    images_ : ndarray of shape (m, D)
+        Their images.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from twofold.maps.projection import Projection
+    >>> from twofold.maps import KernelExpansion
+    >>> z = np.linspace(0, 1, 40)[:, None]
+    >>> curve = np.hstack([z, z**2])
+    >>> encoder = Projection(KernelExpansion().fit(z, curve)).fit(curve, z)
+    >>> bool(np.abs(encoder.predict(curve) - z).max() < 1e-2)
+    True
+    """
+
+    def __init__(
+        self,
+        decoder: Map | None = None,
+        *,
+        n_starts: int = 4,
+        density: LatentDensity | None = None,
+        log_threshold: float | None = None,
+        max_iter: int = 50,
+        tol: float = 1e-4,
+        guess: Map | None = None,
+    ) -> None:
+        self.decoder = decoder
+        self.n_starts = n_starts
+        self.density = density
+        self.log_threshold = log_threshold
+        self.max_iter = max_iter
+        self.tol = tol
+        self.guess = guess
+
+    def fit(
+        self,
+        data: Array,  # noqa: ARG002 - the signature of a map
+        latents: Array,
+        *,
+        images: Array | None = None,
+    ) -> Self:
+        """Remember the images of the training latents.
+
+        Parameters
+        ----------
+        data : ndarray of shape (n, D)
+            Training data; unused, since the decoder has seen them.
+        latents : ndarray of shape (n, q)
+            Training latents.
+        images : ndarray of shape (n, D), default=None
+            The latents' images, where they are known well enough to search starts among them; None means
+            to ask the decoder.
+        """
+        distinct, first = np.unique(latents, axis=0, return_index=True)
+        if self.density is not None:
+            known = np.array_equal(self.density.points_, latents)
+            inside = self._reach_bound(
+                self.density.log_densities_[first] if known else self.density.log_density(distinct)
+            )
+            distinct, first = distinct[inside], first[inside]
+        if not len(distinct):
+            highest = float(self.density.log_densities_.max())  # type: ignore[union-attr]
+            raise ValueError(
+                f"No latent lies in the domain: the threshold is a log density of "
+                f"{self.log_threshold:.4g}, the highest at a latent {highest:.4g}. Lower the "
+                "density threshold."
+            )
+        self.latents_ = distinct
+        self.images_ = (
+            self._fitted_decoder().predict(self.latents_) if images is None else images[first]
+        )
+        variance = row_norms_sq(self.images_ - self.images_.mean(axis=0)).mean()
+        self._floor = NEGLIGIBLE_LOSS * float(variance)
+        self._index = None
+        if len(distinct) > MAX_COMPARED:
+            self._index = CellIndex.of(self.images_, np.random.default_rng(0))
+        return self
+
+    def _fitted_decoder(self) -> Map:
+        if self.decoder is None:
+            raise ValueError("decoder=None: a projection needs the fitted map to project onto.")
+        return self.decoder
+
+    def predict(self, data: Array) -> Array:
+        """Return the latents of the nearest points on the manifold, shape (n, q)."""
+        Z = np.empty((len(data), self.latents_.shape[1]))
+        for rows in row_blocks(len(data), bytes_per_row=BYTES_PER_POINT):
+            Z[rows] = self._project(data[rows])
+        return Z
+
+    def _starts(self, data: Array) -> IntArray:
+        """Return the numbers of the latents (n, n_starts) whose images are nearest to data."""
+        if self._index is None:
+            blocks = row_blocks(len(data), bytes_per_row=2 * 8 * len(self.latents_))
+            nearest = map_blocks(
+                lambda rows: k_smallest(sqdist(data[rows], self.images_), self.n_starts), blocks
+            )
+            return np.concatenate(nearest)
+        # Twice as many as needed in single precision; which of them are nearest, in double.
+        found = self._index.query(data, 2 * self.n_starts)
+        offsets = self.images_[found] - data[:, None]
+        closest = k_smallest(np.einsum("nkd,nkd->nk", offsets, offsets), self.n_starts)
+        starts: IntArray = np.take_along_axis(found, closest, axis=1)
+        return starts
+
+    def _project(self, data: Array) -> Array:
+        starts = self.latents_[self._starts(data)]
+        if self.guess is not None:
+            starts = np.concatenate([starts, self.guess.predict(data)[:, None]], axis=1)
+        n, k, q = starts.shape
+        floor = self._floor
+        problem = NearestImage(self._fitted_decoder(), data, k, floor)
+        solver = GaussNewton(max_iter=self.max_iter, tol=self.tol, max_halvings=MAX_HALVINGS)
+        feasible = None if self.density is None else self._inside
+        result = solver.minimize_rows(problem, starts.reshape(-1, q), feasible=feasible)
+        losses = result.losses.reshape(n, k)
+        best = losses.min(axis=1, keepdims=True)
+        # The first start that is as good as the best, up to rounding.
+        slack = TIE * np.maximum(best, np.finfo(np.float64).tiny)
+        first = (losses <= best + slack).argmax(axis=1)
+        latents: Array = result.Z.reshape(n, k, -1)[np.arange(n), first]
+        polish = NewtonPolish().polish_rows
+        problem = NearestImage(self._fitted_decoder(), data, 1, floor)
+        return polish(problem, latents, feasible=feasible)
+
+    def _inside(self, Z: Array, rows: IntArray) -> NDArray[np.bool_]:  # noqa: ARG002 - a protocol
+        density: LatentDensity = self.density  # type: ignore[assignment]
+        return self._reach_bound(density.log_density(Z))
+
+    def _reach_bound(self, log_densities: Array) -> NDArray[np.bool_]:
+        density: LatentDensity = self.density  # type: ignore[assignment]
+        bound = density.log_threshold() if self.log_threshold is None else self.log_threshold
+        return log_densities >= bound - 1e-12
+
+
+@dataclass(frozen=True)
+class NearestImage:
+    """``|x - f(z)|^2 + floor`` for rows of starts; row r belongs to point ``r // n_starts``.
+
+    The floor sets what counts as a small change. Without one, a point that its own latent rebuilds
+    exactly would be chased to wherever the last digit of its loss vanishes.
+
+    Parameters
+    ----------
+    decoder : Map
+        The fitted up-map, f.
+    data : ndarray of shape (n, D)
+        Points, x.
+    n_starts : int
+        Rows that belong to each point.
+    floor : float
+        What is added to every loss.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from twofold.maps.projection import NearestImage
+    >>> from twofold.maps import KernelExpansion
+    >>> z = np.linspace(0, 1, 40)[:, None]
+    >>> line = KernelExpansion(bandwidth=0.5, alpha=1e-8).fit(z, np.hstack([z, 2 * z]))
+    >>> problem = NearestImage(line, np.array([[0.5, 1.0]]), n_starts=2, floor=0.0)
+    >>> starts, rows = np.array([[0.5], [0.3]]), np.arange(2)
+    >>> problem.losses(starts, rows).round(3)
+    array([0. , 0.2])
+    >>> JTJ, JTr, losses = problem.normal_terms(starts, rows)
+    >>> JTJ.shape, JTr.shape, losses.shape
+    ((2, 1, 1), (2, 1), (2,))
+    """
+
+    decoder: Map
+    data: Array
+    n_starts: int
+    floor: float
+
+    def normal_terms(self, Z: Array, rows: IntArray) -> NormalTerms:
+        """Return ``J^T J``, ``J^T r`` and the losses."""
+        JTJ, JTr, losses = self.decoder.normal_terms(Z, self.data[rows // self.n_starts])
+        return JTJ, JTr, losses + self.floor
+
+    def losses(self, Z: Array, rows: IntArray) -> Array:
+        """Return the losses (m,)."""
+        residuals = self.data[rows // self.n_starts] - self.decoder.predict(Z)
+        return row_norms_sq(residuals) + self.floor

@@ -1,0 +1,1 @@
+"""Shared numerical code: linear algebra, threads, kernel sums, units, validation."""

@@ -1,0 +1,100 @@
+"""Kernel widths worth trying.
+
+A width below the spacing of the centres sees no neighbour; one beyond their whole spread sees nothing
+else. What lies between is searched on a geometric grid; together with a ridge, by walking on the grid of both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from twofold.numerics.linalg import sqdist
+from twofold.numerics.threads import some_rows
+from twofold.protocols import Array
+
+__all__ = ["chosen_width_and_alpha", "width_grid"]
+
+MAX_ROWS = 500
+AS_GOOD = 1.01
+"""Ratio to the lowest error up to which a larger ridge is preferred."""
+
+
+def width_grid(centers: Array, *, ratio: float = 2.0) -> list[float]:
+    """Return kernel widths to try: from the spacing of the centres to their whole spread.
+
+    Parameters
+    ----------
+    centers : ndarray of shape (M, q)
+        Distinct points.
+    ratio : float, default=2.0
+        Ratio of neighbouring widths.
+
+    Returns
+    -------
+    list of float
+        Ascending; a single 1.0 where the centres have no extent.
+    """
+    spread = float(np.sqrt(np.square(centers - centers.mean(axis=0)).sum(axis=1).mean()))
+    rows = some_rows(len(centers), MAX_ROWS)
+    distances = sqdist(centers[rows], centers)
+    distances[np.arange(len(rows)), rows] = np.inf
+    distances[distances <= 1e-12 * spread**2] = np.inf  # duplicates
+    nearest = distances.min(axis=1)
+    nearest = nearest[np.isfinite(nearest)]
+    if not len(nearest):
+        return [1.0]
+    spacing = float(np.sqrt(np.median(nearest)))
+    n_widths = max(3, int(np.ceil(np.log(2.0 * spread / spacing) / np.log(ratio))) + 1)
+    return [float(width) for width in spacing * ratio ** np.arange(n_widths)]
+
+
+def chosen_width_and_alpha(
+    widths: list[float],
+    alphas: tuple[float, ...],
+    judge: Callable[[float, float], float],
+    near: tuple[float, float] | None = None,
+) -> tuple[float, float]:
+    """Return a width and a ridge of low error, judging few of their pairs.
+
+    The whole range of widths is looked at, two steps apart, unless there is something to start from. From the best
+    of them neighbours on the grid are tried as long as they are better.
+
+    Parameters
+    ----------
+    widths : list of float
+        Ascending.
+    alphas : tuple of float
+        Ascending. Among pairs as good as the best the largest ridge is taken.
+    judge : callable
+        Returns the error of a width and a ridge.
+    near : tuple of (float, float), default=None
+        A width and a ridge to start from.
+    """
+    errors: dict[tuple[int, int], float] = {}
+
+    def error(place: tuple[int, int]) -> float:
+        row, column = place
+        if not (0 <= row < len(widths) and 0 <= column < len(alphas)):
+            return np.inf
+        if place not in errors:
+            errors[place] = judge(widths[row], alphas[column])
+        return errors[place]
+
+    if near is None:
+        middle = len(alphas) // 2
+        place = min(((row, middle) for row in range(0, len(widths), 2)), key=error)
+    else:
+        closest = int(np.abs(np.log(np.array(widths) / near[0])).argmin())
+        place = (closest, alphas.index(near[1]))
+    while True:
+        row, column = place
+        around = [(row - 1, column), (row + 1, column), (row, column - 1), (row, column + 1)]
+        best = min(around, key=error)
+        if not error(best) < error(place):
+            break
+        place = best
+    good = [one for one, found in errors.items() if found <= AS_GOOD * errors[place]]
+    row, column = max(good, key=lambda one: (one[1], -errors[one]), default=place)
+    return widths[row], alphas[column]

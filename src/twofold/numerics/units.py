@@ -1,0 +1,232 @@
+"""Centred units: the coordinates in which all fitting is done.
+
+Squared distances lose everything at an offset of 1e8, overflow at a scale of 1e160 and vanish at
+1e-200. So data are first shifted to their mean and multiplied by a power of two that brings their
+total variance into [1, 4). A power of two changes no digit, hence data multiplied by one give
+bit-identical latents. Columns that do not vary carry nothing and are put aside.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from twofold.numerics.threads import map_blocks, row_blocks
+from twofold.numerics.tree_sums import ArrayRows
+from twofold.protocols import Array
+
+__all__ = ["CentredUnits", "ColumnMoments", "ColumnRange", "Scales"]
+
+FAR = 2.0**300
+"""Coordinates beyond this many units are moved here: their squares stay finite."""
+
+LARGEST_EXPONENT = 1000
+
+
+@dataclass(frozen=True)
+class ColumnRange:
+    """The lowest and highest value of each column (D,), and the first row (D,)."""
+
+    lowest: Array
+    highest: Array
+    first: Array
+
+    @classmethod
+    def of_rows(cls, X: Array, start: int = 0) -> ColumnRange:  # noqa: ARG003 - a leaf kernel
+        """Measure some rows."""
+        return cls(X.min(axis=0), X.max(axis=0), X[0])
+
+    def __add__(self, other: ColumnRange) -> ColumnRange:
+        """Return the range of both sets of rows; these come first."""
+        lowest, highest = (
+            np.minimum(self.lowest, other.lowest),
+            np.maximum(self.highest, other.highest),
+        )
+        return ColumnRange(lowest, highest, self.first)
+
+
+@dataclass(frozen=True)
+class ColumnMoments:
+    """The number of rows, the mean of each column (D,), and the sum of all squared deviations from it.
+
+    Added by the rule of Chan, Golub and LeVeque (1983), which does not cancel.
+    """
+
+    n: int
+    mean: Array
+    squares: float
+
+    @classmethod
+    def of_rows(cls, X: Array) -> ColumnMoments:
+        """Measure some rows."""
+        mean = X.mean(axis=0)
+        deviations = X - mean
+        return cls(len(X), mean, float(np.einsum("nd,nd->", deviations, deviations)))
+
+    def __add__(self, other: ColumnMoments) -> ColumnMoments:
+        """Return the moments of both sets of rows."""
+        n = self.n + other.n
+        offset = other.mean - self.mean
+        share = other.n / n
+        squares = self.squares + other.squares + float(offset @ offset) * self.n * share
+        return ColumnMoments(n, self.mean + offset * share, squares)
+
+
+@dataclass(frozen=True)
+class Scales:
+    """What is known of the units after a first look at the data: what keeps the second look within floats.
+
+    Attributes
+    ----------
+    first, second : int
+        Exponents of the largest value, and of the largest range of a column after division by ``2**first``.
+    middle : ndarray of shape (D,)
+        The middles of the columns' ranges, after that division.
+    varying : ndarray of bool, shape (D,)
+        Columns with more than one value.
+    row : ndarray of shape (D,)
+        The first row.
+    """
+
+    first: int
+    second: int
+    middle: Array
+    varying: NDArray[np.bool_]
+    row: Array
+
+    @classmethod
+    def of(cls, extent: ColumnRange, *, name: str = "X") -> Scales:
+        """Derive the scales from the columns' ranges."""
+        largest = float(max(extent.highest.max(), -extent.lowest.min()))
+        first = int(np.frexp(largest)[1])
+        if abs(first) > LARGEST_EXPONENT:
+            raise ValueError(
+                f"The values of {name} are out of range: the largest is {largest:.3g} in absolute "
+                f"value, and between 1e-301 and 1e301 is supported. Rescale {name}."
+            )
+        lowest, highest = (
+            _times_power_of_two(bound, -first) for bound in (extent.lowest, extent.highest)
+        )
+        second = int(np.frexp(float((highest - lowest).max()))[1])
+        return cls(first, second, 0.5 * lowest + 0.5 * highest, lowest < highest, extent.first)
+
+    def moments(self, X: Array, start: int = 0) -> ColumnMoments:  # noqa: ARG002 - a leaf kernel
+        """Return the moments of some rows around the middles, in units of the largest range."""
+        inside = _times_power_of_two(X, -self.first)
+        return ColumnMoments.of_rows(_times_power_of_two(inside - self.middle, -self.second))
+
+    def units(self, moments: ColumnMoments | None) -> CentredUnits:
+        """Return the units; there are no moments where no column varies."""
+        if moments is None:
+            varying = np.zeros_like(self.varying)
+            varying[0] = True  # all rows are equal: one column of zeros stands for them
+            center = np.where(varying, _times_power_of_two(self.row, -self.first), 0.0)
+            return CentredUnits(center, self.first, varying, np.where(varying, 0.0, self.row))
+        mean = self.middle + _times_power_of_two(moments.mean, self.second)
+        deviation = np.sqrt(moments.squares / moments.n)
+        second = self.second + int(np.frexp(deviation)[1]) - 1
+        center = np.ldexp(np.where(self.varying, mean, 0.0), -second)
+        constants = np.where(self.varying, 0.0, self.row)
+        return CentredUnits(center, self.first + second, self.varying, constants)
+
+
+@dataclass(frozen=True)
+class CentredUnits:
+    """A shift, a power of two, and the columns that vary.
+
+    Attributes
+    ----------
+    center : ndarray of shape (n_features,)
+        The mean in units; 0 for a constant column.
+    exponent : int
+        One unit is ``2**exponent`` of the data's own units.
+    varying : ndarray of bool, shape (n_features,)
+        Columns kept in centred units.
+    constants : ndarray of shape (n_features,)
+        The values of the columns left out, in the data's own units.
+    """
+
+    center: Array
+    exponent: int
+    varying: NDArray[np.bool_]
+    constants: Array
+
+    @classmethod
+    def of(cls, X: Array, *, name: str = "X") -> CentredUnits:
+        """Measure the units of some data."""
+        source = ArrayRows(X)
+        scales = Scales.of(source.total(ColumnRange.of_rows), name=name)
+        return scales.units(source.total(scales.moments) if scales.varying.any() else None)
+
+    @classmethod
+    def identity(cls, n_features: int) -> CentredUnits:
+        """Return the units that change nothing."""
+        zeros = np.zeros(n_features)
+        return cls(zeros, 0, np.ones(n_features, dtype=np.bool_), zeros)
+
+    @classmethod
+    def shifted(cls, X: Array) -> CentredUnits:
+        """Return units that move the mean of some data to the origin and leave out constant columns."""
+        varying = X.min(axis=0) < X.max(axis=0)
+        if not varying.any():
+            varying[0] = True  # all rows are equal: one column of zeros stands for them
+        center = X.mean(axis=0)
+        center = np.where(varying, center + (X - center).mean(axis=0), 0.0)
+        return cls(center, 0, varying, np.where(varying, 0.0, X[0]))
+
+    def into(self, X: Array) -> Array:
+        """Return data in centred units, without constant columns."""
+        columns = np.flatnonzero(self.varying)
+        center = self.center[columns]
+        scaled = np.empty((len(X), len(columns)))
+
+        def work(rows: slice) -> None:
+            some = X[rows] if len(columns) == X.shape[1] else X[rows].take(columns, axis=1)
+            with np.errstate(over="ignore"):  # of each thread
+                part = np.subtract(_times_power_of_two(some, -self.exponent), center)
+            np.clip(part, -FAR, FAR, out=scaled[rows])
+
+        map_blocks(work, row_blocks(len(X), 8 * 3 * X.shape[1]))
+        return scaled
+
+    def back(self, U: Array) -> Array:
+        """Return centred units as data, with the constant columns put back exactly."""
+        columns = np.flatnonzero(self.varying)
+        center = self.center[columns]
+        X = np.empty((len(U), len(self.center)))
+
+        def work(rows: slice) -> None:
+            with np.errstate(over="ignore"):  # of each thread
+                part = _finite(_times_power_of_two(U[rows] + center, self.exponent))
+            if len(columns) == X.shape[1]:
+                X[rows] = part
+            else:
+                X[rows] = self.constants
+                X[rows, columns] = part
+
+        map_blocks(work, row_blocks(len(U), 8 * 3 * X.shape[1]))
+        return X
+
+    def distances(self, X: Array, Y: Array) -> Array:
+        """Return the Euclidean distances between rows of data, without overflow."""
+        # Halved before the subtraction, which could overflow where the halves cannot.
+        residual = 0.5 * X - 0.5 * Y
+        largest = np.abs(residual).max(axis=1)
+        safe = np.where(largest > 0.0, largest, 1.0)[:, None]
+        relative = np.sqrt(np.square(residual / safe).sum(axis=1))
+        with np.errstate(over="ignore"):
+            return _finite(2.0 * largest * relative)
+
+
+def _times_power_of_two(A: Array, exponent: int) -> Array:
+    """Return ``A 2**exponent``, exactly; by a product where that is possible, which is much faster."""
+    if abs(exponent) <= 1000:
+        return A * 2.0**exponent
+    return np.ldexp(A, exponent)
+
+
+def _finite(A: Array) -> Array:
+    limit = np.finfo(np.float64).max
+    return np.clip(A, -limit, limit, out=A)

@@ -1,0 +1,187 @@
+r"""Latent domains: boxes, circles and their products, where principal manifolds live.
+
+A domain is ``[-1, 1]`` in every dimension. A dimension may be *wrapped*: 1 is then the same place as -1, and the
+interval is a circle of circumference 2 (Smola et al. 2001, Example 9). So a curve may be closed, and a surface be a
+cylinder or a torus. A domain may also be a few points (`Points`), and the manifold their images: vector quantization.
+
+References
+----------
+A. J. Smola, S. Mika, B. Schoelkopf, R. C. Williamson. Regularized principal manifolds. JMLR 1, 2001.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from twofold.numerics.validation import check_int
+from twofold.protocols import Array
+
+__all__ = ["DOMAINS", "Domain", "Points", "resolve_domain"]
+
+DOMAINS = ("box", "circle", "torus", "cylinder")
+PERIOD = 2.0
+
+
+@dataclass(frozen=True)
+class Domain:
+    """A product of intervals and circles.
+
+    Parameters
+    ----------
+    wrapped : tuple of bool
+        Which dimensions are circles.
+
+    Examples
+    --------
+    On a circle points go around, on an interval to the nearest end:
+
+    >>> import numpy as np
+    >>> from twofold.principal_manifold.domains import Domain
+    >>> Domain((True,)).into(np.array([[1.25]]))
+    array([[-0.75]])
+    >>> Domain((False,)).into(np.array([[1.25]]))
+    array([[1.]])
+
+    A cylinder, with four places around it and three along it:
+
+    >>> cylinder = Domain((True, False))
+    >>> cylinder.n_components
+    2
+    >>> [axis.tolist() for axis in cylinder.axes((4, 3))]
+    [[-1.0, -0.5, 0.0, 0.5], [-1.0, 0.0, 1.0]]
+    >>> cylinder.grid((4, 3)).shape
+    (12, 2)
+    >>> cylinder.spacing((4, 3))
+    array([0.5, 1. ])
+    """
+
+    wrapped: tuple[bool, ...]
+    is_discrete = False
+
+    def __post_init__(self) -> None:
+        flags: object = self.wrapped
+        if not (isinstance(flags, tuple | list) and flags) or any(
+            not isinstance(flag, bool | np.bool_) for flag in flags
+        ):
+            raise TypeError(
+                f"wrapped={flags!r} must be a tuple of True and False, one for each dimension."
+            )
+
+    @property
+    def n_components(self) -> int:
+        """The number of dimensions, q."""
+        return len(self.wrapped)
+
+    def into(self, Z: Array) -> Array:
+        """Return points (n, q) inside: around circles, and to the nearest end of intervals."""
+        inside = np.clip(Z, -1.0, 1.0)
+        for column in np.flatnonzero(self.wrapped):
+            inside[:, column] = np.mod(Z[:, column] + 1.0, PERIOD) - 1.0
+        return inside
+
+    def axes(self, n_nodes: tuple[int, ...]) -> list[Array]:
+        """Return equally spaced places along each dimension; the two ends of a circle are one."""
+        return [
+            np.linspace(-1.0, 1.0, n, endpoint=not wrapped) if n > 1 else np.zeros(1)
+            for n, wrapped in zip(n_nodes, self.wrapped, strict=True)
+        ]
+
+    def grid(self, n_nodes: tuple[int, ...]) -> Array:
+        """Return the grid (M, q) of these places."""
+        mesh = np.meshgrid(*self.axes(n_nodes), indexing="ij")
+        return np.stack([axis.ravel() for axis in mesh], axis=1)
+
+    def spacing(self, n_nodes: tuple[int, ...]) -> Array:
+        """Return the distances between neighbouring places along each dimension, shape (q,)."""
+        pieces = [n if wrapped else n - 1 for n, wrapped in zip(n_nodes, self.wrapped, strict=True)]
+        return PERIOD / np.maximum(pieces, 1)
+
+
+@dataclass(frozen=True)
+class Points:
+    """Places 0, 1, ..., k - 1 and nothing between them.
+
+    Parameters
+    ----------
+    n_points : int
+        k.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from twofold.principal_manifold.domains import Points
+    >>> points = Points(3)
+    >>> points.into(np.array([[0.7], [5.0]]))
+    array([[1.],
+           [2.]])
+    >>> points.grid((3,)).ravel(), points.spacing((3,))
+    (array([0., 1., 2.]), array([1.]))
+    """
+
+    n_points: int
+    is_discrete = True
+
+    def __post_init__(self) -> None:
+        check_int("n_points", self.n_points)
+
+    wrapped = (False,)
+    n_components = 1
+
+    def into(self, Z: Array) -> Array:
+        """Return the nearest places."""
+        return np.clip(np.rint(Z), 0.0, self.n_points - 1.0)
+
+    def grid(self, n_nodes: tuple[int, ...]) -> Array:  # noqa: ARG002 - there are as many as there are
+        """Return all places (k, 1)."""
+        return np.arange(float(self.n_points))[:, None]
+
+    def spacing(self, n_nodes: tuple[int, ...]) -> Array:  # noqa: ARG002
+        """Return 1: the distance between neighbours."""
+        return np.ones(1)
+
+
+def resolve_domain(domain: str | Domain | Points, n_components: int) -> Domain | Points:
+    """Return the domain of a name, in so many dimensions.
+
+    Parameters
+    ----------
+    domain : {"box", "circle", "torus", "cylinder"}, Domain or Points
+        A circle has one dimension, a torus all its dimensions wrapped, a cylinder its first.
+    n_components : int
+        q.
+
+    Returns
+    -------
+    Domain or Points
+
+    Examples
+    --------
+    >>> from twofold.principal_manifold.domains import Points, resolve_domain
+    >>> resolve_domain("cylinder", 2)
+    Domain(wrapped=(True, False))
+    >>> resolve_domain("torus", 2)
+    Domain(wrapped=(True, True))
+    >>> resolve_domain(Points(5), 1)
+    Points(n_points=5)
+    """
+    if isinstance(domain, Domain | Points):
+        if domain.n_components != n_components:
+            raise ValueError(
+                f"domain={domain!r} has {domain.n_components} dimensions; n_components={n_components}."
+            )
+        return domain
+    if domain not in DOMAINS:
+        raise ValueError(f"domain={domain!r} must be one of {sorted(DOMAINS)}, a Domain or Points.")
+    if domain == "circle" and n_components != 1:
+        raise ValueError(f"domain='circle' has one dimension; n_components={n_components}.")
+    if domain == "cylinder" and n_components < 2:
+        raise ValueError(
+            f"domain='cylinder' has two dimensions at least; n_components={n_components}."
+        )
+    if domain == "box":
+        return Domain((False,) * n_components)
+    if domain == "cylinder":
+        return Domain((True, *(False,) * (n_components - 1)))
+    return Domain((True,) * n_components)

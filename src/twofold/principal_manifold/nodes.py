@@ -1,0 +1,155 @@
+r"""Kernel expansions on the nodes of a latent domain.
+
+.. math:: f(z) = f_0 + \sum_{m=1}^M w_m \prod_d k_d(z_d, c_{md})
+
+(Smola et al. 2001, Eq. 16). The kernels may be periodic, so that the map is one of a circle, a cylinder or a torus.
+`fit` is the adaptation of their Eqs. (32)-(33) for given latents.
+
+Notation
+--------
+===================  ============================
+Smola et al.         here
+===================  ============================
+``alpha_i``, ``f_0`` ``weights_[i]``, ``intercept_``
+``z_i`` (nodes)      ``nodes[i]``
+``zeta_i``           rows of ``inputs``
+``lambda``           ``alpha``
+``K_z``              ``gram()``
+===================  ============================
+
+References
+----------
+A. J. Smola, S. Mika, B. Schoelkopf, R. C. Williamson. Regularized principal manifolds. JMLR 1, 2001.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import reduce
+from typing import Any, Self
+
+import numpy as np
+from scipy import linalg
+
+from twofold.maps.features import LinearInFeatures
+from twofold.principal_manifold.node_kernels import NodeKernel
+from twofold.protocols import Array
+
+__all__ = ["NodeExpansion"]
+
+SMALLEST_EIGENVALUE = 1e-10
+"""Of a gram matrix, beside its largest: directions below it are left out of the expansion."""
+
+
+class NodeExpansion(LinearInFeatures):
+    """An expansion on given nodes.
+
+    Parameters
+    ----------
+    nodes : ndarray of shape (M, q)
+        The nodes.
+    kernels : tuple of NodeKernel
+        One for each dimension.
+    widths : ndarray of shape (q,)
+        Their widths.
+    alpha : float, default=1e-3
+        Weight of the penalty ``|P f|^2 / 2`` beside the mean squared error.
+
+    Attributes
+    ----------
+    weights_, intercept_ : ndarray of shape (M, D) and (D,)
+        What was learned.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from twofold.principal_manifold.nodes import NodeExpansion
+    >>> from twofold.principal_manifold.node_kernels import GaussianKernel
+    >>> z = np.linspace(-1, 1, 200)[:, None]
+    >>> nodes = np.linspace(-1, 1, 12)[:, None]
+    >>> curve = NodeExpansion(nodes, (GaussianKernel(),), np.array([0.3]), alpha=1e-6).fit(z, np.sin(3 * z))
+    >>> bool(np.abs(curve.predict(z) - np.sin(3 * z)).max() < 0.01)
+    True
+    """
+
+    def __init__(
+        self,
+        nodes: Array,
+        kernels: tuple[NodeKernel, ...],
+        widths: Array,
+        *,
+        alpha: float = 1e-3,
+    ) -> None:
+        self.nodes = nodes
+        self.kernels = kernels
+        self.widths = widths
+        self.alpha = alpha
+
+    def fit(self, inputs: Array, targets: Array) -> Self:
+        """Solve Eq. (33), with ``f_0`` learned beside the weights."""
+        basis = self.whitening()
+        features = self._features(inputs) @ basis
+        mean, target_mean = features.mean(axis=0), targets.mean(axis=0)
+        centred = features - mean
+        system = centred.T @ centred
+        system[np.diag_indices_from(system)] += 0.5 * self.alpha * len(inputs)
+        coefficients = linalg.solve(system, centred.T @ (targets - target_mean), assume_a="pos")
+        self.weights_ = basis @ coefficients
+        self.intercept_ = target_mean - mean @ coefficients
+        return self
+
+    def gram(self) -> Array:
+        """Return ``K_z``, the kernel matrix of the nodes (M, M)."""
+        gram: Array = self._once("_gram", lambda: self._features(self.nodes))
+        return gram
+
+    def _once(self, name: str, make: Callable[[], Any]) -> Any:
+        """Return what nodes and kernels alone decide; copies share it."""
+        if name not in self.__dict__:
+            self.__dict__[name] = make()
+        return self.__dict__[name]
+
+    def whitening(self) -> Array:
+        """Return ``B`` (M, r) with ``B^T K_z B = I``: coefficients ``C`` of ``f = phi B C`` have the penalty ``|C|^2``.
+
+        Wide kernels make ``K_z`` singular to working precision; its negligible directions are left out. The columns are
+        functions of ever more detail: those of the largest eigenvalues, which cost least, come first.
+        """
+        basis: Array = self._once("_basis", self._find_basis)
+        return basis
+
+    def _find_basis(self) -> Array:
+        values, vectors = linalg.eigh(self.gram())
+        kept = np.flatnonzero(values > SMALLEST_EIGENVALUE * values[-1])[::-1]
+        basis: Array = vectors[:, kept] / np.sqrt(values[kept])
+        return basis
+
+    @property
+    def _is_additive(self) -> bool:
+        return all(getattr(kernel, "is_additive", False) for kernel in self.kernels)
+
+    def _features(self, inputs: Array) -> Array:
+        factors = [self._factor(inputs, column, "values") for column in range(len(self.kernels))]
+        return reduce(np.add if self._is_additive else np.multiply, factors)
+
+    def _factor(self, inputs: Array, column: int, what: str) -> Array:
+        """Return values or slopes along one dimension (n, M); nodes of a grid share most of them."""
+        places, numbers = self._once(
+            "_places", lambda: [np.unique(one, return_inverse=True) for one in self.nodes.T]
+        )[column]
+        function = getattr(self.kernels[column], what)
+        distinct: Array = function(inputs[:, column], places, float(self.widths[column]))
+        in_order = len(places) == len(numbers) and bool((numbers[:-1] < numbers[1:]).all())
+        return distinct if in_order else distinct[:, numbers]
+
+    def _feature_gradients(self, inputs: Array) -> tuple[Array, list[Array]]:
+        dimensions = range(len(self.kernels))
+        slopes = [self._factor(inputs, column, "slopes") for column in dimensions]
+        if self._is_additive:
+            return self._features(inputs), slopes
+        factors = [self._factor(inputs, column, "values") for column in dimensions]
+        gradients = [
+            reduce(np.multiply, [slopes[column], *factors[:column], *factors[column + 1 :]])
+            for column in dimensions
+        ]
+        return reduce(np.multiply, factors), gradients

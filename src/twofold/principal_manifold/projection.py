@@ -1,0 +1,254 @@
+r"""The nearest place of a domain: the projection step of principal manifolds.
+
+.. math:: \zeta_i = \arg\min_{z \in \mathcal Z} \; c(x_i, f(z)) + \sigma^2 |f'(z)|^2
+
+(Smola et al. 2001, Eq. 30; with the second term where latents pass a noisy channel, Eqs. 36-40). A row goes to the
+better of its last latent and of the nearest image of a grid, and from there down a damped Gauss-Newton iteration within
+the domain that accepts only what is lower.
+
+The steps are those of ``c`` alone; with a noisy channel a row therefore stops a little short of the minimum. (The paper's codes are the
+nearest places also then, Eq. 36; its functional could rise in a projection. Final codes are the nearest places here too.)
+
+References
+----------
+A. J. Smola, S. Mika, B. Schoelkopf, R. C. Williamson. Regularized principal manifolds. JMLR 1, 2001.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from twofold.losses import L1, Huber, Loss, Norm, Squared
+from twofold.numerics.linalg import row_norms_sq, row_product, sqdist
+from twofold.numerics.threads import map_blocks, row_blocks
+from twofold.optimize._small_systems import damped_steps
+from twofold.principal_manifold.domains import PERIOD, Domain, Points
+from twofold.principal_manifold.nodes import NodeExpansion
+from twofold.protocols import AnyArray, Array, IntArray
+
+__all__ = ["DomainProjection", "losses_at"]
+
+MOST_STEPS = 20
+DAMPINGS = (1e-9, 1e-1, 10.0, 1e3)
+"""Of a step, in units of the mean of its matrix's diagonal; the first that lowers the loss is taken.
+Rows far away need the strongest: their residual bends the loss more than the map's derivative does."""
+
+N_STARTS = 2
+PART = 1.0 / 3.0
+SMALLEST_GAIN = 1e-9
+"""A row whose loss falls by a smaller share has arrived."""
+
+
+@dataclass(frozen=True)
+class DomainProjection:
+    """The projection to a manifold.
+
+    Parameters
+    ----------
+    up : NodeExpansion
+        f.
+    domain : Domain or Points
+        Where latents are.
+    grid : ndarray of shape (m, q)
+        Latents whose images rows are compared with.
+    loss : Loss
+        c.
+    latent_noise : float, default=0.0
+        ``sigma``.
+    """
+
+    up: NodeExpansion
+    domain: Domain | Points
+    grid: Array
+    loss: Loss
+    latent_noise: float = 0.0
+
+    def predict(self, data: Array) -> Array:
+        """Return the latents (n, q) of rows: the better of the descents from the two nearest parts of the grid."""
+        if self.domain.is_discrete or len(self.grid) < 2:
+            return self.lower(data, None)
+        grid_losses = self._grid_losses()
+        starts = np.empty((N_STARTS, len(data)), dtype=np.intp)
+
+        def choose(rows: slice) -> None:
+            distances = grid_losses(data[rows])
+            starts[0, rows] = distances.argmin(axis=1)
+            for number in range(1, N_STARTS):
+                distances[self._close_to(starts[number - 1, rows])] = np.inf
+                starts[number, rows] = distances.argmin(axis=1)
+
+        map_blocks(choose, row_blocks(len(data), 4 * 8 * len(self.grid)))
+        best = self.lower(data, self.grid[starts[0]], everywhere=False)
+        lowest = self.losses(data, best)
+        images = self.up.predict(self.grid)
+        reach = self._reach(images)
+        length = Norm()
+        for places in starts[1:]:
+            # What a descent can gain is bounded by the distance to the next places' images.
+            gap = length.values(data - images[places]) - reach[places]
+            tried = np.flatnonzero(gap < length.values(data - self.up.predict(best)))
+            if not len(tried):
+                continue
+            other = self.lower(data[tried], self.grid[places[tried]], everywhere=False)
+            losses = self.losses(data[tried], other)
+            better = losses < lowest[tried]
+            best[tried[better]], lowest[tried[better]] = other[better], losses[better]
+        return best
+
+    def _reach(self, images: Array) -> Array:
+        """Return how far the images of neighbouring places are, at most, for each place of the grid (m,)."""
+        from sklearn.neighbors import NearestNeighbors  # slow to import
+
+        n_near = min(len(self.grid), 3 ** self.grid.shape[1] + 1)
+        _, near = NearestNeighbors(n_neighbors=n_near).fit(self.grid).kneighbors(self.grid)
+        offsets = images[near] - images[:, None]
+        largest: Array = np.sqrt(np.square(offsets).sum(axis=2).max(axis=1))
+        return largest
+
+    def _close_to(self, places: IntArray) -> AnyArray:
+        """Return which places of the grid belong to the same part as given ones (n, m): within a third of the domain's half."""
+        close = np.ones((len(places), len(self.grid)), dtype=bool)
+        for axis, wrapped in zip(self.grid.T, self.domain.wrapped, strict=True):
+            offsets = np.abs(axis[places][:, None] - axis)
+            close &= (np.minimum(offsets, PERIOD - offsets) if wrapped else offsets) < PART
+        return close
+
+    def lower(
+        self,
+        data: Array,
+        latents: Array | None,
+        n_steps: int = MOST_STEPS,
+        *,
+        everywhere: bool = True,
+    ) -> Array:
+        """Return latents (n, q) of lower or equal losses.
+
+        Parameters
+        ----------
+        data : ndarray of shape (n, D)
+            Rows.
+        latents : ndarray of shape (n, q) or None
+            Where the rows are; None means that they are nowhere yet.
+        n_steps : int, default=20
+            Gauss-Newton steps at most.
+        everywhere : bool, default=True
+            Whether the grid is searched; False needs latents.
+        """
+        found = np.empty((len(data), self.grid.shape[1]))
+        everywhere = everywhere or latents is None
+        if everywhere:
+            grid_losses = self._grid_losses()
+        else:
+            found[:] = latents
+
+        def start(rows: slice) -> None:
+            found[rows] = self.grid[grid_losses(data[rows]).argmin(axis=1)]
+
+        def descend(rows: slice) -> None:
+            Z, losses = found[rows], self.losses(data[rows], found[rows])
+            if latents is not None and everywhere:
+                old = self.losses(data[rows], latents[rows])
+                Z = np.where((losses < old)[:, None], Z, latents[rows])
+                losses = np.minimum(losses, old)
+            if not self.domain.is_discrete:
+                Z = self._descended(data[rows], Z, losses, n_steps)
+            found[rows] = Z
+
+        if everywhere:
+            map_blocks(start, row_blocks(len(data), 3 * 8 * len(self.grid)))
+        n_nodes, n_columns = self.up.weights_.shape
+        per_row = 8 * (2 + self.grid.shape[1]) * (n_nodes + n_columns)
+        map_blocks(descend, row_blocks(len(data), per_row))
+        return found
+
+    def losses(self, data: Array, Z: Array) -> Array:
+        """Return what is to be minimised, at given latents, shape (n,)."""
+        losses = self.loss.values(data - self.up.predict(Z))
+        return losses + self._noise_terms(Z) if self.latent_noise else losses
+
+    def _noise_terms(self, Z: Array) -> Array:
+        """Return ``sigma^2 |f'|^2`` (n,), Eq. (40)."""
+        if not self.latent_noise:
+            return np.zeros(len(Z))
+        _, gradients = self.up._feature_gradients(Z)
+        squares = [row_norms_sq(row_product(one, self.up.weights_)) for one in gradients]
+        terms: Array = self.latent_noise**2 * np.sum(squares, axis=0)
+        return terms
+
+    def _grid_losses(self) -> Callable[[Array], Array]:
+        """Return the function that gives what is least at the place of the lowest loss, (n, m)."""
+        images = self.up.predict(self.grid)
+        if isinstance(self.loss, Norm | Huber) and not self.latent_noise:
+            return lambda data: sqdist(data, images)  # they grow with it
+        extra = self._noise_terms(self.grid)
+        return lambda data: losses_at(self.loss, data, images) + extra
+
+    def _descended(self, data: Array, Z: Array, losses: Array, n_steps: int) -> Array:
+        Z, losses = Z.copy(), losses.copy()
+        active = np.arange(len(Z))
+        for _ in range(n_steps):
+            if not len(active):
+                break
+            curvature, descent, held = self._terms(data[active], Z[active])
+            # Where the full step promises nothing, neither will shorter ones: the row has arrived.
+            full, _ = damped_steps(curvature, descent, np.full(len(active), DAMPINGS[0]))
+            promised = np.einsum("nq,nq->n", full, descent)
+            going = promised > SMALLEST_GAIN * losses[active]
+            active, curvature, descent, held = (
+                part[going] for part in (active, curvature, descent, held)
+            )
+            waiting = np.ones(len(active), dtype=bool)
+            gained = np.zeros(len(active))
+            for damping in DAMPINGS:
+                rows = active[waiting]
+                step, _ = damped_steps(
+                    curvature[waiting], descent[waiting], np.full(len(rows), damping)
+                )
+                step[held[waiting]] = 0.0
+                trial = self.domain.into(Z[rows] + step)
+                lower = self.losses(data[rows], trial)
+                better = lower < losses[rows]
+                taken = np.flatnonzero(waiting)[better]
+                gained[taken] = 1.0 - lower[better] / losses[rows][better]
+                Z[rows[better]], losses[rows[better]] = trial[better], lower[better]
+                waiting[taken] = False
+                if not waiting.any():
+                    break
+            active = active[gained > SMALLEST_GAIN]
+        return Z
+
+    def _terms(self, data: Array, Z: Array) -> tuple[Array, Array, AnyArray]:
+        """Return ``J^T W J`` (n, q, q), ``J^T W r`` (n, q) and which latents push against the box (n, q).
+
+        The rows and columns of those are 0, so that the step moves along the wall.
+        """
+        features, gradients = self.up._feature_gradients(Z)
+        residuals = data - row_product(features, self.up.weights_) - self.up.intercept_
+        weights = self.loss.weights(residuals)
+        columns = [row_product(one, self.up.weights_) for one in gradients]
+        q = len(columns)
+        curvature, descent = np.empty((len(Z), q, q)), np.empty((len(Z), q))
+        for i, column in enumerate(columns):
+            weighted = column * weights
+            descent[:, i] = np.einsum("nd,nd->n", weighted, residuals)
+            for j in range(i + 1):
+                product = np.einsum("nd,nd->n", weighted, columns[j])
+                curvature[:, i, j] = curvature[:, j, i] = product
+        wrapped = np.array(self.domain.wrapped)
+        held = ~wrapped & (((Z >= 1.0) & (descent > 0.0)) | ((Z <= -1.0) & (descent < 0.0)))
+        descent[held] = 0.0
+        curvature[held[:, :, None] | held[:, None, :]] = 0.0
+        return curvature, descent, held
+
+
+def losses_at(loss: Loss, data: Array, images: Array) -> Array:
+    """Return the losses of all rows at all images (n, m)."""
+    if isinstance(loss, Squared):
+        return sqdist(data, images)
+    if isinstance(loss, L1):
+        columns = (np.abs(data[:, [d]] - images[:, d]) for d in range(data.shape[1]))
+        return np.asarray(sum(columns))
+    return np.stack([loss.values(data - image) for image in images], axis=1)

@@ -1,0 +1,285 @@
+r"""Stochastic neighbour embedding, guided and two-way.
+
+Each row has probabilities ``P_ij`` of choosing the others as its neighbour, once by distances in the data and once by distances
+of latents, ``Q_ij``. The latents minimise the mean Kullback-Leibler divergence of the rows (Memisevic & Hinton 2005, Eqs. 1-4).
+By default the bandwidth of each row is set by a perplexity; ``bandwidth`` is the paper's single one.
+
+Early steps are *guided*: the affinities of the data make neighbours move together, which untangles a poor start
+(`twofold.optimize.guidance`). With gradient descent that is the paper's method, with other minimizers a change of variables by stages
+(`twofold.optimize.staged`). The guidance ends, and what is minimised at the end, and recorded all along, is the plain divergence.
+
+Latents alone are one-way. So both maps are learned for them as in `TwoWay`, by held-out error.
+
+Up to 2,000 rows all pairs count. Beyond, each row sees its nearest, three times the perplexity, and the normalisers of Eq. (2) are sums
+over cells or a grid: time and memory are linear in the rows.
+
+Notation
+--------
+==================  ==========================
+Memisevic & Hinton  here
+==================  ==========================
+``y_i``             rows of data
+``x_i``             ``embedding_``
+``h``               ``bandwidth``
+``E``               ``kl_divergence_``
+==================  ==========================
+
+References
+----------
+R. Memisevic, G. Hinton. Improving dimensionality reduction with spectral gradient descent. Neural Networks 18, 2005.
+G. Hinton, S. Roweis. Stochastic neighbor embedding. NIPS 15, 2003.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from twofold.base.estimator import Learned, Problem, TwoWayEstimator
+from twofold.base.guidance import (
+    check_guidance,
+    in_units,
+    prepared,
+    squared_unit,
+    warn_if_cut_short,
+)
+from twofold.base.pair_of_maps import check_maps, first_maps, with_maps
+from twofold.kernels import Gaussian
+from twofold.numerics.linalg import row_norms_sq
+from twofold.numerics.neighbours import nearest_neighbors
+from twofold.numerics.sums import kernel_radius, weigh_many
+from twofold.numerics.threads import n_threads
+from twofold.numerics.validation import check_int, check_real
+from twofold.optimize import SpectralGuidance, guided_minimizer, resolve_minimizer
+from twofold.protocols import Array, IntArray, Map, Minimizer, Objective
+from twofold.sne.divergence import NeighbourEmbedding, SparseNeighbourEmbedding
+from twofold.sne.probabilities import (
+    calibrated_neighbours,
+    neighbour_matrix,
+    transition_probabilities,
+)
+from twofold.starts.initializers import resolve_init
+
+__all__ = ["SNE"]
+
+MOST_DENSE = 2_000
+NEIGHBOURS_OF_FIXED = 90
+"""Others that a row sees where rows are many and the bandwidth is given."""
+
+LEFT_OUT = 5e-5
+"""Kernel values left out where rows are many."""
+
+LEAST_PERPLEXITY = 1.5
+
+
+class SNE(TwoWayEstimator):
+    """Stochastic neighbour embedding with spectral guidance and both maps.
+
+    Parameters
+    ----------
+    n_components : int, default=2
+        Latent dimensions.
+    perplexity : float, default=30.0
+        Effective number of neighbours of a row; the bandwidth of each follows from it. Where it exceeds a third of the other
+        rows, that third is used, see ``perplexity_``.
+    bandwidth : float, default=None
+        One bandwidth ``h`` for all rows instead, in squared units of the data: ``P_ij`` is proportional to ``exp(-|x_i - x_j|^2 / h)``.
+    guidance : "auto", None or SpectralGuidance, default="auto"
+        What guides the first steps. "auto" is ``SpectralGuidance()``, None is plain minimisation.
+    optimizer : {"lbfgs", "rprop", "gd", "cg"} or Minimizer, default="lbfgs"
+        What minimises the divergence; "gd" is the paper's.
+    max_iter : int, default=300
+        Iterations at most, guided ones included.
+    tol : float, default=1e-5
+        Relative decrease of the divergence at which the run ends.
+    init : str, array-like, callable or estimator, default="pca"
+        Where the latents start: an initializer's name ("pca", "random", "isomap", "laplacian_eigenmaps", ...), latents of shape (n_samples,
+        n_components), a function of ``(X, n_components, rng)`` or an estimator with ``fit_transform``. Named starts are scaled to a
+        variance of one, arrays are taken as they are: latent kernels have the width ``1 / sqrt(2)``.
+    up, down, n_centers
+        The maps, as in `TwoWay`.
+    random_state : int, RandomState, Generator or None, default=None
+        Seeds the start, the search for neighbours and the held-out rows.
+    n_jobs : int or None, default=None
+        Threads; None means all cores.
+    verbose : int, default=0
+        1 logs the phases of a fit and, every few seconds, how far it is; 2 every iteration.
+
+    Attributes
+    ----------
+    embedding_ : ndarray of shape (n_samples, n_components)
+        The latents.
+    kl_divergence_ : float
+        Mean divergence of a row, Eq. (3), at the end.
+    history_ : ndarray of shape (n_iter_ + 1,)
+        The divergence at the start and after each iteration, guided or not.
+    perplexity_ : float
+        The perplexity in use; NaN where the bandwidth was given.
+    guidance_bandwidth_ : float
+        The bandwidth of the guiding affinities, in squared units of the data; NaN without guidance or with a matrix of one's own.
+    n_iter_ : int
+        Iterations, guided ones included.
+    up_, down_, candidates_
+        The maps in use and those that were compared, as in `TwoWay`.
+    encoder_, decoder_, density_, n_features_in_, feature_names_in_
+        As in every two-way estimator.
+
+    See Also
+    --------
+    TwoWay : Both maps for other embeddings, t-SNE among them.
+
+    Examples
+    --------
+    >>> from twofold import SNE
+    >>> from twofold.datasets import make_s_curve
+    >>> X, _ = make_s_curve(200, random_state=0)
+    >>> model = SNE(perplexity=15, random_state=0).fit(X)
+    >>> model.transform(X).shape, model.score(X) > 0.95
+    ((200, 2), True)
+    """
+
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        perplexity: float = 30.0,
+        bandwidth: float | None = None,
+        guidance: str | SpectralGuidance | None = "auto",
+        optimizer: str | Minimizer = "lbfgs",
+        max_iter: int = 300,
+        tol: float = 1e-5,
+        init: Any = "pca",
+        up: str | Map = "auto",
+        down: str | Map = "auto",
+        n_centers: int | str = "auto",
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.n_components = n_components
+        self.perplexity = perplexity
+        self.bandwidth = bandwidth
+        self.guidance = guidance
+        self.optimizer = optimizer
+        self.max_iter = max_iter
+        self.tol = tol
+        self.init = init
+        self.up = up
+        self.down = down
+        self.n_centers = n_centers
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def _learn(self, problem: Problem) -> Learned:
+        self._check()
+        unit = squared_unit(problem)
+        with problem.progress.phase("start"):
+            start = self._start(problem)
+        with problem.progress.phase("neighbours"):
+            perplexity = self._perplexity(len(problem.data))
+            neighbors = self._neighbors(problem, perplexity)
+            objective = self._objective(problem, perplexity, neighbors)
+            guidance = SpectralGuidance() if isinstance(self.guidance, str) else self.guidance
+            guide = prepared(guidance, problem.data, unit, neighbors)
+        minimizer = resolve_minimizer(self.optimizer, max_iter=int(self.max_iter), tol=self.tol)
+        most = int(getattr(minimizer, "max_iter", self.max_iter))
+        with problem.progress.phase("minimisation", max_iter=None, at_most=most) as callback:
+
+            def on_iteration(number: int, value: float, Z: Array) -> bool:
+                return callback(number, value, Z) or number >= most
+
+            guided = guided_minimizer(minimizer, guide)
+            result = guided.minimize(objective, start, callback=on_iteration)
+        warn_if_cut_short(result, most, "divergence")
+        latents = result.Z - result.Z.mean(axis=0)
+        bandwidth = np.nan if guide is None else guide.bandwidth * unit
+        attributes = {
+            "kl_divergence_": max(0.0, result.value),  # 0 is found to rounding
+            "history_": result.history,
+            "perplexity_": perplexity,
+            "guidance_bandwidth_": bandwidth,
+            "n_iter_": max(1, result.n_iter),
+        }
+        return with_maps(self, problem, latents, attributes)
+
+    def _check(self) -> None:
+        check_maps(self)
+        check_real("perplexity", self.perplexity, above=1.0)
+        if self.bandwidth is not None:
+            check_real("bandwidth", self.bandwidth, above=0.0)
+        check_guidance(self.guidance, self.optimizer, words=("auto",))
+        check_int("max_iter", self.max_iter)
+        n_threads(self.n_jobs)
+        resolve_minimizer(self.optimizer, max_iter=1, tol=self.tol)
+
+    def _start(self, problem: Problem) -> Array:
+        """Return the first latents (n, q)."""
+        named = isinstance(self.init, str)
+        data = problem.data if named else problem.original.copy()
+        if named:
+            data = data / (float(np.sqrt(row_norms_sq(data).mean())) or 1.0)
+        Z = resolve_init(self.init, data, problem.n_components, problem.rng, y=problem.y)
+        if Z.shape[1] != problem.n_components:
+            raise ValueError(
+                f"init gives {Z.shape[1]} columns; n_components={problem.n_components} are needed."
+            )
+        if not named:
+            if not np.ptp(Z, axis=0).any():
+                raise ValueError(
+                    "init has all latents in one place, where no gradient tells them apart; give a start that varies."
+                )
+            return Z
+        Z = Z - Z.mean(axis=0)
+        unit: Array = Z / (float(np.sqrt(np.square(Z).mean())) or 1.0)
+        return unit
+
+    def _perplexity(self, n: int) -> float:
+        """Return the perplexity in use, NaN where the bandwidth is given."""
+        if self.bandwidth is not None:
+            return np.nan
+        return min(float(self.perplexity), max((n - 1) / 3.0, LEAST_PERPLEXITY))
+
+    def _neighbors(self, problem: Problem, perplexity: float) -> IntArray | None:
+        """Return whom each row sees, shape (n, k); None where that is everyone."""
+        n = len(problem.data)
+        if n <= MOST_DENSE:
+            return None
+        k = NEIGHBOURS_OF_FIXED if np.isnan(perplexity) else int(np.ceil(3.0 * perplexity))
+        return nearest_neighbors(problem.data, min(k, n - 1), problem.rng)
+
+    def _objective(
+        self, problem: Problem, perplexity: float, neighbors: IntArray | None
+    ) -> Objective:
+        """Return the divergence, exact for few rows."""
+        data, bandwidth = problem.data, None
+        if self.bandwidth is not None:
+            bandwidth = in_units(float(self.bandwidth), squared_unit(problem))
+        if neighbors is not None:
+            calibration = (
+                {"perplexity": perplexity} if bandwidth is None else {"bandwidth": bandwidth}
+            )
+            sparse = neighbour_matrix(data, neighbors, **calibration)
+            radius = kernel_radius(Gaussian(), LEFT_OUT)
+
+            def weigh(Z: Array) -> Any:
+                return weigh_many(Z, Gaussian(), radius, masses_alone=True)
+
+            return SparseNeighbourEmbedding(sparse, weigh)
+        if bandwidth is not None:
+            return NeighbourEmbedding(transition_probabilities(data, bandwidth))
+        return NeighbourEmbedding(calibrated_neighbours(data, perplexity))
+
+    def _learn_constant(self, problem: Problem) -> Learned:
+        learned = super()._learn_constant(problem)
+        attributes = {
+            "kl_divergence_": 0.0,
+            "history_": np.zeros(1),
+            "perplexity_": np.nan,
+            "guidance_bandwidth_": np.nan,
+            "n_iter_": 1,
+            **first_maps(self),
+        }
+        return replace(learned, attributes=attributes)

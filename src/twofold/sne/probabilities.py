@@ -1,0 +1,204 @@
+r"""Who is whose neighbour in the data, as transition probabilities.
+
+.. math:: P_{ij} = \frac{e^{-|x_i - x_j|^2 / h_i}}{\sum_{k \ne i} e^{-|x_i - x_k|^2 / h_i}}
+
+(Memisevic & Hinton 2005, Eq. 1; no row is its own neighbour), with one bandwidth ``h`` for all rows, or one for each row such that the entropy of
+its probabilities is the logarithm of a *perplexity*, an effective number of neighbours (Hinton & Roweis 2003). With the mass
+``m`` and the mean squared distance under the probabilities that entropy is ``log m + <d> / h``, so that bisection for ``h`` takes no logarithm of
+a probability.
+
+Few rows see all others. Of many, each sees its nearest: three times the perplexity, beyond which probabilities vanish.
+
+References
+----------
+R. Memisevic, G. Hinton. Improving dimensionality reduction with spectral gradient descent. Neural Networks 18, 2005.
+G. Hinton, S. Roweis. Stochastic neighbor embedding. NIPS 15, 2003.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from twofold.numerics.linalg import row_norms_sq, sqdist
+from twofold.numerics.threads import map_blocks, row_blocks
+from twofold.protocols import Array, IntArray
+
+__all__ = [
+    "calibrated_neighbours",
+    "calibrated_rows",
+    "fixed_rows",
+    "neighbour_matrix",
+    "transition_probabilities",
+]
+
+BISECTIONS = 50
+WIDEST = 2.0**20
+"""Bandwidths are looked for within this factor of the squared distance to as many neighbours as the perplexity: no far row is felt in it."""
+
+ENTROPY_TOLERANCE = 1e-9
+
+
+def transition_probabilities(X: Array, bandwidth: float) -> Array:
+    """Return ``P`` (n, n) with one bandwidth ``h`` for all rows, Eq. (1).
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, D)
+        Data.
+    bandwidth : float
+        h, in squared units of the data.
+
+    Returns
+    -------
+    ndarray of shape (n, n)
+        Rows sum to one, the diagonal is zero.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from twofold.sne.probabilities import transition_probabilities
+    >>> transition_probabilities(np.array([[0.0], [1.0], [3.0]]), 2.0).round(2)
+    array([[0.  , 0.98, 0.02],
+           [0.82, 0.  , 0.18],
+           [0.08, 0.92, 0.  ]])
+    """
+    return _with_diagonal(fixed_rows(_distances_to_others(X), bandwidth))
+
+
+def calibrated_neighbours(X: Array, perplexity: float) -> Array:
+    """Return ``P`` (n, n) in which every row has the same perplexity, the exponential of its entropy.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, D)
+        Data.
+    perplexity : float
+        Effective number of neighbours, above 1 and below ``n - 1``. Of two rows each is the other's only neighbour.
+
+    Returns
+    -------
+    ndarray of shape (n, n)
+        Rows sum to one, the diagonal is zero.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from scipy.special import entr
+    >>> from twofold.sne.probabilities import calibrated_neighbours
+    >>> X = np.random.default_rng(0).normal(size=(50, 3))
+    >>> P = calibrated_neighbours(X, perplexity=10.0)
+    >>> bool(np.allclose(P.sum(axis=1), 1.0)), bool(np.allclose(np.exp(entr(P).sum(axis=1)), 10.0))
+    (True, True)
+    """
+    n = len(X)
+    if n > 2 and not 1.0 < perplexity < n - 1:
+        raise ValueError(
+            f"perplexity={perplexity!r} must lie between 1 and n_samples - 1 = {n - 1}."
+        )
+    return _with_diagonal(calibrated_rows(_distances_to_others(X), perplexity))
+
+
+def neighbour_matrix(
+    X: Array,
+    neighbours: IntArray,
+    *,
+    perplexity: float | None = None,
+    bandwidth: float | None = None,
+) -> csr_array:
+    """Return the sparse ``P`` (n, n) of rows that see some others alone.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, D)
+        Data.
+    neighbours : ndarray of int, shape (n, k)
+        Whom each row sees.
+    perplexity : float or None, default=None
+        Effective number of neighbours of each row; this or ``bandwidth`` is given.
+    bandwidth : float or None, default=None
+        One bandwidth for all rows, in squared units of the data.
+
+    Returns
+    -------
+    csr_array of shape (n, n)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from twofold.sne.probabilities import neighbour_matrix
+    >>> X = np.array([[0.0], [1.0], [3.0]])
+    >>> neighbours = np.array([[1, 2], [0, 2], [1, 0]])
+    >>> neighbour_matrix(X, neighbours, bandwidth=2.0).toarray().round(2)
+    array([[0.  , 0.98, 0.02],
+           [0.82, 0.  , 0.18],
+           [0.08, 0.92, 0.  ]])
+    """
+    if (perplexity is None) == (bandwidth is None):
+        raise ValueError(f"give one of perplexity={perplexity!r} and bandwidth={bandwidth!r}.")
+    n, k = neighbours.shape
+    P = np.empty((n, k))
+
+    def work(rows: slice) -> None:
+        differences = X[neighbours[rows]] - X[rows, None]
+        distances = row_norms_sq(differences.reshape(-1, X.shape[1])).reshape(-1, k)
+        distances = distances.astype(np.float64)
+        if bandwidth is not None:
+            P[rows] = fixed_rows(distances, bandwidth)
+        elif perplexity is not None:
+            P[rows] = calibrated_rows(distances, perplexity)
+
+    map_blocks(work, row_blocks(n, 8 * k * (X.shape[1] + 4)))
+    pointers = np.arange(0, n * k + 1, k)
+    return csr_array((P.ravel(), neighbours.ravel(), pointers), shape=(n, n))
+
+
+def fixed_rows(distances: Array, bandwidth: float) -> Array:
+    """Return probabilities (n, k) from squared distances (n, k) and one bandwidth."""
+    nearest = distances.min(axis=1, keepdims=True)
+    weights: Array = np.exp(-(distances - nearest) / bandwidth)
+    weights /= weights.sum(axis=1, keepdims=True)
+    return weights
+
+
+def calibrated_rows(distances: Array, perplexity: float) -> Array:
+    """Return probabilities (n, k) from squared distances (n, k), each row at its own bandwidth.
+
+    Where more others than the perplexity are at the same smallest distance, they share the row equally.
+    """
+    distances = distances - distances.min(axis=1, keepdims=True)
+    rank = min(int(np.ceil(perplexity)), distances.shape[1]) - 1
+    near = np.partition(distances, rank, axis=1)[:, rank]
+    mean = distances.mean(axis=1)
+    scale = np.where(near > 0.0, near, np.where(mean > 0.0, mean, 1.0))
+    distances = distances / scale[:, None]
+    low, high = np.full(len(scale), 1.0 / WIDEST), np.full(len(scale), WIDEST)
+    weights = np.ones_like(distances)
+    mass = weights.sum(axis=1)
+    for _ in range(BISECTIONS):
+        width = np.sqrt(low * high)
+        np.exp(-distances / width[:, None], out=weights)
+        mass = weights.sum(axis=1)
+        entropy = np.log(mass) + np.einsum("nk,nk->n", weights, distances) / (mass * width)
+        if np.abs(entropy - np.log(perplexity)).max(initial=0.0) < ENTROPY_TOLERANCE:
+            break
+        too_wide = entropy > np.log(perplexity)
+        high = np.where(too_wide, width, high)
+        low = np.where(too_wide, low, width)
+    weights /= mass[:, None]
+    return weights
+
+
+def _distances_to_others(X: Array) -> Array:
+    """Return squared distances (n, n - 1): of each row to all others, in their order."""
+    n = len(X)
+    distances = sqdist(X, X)
+    return distances[~np.eye(n, dtype=bool)].reshape(n, n - 1)
+
+
+def _with_diagonal(rows: Array) -> Array:
+    """Return the matrix (n, n) of probabilities of others (n, n - 1), zero on the diagonal."""
+    n = len(rows)
+    P = np.zeros((n, n))
+    P[~np.eye(n, dtype=bool)] = rows.ravel()
+    return P

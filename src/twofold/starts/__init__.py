@@ -1,0 +1,1 @@
+"""Initial latents: embeddings by name, their scales, and a coarse map for many rows."""

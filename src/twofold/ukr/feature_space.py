@@ -1,0 +1,306 @@
+r"""Feature spaces of kernels, as coordinates.
+
+A kernel ``k(x, x')`` is an inner product of features ``phi(x)``. Kernel regression needs distances alone,
+so a kernel may be conditionally positive definite (Meinicke et al. 2005, section 3): centring the Gram
+matrix, ``G = K - 1K - K1 + 1K1``, makes it positive semidefinite. From ``G = V diag(g) V^T`` follow
+coordinates ``V g^{1/2}`` of the training features in their own span, and of new points
+
+.. math:: c(x) = g^{-1/2} V^T \tilde k(x), \qquad
+          |\phi(x) - \bar\phi|^2 = \tilde k(x, x) = |c(x)|^2 + \text{excess}(x) .
+
+A manifold of weighted means lies in that span. So fitting and projecting in feature space is fitting
+and projecting in these coordinates; the excess is a constant for each point.
+
+The way back is a pre-image: the ``x`` whose feature is nearest to a weighted mean of features,
+``argmin_x sum_j b_j d^2(x, x_j)``. For the linear kernel that is the weighted mean; for the L1 kernel,
+where ``d^2(x, x_j) = |x - x_j|_1``, the componentwise weighted median; for the Gaussian the fixed point
+``x = sum_j b_j k(x, x_j) x_j / sum_j b_j k(x, x_j)``.
+
+References
+----------
+P. Meinicke, S. Klanke, R. Memisevic, H. Ritter. Principal surfaces from unsupervised kernel
+regression. IEEE TPAMI 27(9), 2005.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import linalg
+from sklearn.metrics.pairwise import (
+    PAIRWISE_KERNEL_FUNCTIONS,
+    manhattan_distances,
+    pairwise_kernels,
+)
+
+from twofold.numerics.threads import row_blocks
+from twofold.protocols import Array
+
+__all__ = ["SHIFT_INVARIANT", "FeatureSpace", "weighted_medians"]
+
+PairwiseKernel = Callable[[Array, Array], Array]
+SHIFT_INVARIANT = ("linear", "rbf", "laplacian", "gaussian")
+"""Kernels whose centred Gram matrix does not depend on the data's origin."""
+
+FARTHEST = 1e100
+NEGLIGIBLE_SHARE = 1e-8
+"""Variance, as a share of the largest kernel value, below which centring leaves rounding alone."""
+
+NEGATIVE = 1e-6
+"""Share of the largest eigenvalue that a negative one may have before a kernel is refused."""
+
+
+@dataclass(frozen=True)
+class FeatureSpace:
+    """The features of some training data, in coordinates.
+
+    Use `FeatureSpace.of`.
+
+    Attributes
+    ----------
+    metric : str or callable
+        The kernel.
+    params : dict
+        Its parameters.
+    data : ndarray of shape (n, D)
+        Training data (for "precomputed", their Gram matrix).
+    coordinates : ndarray of shape (n, r)
+        Features of the training data, centred.
+    to_coordinates : ndarray of shape (n, r)
+        From centred kernel rows to coordinates.
+    column_means : ndarray of shape (n,)
+        Mean kernel values of the training data.
+
+    Examples
+    --------
+    City-block distances are squared distances in a feature space, Meinicke et al. (2005), Eq. (18):
+
+    >>> import numpy as np
+    >>> from twofold.ukr.feature_space import FeatureSpace
+    >>> X = np.array([[0.0, 0.0], [1.0, 2.0], [4.0, 0.0]])
+    >>> space = FeatureSpace.of(X, "l1")
+    >>> first, second = space.coordinates[:2]
+    >>> round(float(np.square(first - second).sum()), 6)
+    3.0
+
+    New points have coordinates too, and a part outside the span of the training features:
+
+    >>> coordinates, excess = space.locate(np.array([[1.0, 2.0], [9.0, 9.0]]))
+    >>> bool(np.allclose(coordinates[0], second, atol=1e-6))
+    True
+    >>> bool(excess[0] < 1e-9), bool(excess[1] > 1)
+    (True, True)
+
+    The kernel itself, and the way back from a mean of features, which is a median here:
+
+    >>> space.kernel_rows(X[:1], X).shape
+    (1, 3)
+    >>> space.preimages(np.array([[0.2, 0.3, 0.5]]))
+    array([[1., 0.]])
+    """
+
+    metric: Any
+    params: dict[str, Any]
+    data: Array
+    coordinates: Array
+    to_coordinates: Array
+    column_means: Array
+
+    @classmethod
+    def of(cls, data: Array, metric: Any, params: dict[str, Any] | None = None) -> FeatureSpace:
+        """Compute the coordinates of training data.
+
+        Parameters
+        ----------
+        data : ndarray of shape (n, D)
+            Training data, or their Gram matrix for ``metric="precomputed"``.
+        metric : str or callable
+            "l1", "precomputed", a name from ``sklearn.metrics.pairwise.pairwise_kernels``, or a function
+            of two data matrices that returns the matrix of kernel values.
+        params : dict, default=None
+            Parameters of a named kernel.
+
+        Returns
+        -------
+        FeatureSpace
+
+        Examples
+        --------
+        With the linear kernel the features are the centred data, up to a rotation:
+
+        >>> import numpy as np
+        >>> from twofold.ukr.feature_space import FeatureSpace
+        >>> X = np.random.default_rng(0).normal(size=(20, 3))
+        >>> features = FeatureSpace.of(X, "linear").coordinates
+        >>> centred = X - X.mean(axis=0)
+        >>> bool(np.allclose(features @ features.T, centred @ centred.T))
+        True
+        """
+        params = dict(params or {})
+        K = data if metric == "precomputed" else _kernel(metric, params)(data, data)
+        if K.shape != (len(data), len(data)) or not np.isfinite(K).all():
+            raise ValueError(
+                f"metric={metric!r} must give a finite matrix of shape ({len(data)}, {len(data)}), "
+                f"got shape {K.shape}."
+            )
+        if np.abs(K - K.T).max() > 1e-6 * np.abs(K).max():
+            raise ValueError(
+                f"metric={metric!r} must give a symmetric matrix for the training data."
+            )
+        K = 0.5 * (K + K.T)
+        means = K.mean(axis=0)
+        eigenvalues, vectors = linalg.eigh(K - means - means[:, None] + means.mean())
+        largest = eigenvalues[-1]
+        if eigenvalues[0] < -NEGATIVE * max(largest, 0.0) - 1e-300:
+            raise ValueError(
+                f"metric={metric!r} is not positive definite, nor conditionally so: its centred Gram "
+                f"matrix has eigenvalues from {eigenvalues[0]:.3g} to {largest:.3g}. Use a kernel, "
+                "not a distance."
+            )
+        floor = max(largest, 1e-300, NEGLIGIBLE_SHARE * float(np.abs(K).max()))
+        kept = eigenvalues > len(data) * np.finfo(np.float64).eps * floor
+        root = np.sqrt(eigenvalues[kept])
+        vectors = vectors[:, kept]
+        return cls(metric, params, data, vectors * root, vectors / root, means)
+
+    def locate(self, data: Array) -> tuple[Array, Array]:
+        """Return coordinates (m, r) of points, and their squared distances to the span (m,).
+
+        Parameters
+        ----------
+        data : ndarray of shape (m, D)
+            Points; for "precomputed", their kernel rows (m, n). There the distance to the span
+            cannot be known and is given as 0.
+        """
+        if self.metric == "precomputed":
+            rows, own = data, None
+        else:
+            kernel = _kernel(self.metric, self.params)
+            with np.errstate(over="ignore", invalid="ignore"):
+                rows = _bounded(kernel(data, self.data))
+                own = _bounded(np.concatenate([np.diagonal(kernel(x, x)) for x in _few(data)]))
+        row_means, mean = rows.mean(axis=1), self.column_means.mean()
+        coordinates = (rows - row_means[:, None] - self.column_means + mean) @ self.to_coordinates
+        if own is None:
+            return coordinates, np.zeros(len(data))
+        coordinates = np.clip(coordinates, -FARTHEST, FARTHEST)
+        norms = own - 2.0 * row_means + mean
+        return coordinates, np.maximum(norms - np.square(coordinates).sum(axis=1), 0.0)
+
+    def kernel_rows(self, data: Array, training: Array) -> Array:
+        """Return kernel values between points and the training data, both in the caller's units.
+
+        For "l1" those of the positive definite form, Meinicke et al. (2005), Eq. (17).
+        """
+        if self.metric == "precomputed":
+            return data
+        rows = _kernel(self.metric, self.params)(data, training)
+        if self.metric == "l1":
+            own, others = (0.5 * np.abs(A).sum(axis=1) for A in (data, training))
+            rows = rows + own[:, None] + others
+        return rows
+
+    def preimages(self, weights: Array) -> Array:
+        """Return the points nearest in feature space to weighted means of the training features.
+
+        Parameters
+        ----------
+        weights : ndarray of shape (m, n)
+            Each row sums to one.
+
+        Returns
+        -------
+        ndarray of shape (m, D)
+        """
+        if self.metric == "linear":
+            return weights @ self.data
+        if self.metric == "l1":
+            return weighted_medians(self.data, weights)
+        if self.metric == "rbf":
+            return self._gaussian_preimages(weights)
+        raise NotImplementedError(
+            f"metric={self.metric!r} has no pre-images: the way back from feature space is known for "
+            "'euclidean', 'linear', 'l1' and 'rbf'. transform and score work without it."
+        )
+
+    def _gaussian_preimages(self, weights: Array, max_iter: int = 100, tol: float = 1e-8) -> Array:
+        kernel = _kernel(self.metric, self.params)
+        # The training point of the largest weight, then the mean around it: a start within reach.
+        X = np.array(self.data[weights.argmax(axis=1)])
+        scale = float(np.abs(self.data).max()) or 1.0
+        active = np.arange(len(X))
+        for _ in range(max_iter):
+            near = weights[active] * kernel(X[active], self.data)
+            step = near @ self.data / near.sum(axis=1, keepdims=True) - X[active]
+            X[active] += step
+            # Each row stops on its own, so that none depends on its batch.
+            active = active[np.abs(step).max(axis=1) > tol * scale]
+            if not len(active):
+                break
+        return X
+
+
+def weighted_medians(data: Array, weights: Array) -> Array:
+    """Return the componentwise weighted medians of data, shape (m, D).
+
+    The median of a component is its smallest value at which the weights of all values up to it reach
+    one half: it minimises the weighted sum of absolute differences.
+
+    Parameters
+    ----------
+    data : ndarray of shape (n, D)
+        Values.
+    weights : ndarray of shape (m, n)
+        Nonnegative; each row sums to one.
+
+    Returns
+    -------
+    ndarray of shape (m, D)
+
+    Examples
+    --------
+    An outlier of little weight changes nothing:
+
+    >>> import numpy as np
+    >>> from twofold.ukr.feature_space import weighted_medians
+    >>> data = np.array([[1.0], [2.0], [900.0]])
+    >>> weighted_medians(data, np.array([[0.3, 0.4, 0.3], [0.1, 0.1, 0.8]]))
+    array([[  2.],
+           [900.]])
+    """
+    medians = np.empty((len(weights), data.shape[1]))
+    order = np.argsort(data, axis=0, kind="stable")
+    for column in range(data.shape[1]):
+        by_value = order[:, column]
+        for rows in row_blocks(len(weights), 2 * 8 * len(data)):
+            reached = np.cumsum(weights[rows][:, by_value], axis=1)
+            half = 0.5 * reached[:, -1:] * (1.0 - 1e-12)
+            medians[rows, column] = data[by_value[(reached >= half).argmax(axis=1)], column]
+    return medians
+
+
+def _kernel(metric: Any, params: dict[str, Any]) -> PairwiseKernel:
+    if metric == "l1":
+        # Eq. (17) up to terms that centring removes; then d^2(x, x') = |x - x'|_1, Eq. (18).
+        return lambda A, B: -0.5 * manhattan_distances(A, B)
+    if callable(metric):
+        return lambda A, B: np.asarray(metric(A, B), dtype=np.float64)
+    if not isinstance(metric, str) or metric not in PAIRWISE_KERNEL_FUNCTIONS:
+        names = sorted({"euclidean", "l1", "precomputed", *PAIRWISE_KERNEL_FUNCTIONS})
+        raise ValueError(f"metric={metric!r} must be a function or one of {names}.")
+    return lambda A, B: np.asarray(
+        pairwise_kernels(A, B, metric=metric, **params), dtype=np.float64
+    )
+
+
+def _bounded(values: Array) -> Array:
+    """Return kernel values that cannot overflow in what follows."""
+    return np.nan_to_num(np.clip(values, -FARTHEST, FARTHEST), copy=False)
+
+
+def _few(data: Array) -> list[Array]:
+    """Return the data in pieces whose kernel matrices stay small."""
+    return [data[start : start + 64] for start in range(0, len(data), 64)]

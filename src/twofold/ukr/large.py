@@ -1,0 +1,130 @@
+"""First latents and maps of unsupervised kernel regression where rows are many.
+
+All steps are linear in the number of rows, or nearly: the data in their leading principal subspace, a graph of
+nearest neighbours, a coarse map extended to everyone (`twofold.starts.coarse_map`), and its scale. That scale,
+one factor for all dimensions, is the one of the lowest leave-one-out error of some rows, among factors
+around three points in a unit of the kernel's volume; where the latents say nothing about the data, wider
+kernels would win without bound, and the search is not asked to go there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import gamma, pi
+from typing import Any
+
+import numpy as np
+from scipy.spatial import cKDTree
+
+from twofold.base.estimator import Problem
+from twofold.numerics.linalg import row_norms_sq
+from twofold.numerics.neighbours import nearest_neighbors
+from twofold.numerics.sums.reach import profile
+from twofold.numerics.threads import some_rows
+from twofold.protocols import Array, IntArray
+from twofold.starts.candidates import Candidate, whitened
+from twofold.starts.coarse_map import CoarseMap
+from twofold.starts.initializers import tsne
+from twofold.starts.named import attempt, init_is_auto, latents_of, named_inits
+from twofold.ukr.regression import KernelRegression
+
+__all__ = ["AUTO_MANY", "many_candidates"]
+
+AUTO_MANY = ("tsne", "isomap:10")
+N_NEIGHBORS = 10
+TSNE_ITERATIONS = 500
+POINTS_PER_UNIT = 3.0
+N_JUDGED = 1_000
+N_IN_REACH = 100
+"""Neighbours by which densities are measured: about those that a kernel reaches. Fewer would measure the jitter."""
+FACTORS = (1.0, 1.4, 2.0, 2.8)
+"""Around that density. A first map is rough and would have still wider kernels; twice the points in reach cost
+twice the time, and a refined map (100,000 rows of a noisy sheet) was rebuilt no better for it."""
+
+
+def many_candidates(
+    init: Any, scheme: KernelRegression, coordinates: Array, problem: Problem
+) -> list[Candidate]:
+    """Return scaled first latents, best first.
+
+    Parameters
+    ----------
+    init : object
+        The parameter of the estimator. Names embed some rows and are extended to all.
+    scheme : KernelRegression
+        What judges them.
+    coordinates : ndarray of shape (n, rank)
+        The data in their leading subspace.
+    problem : Problem
+        The rest of what is needed.
+    """
+    auto = init_is_auto(init)
+    rng = problem.rng
+    coarse = None
+    candidates = []
+    for name, one in named_inits(init, AUTO_MANY):
+        if isinstance(one, str) and coarse is None:
+            with problem.progress.phase("neighbours"):
+                neighbors = nearest_neighbors(coordinates, N_NEIGHBORS, rng)
+                coarse = CoarseMap.of(coordinates, neighbors, rng)
+
+        def embed(one: Any, coarse: CoarseMap | None = coarse) -> Array:
+            if isinstance(one, str):
+                assert coarse is not None
+                return coarse.extend(_embed(one, problem), rng)
+            return latents_of(one, problem.original.copy(), problem)
+
+        with problem.progress.phase(f"start {name}"):
+            Z = attempt(embed, one, auto)
+        if Z is not None:
+            candidates.append(_scaled(name, Z, scheme))
+    if not candidates:
+        raise ValueError("No start succeeded; name one by init, such as init='pca'.")
+    return sorted(candidates, key=lambda candidate: candidate.error)
+
+
+def _embed(name: str, problem: Problem) -> Callable[[Array], Array]:
+    """Return the named initializer as a function of data alone, which it sees at unit variance."""
+
+    def embed(data: Array) -> Array:
+        data = data - data.mean(axis=0)
+        unit = data / (float(np.sqrt(row_norms_sq(data).mean())) or 1.0)
+        if name == "tsne":  # a coarse map needs no last digits
+            return tsne(unit, problem.n_components, problem.rng, max_iter=TSNE_ITERATIONS)
+        return latents_of(name, unit, problem)
+
+    return embed
+
+
+def _scaled(name: str, Z: Array, scheme: KernelRegression) -> Candidate:
+    """Find the factor of the lowest leave-one-out error, judged on some of the rows."""
+    Z = whitened(Z)
+    tree = cKDTree(Z)
+    judged = some_rows(len(Z), N_JUDGED)
+    middle = _factor_of_density(tree, judged, POINTS_PER_UNIT)
+    scales = [middle * factor for factor in FACTORS]
+    errors = np.zeros(len(scales))
+    for row in judged:
+        reached = np.asarray(tree.query_ball_point(Z[row], scheme.radius / min(scales)), np.intp)
+        others = reached[reached != row]
+        values = scheme.data[others].astype(np.float64)
+        distances = row_norms_sq(Z[others] - Z[row])
+        for number, scale in enumerate(scales):
+            weights = profile(scheme.kernel, scale * scale * distances)
+            mean = weights @ values / max(weights.sum() + scheme.pseudo_count, 1e-300)
+            errors[number] += float(np.square(scheme.data[row] - mean).sum()) / len(judged)
+    best = int(errors.argmin())
+    scale = scales[best]
+    return Candidate(name, scale * Z, np.full(Z.shape[1], scale), float(errors[best]))
+
+
+def _factor_of_density(tree: cKDTree, judged: IntArray, points_per_unit: float) -> float:
+    """Return the factor on latents that gives so many points in a unit of volume, in the median."""
+    Z = np.asarray(tree.data)
+    q = Z.shape[1]
+    k = min(N_IN_REACH, len(Z) - 1)
+    distances = np.asarray(tree.query(Z[judged], k=k + 1)[0])[:, -1]
+    radius = float(np.median(distances)) or 1.0
+    volume = pi ** (0.5 * q) / gamma(0.5 * q + 1.0) * radius**q
+    density = k / volume
+    return float((density / points_per_unit) ** (1.0 / q))

@@ -1,0 +1,233 @@
+import logging
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_digits, load_iris
+from sklearn.decomposition import PCA
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.manifold import TSNE
+from sklearn.model_selection import train_test_split
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from twofold import TwoWay
+from twofold.datasets import make_s_curve
+from twofold.maps import GRNN, MLP, KernelExpansion, KernelRidgeMap
+from twofold.maps import pair_selection as selection
+from twofold.maps.pair_selection import choose_pair
+from twofold.maps.projection import Projection
+from twofold.metrics import nearest_neighbor_accuracy, relative_reconstruction_error
+
+
+@pytest.fixture(scope="module")
+def data():
+    return make_s_curve(150, noise=0.05, random_state=0)[0]
+
+
+def test_digits_under_tsne():
+    """The figure of the README: at most 0.25 of the variance lost on held-out digits."""
+    X, y = load_digits(return_X_y=True)
+    X, X_test, y, y_test = train_test_split(X, y, test_size=0.1, random_state=0)
+    model = TwoWay(TSNE(random_state=0), random_state=0).fit(X)
+    assert relative_reconstruction_error(X_test, model.reconstruct(X_test)) <= 0.25
+    accuracy = nearest_neighbor_accuracy(model.embedding_, y, model.transform(X_test), y_test)
+    assert accuracy > 0.95
+    assert model.down_ == "projection"
+
+
+@pytest.mark.parametrize("up", ["nw", "krr", "rbf", MLP(20, random_state=0)])
+@pytest.mark.parametrize("down", ["projection", "nw", "krr", "rbf", KernelExpansion()])
+def test_every_pair(up, down, data):
+    model = TwoWay("isomap", up=up, down=down, random_state=0).fit(data)
+    assert model.score(data) > 0.9
+    assert model.candidates_ == []
+    expected = up if isinstance(up, str) else type(up).__name__
+    assert model.up_ == expected
+
+
+def test_maps_of_ones_own(data):
+    model = TwoWay(
+        "isomap", up=KernelRidgeMap(kernel="polynomial", degree=6), down=GRNN(), random_state=0
+    ).fit(data)
+    assert (model.up_, model.down_) == ("KernelRidgeMap", "GRNN")
+    assert model.score(data) > 0.9
+    model = TwoWay("isomap", up=KernelRidgeMap(), down="auto", random_state=0).fit(data)
+    assert model.score(data) > 0.9
+
+
+def test_auto_takes_the_best_on_held_out_rows(data):
+    model = TwoWay("isomap", random_state=0).fit(data)
+    errors = [row["error"] for row in model.candidates_]
+    assert len(errors) == 12
+    assert errors == sorted(errors)
+    assert (model.up_, model.down_) == (model.candidates_[0]["up"], model.candidates_[0]["down"])
+
+
+def test_few_rows_take_the_first_pair():
+    model = TwoWay("pca", n_components=1).fit(np.arange(12.0).reshape(6, 2))
+    assert (model.up_, model.down_) == ("nw", "projection")
+    assert model.candidates_ == []
+
+
+@pytest.mark.parametrize(
+    "embedding",
+    [
+        PCA(2),
+        make_pipeline(StandardScaler(), PCA(2)),
+        lambda X, q, rng: X[:, :q],
+        "lle",
+        "kernel_pca",
+        "random",
+    ],
+)
+def test_embeddings(embedding, data):
+    model = TwoWay(embedding, up="nw", down="nw", random_state=0).fit(data)
+    assert model.embedding_.shape == (150, 2)
+    assert np.isfinite(model.transform(data)).all()
+
+
+def test_array_embedding_in_odd_units():
+    data, truth = make_s_curve(150, noise=0.05, random_state=0)
+    Z = 1e-200 * truth + 1e-195
+    model = TwoWay(Z, random_state=0).fit(data)
+    np.testing.assert_array_equal(model.embedding_, Z)
+    assert model.score(data) > 0.9
+    one = TwoWay(truth[:, 0], random_state=0).fit(data)
+    assert one.transform(data).shape == (150, 1)
+
+
+def test_labels_reach_the_embedding():
+    X, y = load_iris(return_X_y=True)
+    model = TwoWay(LinearDiscriminantAnalysis(n_components=2), random_state=0).fit(X, y)
+    assert nearest_neighbor_accuracy(model.embedding_, y, model.transform(X), y) > 0.9
+
+
+def test_n_centers(data):
+    for up in ("krr", "rbf"):
+        model = TwoWay("isomap", up=up, down="nw", n_centers=9, random_state=0).fit(data)
+        assert len(model.decoder_.centers_) == 9
+        full = TwoWay("isomap", up=up, down="nw", n_centers=10_000, random_state=0).fit(data)
+        assert len(full.decoder_.centers_) == 150
+
+
+@pytest.mark.parametrize(
+    ("params", "error", "message"),
+    [
+        ({"up": "spline"}, ValueError, "up='spline'"),
+        ({"up": "projection"}, ValueError, "up='projection'"),
+        ({"down": MLP}, TypeError, "or a map"),
+        ({"n_centers": 0}, ValueError, "n_centers=0"),
+        ({"n_centers": 2.5}, TypeError, "n_centers=2.5"),
+        ({"embedding": "umap"}, ValueError, "embedding='umap'"),
+        ({"embedding": np.zeros((3, 2))}, ValueError, "embedding gives an array of shape"),
+        ({"embedding": PCA(3), "n_components": 9}, ValueError, "n_components=9 contradicts"),
+        ({"embedding": PCA(2), "n_components": 2}, None, None),
+        ({"embedding": np.zeros((150, 2)), "n_components": 1}, ValueError, "contradicts"),
+        ({"down": Projection(n_starts=2)}, None, None),
+        ({"embedding": np.zeros((150, 4))}, ValueError, "n_components=4"),
+        ({"embedding": make_pipeline(PCA(2))}, None, None),
+        ({"embedding": make_pipeline(PCA(2)), "n_components": 3}, ValueError, "contradicts"),
+    ],
+)
+def test_parameters(params, error, message, data):
+    model = TwoWay(**{"embedding": "pca", **params})
+    if error is None:
+        assert model.fit(data).score(data) > 0.8
+    else:
+        with pytest.raises(error, match=message):
+            model.fit(data)
+
+
+def test_embedding_wider_than_the_data_says_so(data):
+    def wide(X, q, rng):
+        return np.hstack([X, X])
+
+    with pytest.raises(ValueError, match="n_components=6 must be at most n_features=3"):
+        TwoWay(wide).fit(data)
+
+
+def test_constant_data_keep_settings_and_given_latents():
+    X = np.full((30, 3), 2.0)
+    Z = np.random.default_rng(0).standard_normal((30, 2))
+    with pytest.warns(UserWarning, match="vary in only 0"):
+        model = TwoWay(Z, up="krr", down="nw").fit(X)
+    np.testing.assert_array_equal(model.embedding_, Z)
+    assert (model.up_, model.down_, model.candidates_) == ("krr", "nw", [])
+    np.testing.assert_array_equal(model.inverse_transform(Z[:2]), X[:2])
+    warned = pytest.warns(UserWarning, match="vary in only 0")
+    with warned, pytest.raises(ValueError, match="up='bad'"):
+        TwoWay(up="bad").fit(X)
+
+
+def test_float32_results_stay_finite(data):
+    model = TwoWay(data[:, :2] * 1e60, up="nw", down="nw").fit(data.astype(np.float32))
+    Z = model.transform(data.astype(np.float32))
+    assert Z.dtype == np.float32
+    assert np.isfinite(Z).all()
+
+
+def test_duplicated_rows_transform_one_by_one():
+    for seed in range(5):
+        X = np.repeat(np.random.default_rng(seed).standard_normal((6, 5)), 10, axis=0)
+        model = TwoWay("pca", random_state=0).fit(X)
+        alone = np.vstack([model.transform(row[None]) for row in X[::10]])
+        np.testing.assert_allclose(np.repeat(alone, 10, axis=0), model.transform(X), atol=1e-8)
+
+
+def test_verbose_tells_the_phases(data, caplog):
+    with caplog.at_level(logging.INFO, logger="twofold"):
+        TwoWay("pca", verbose=1).fit(data)
+    assert [line for line in caplog.messages if line.startswith("TwoWay")] == [
+        "TwoWay: embedding",
+        "TwoWay: choosing the maps",
+        "TwoWay: fitting the maps",
+    ]
+
+
+def test_callbacks(data):
+    callback = pytest.importorskip("sklearn.callback", reason="scikit-learn before 1.9")
+
+    class Recorder:
+        events = []
+
+        def setup(self, estimator, context):
+            self.events.append("setup")
+
+        def teardown(self, estimator, context):
+            self.events.append("teardown")
+
+        def on_fit_task_begin(self, estimator, context):
+            self.events.append(context.task_name)
+
+        def on_fit_task_end(self, estimator, context):
+            return False
+
+    assert isinstance(Recorder(), callback.FitCallback)
+    TwoWay("pca").set_callbacks(Recorder()).fit(data)
+    assert Recorder.events == [
+        "setup",
+        "fit",
+        "embedding",
+        "choosing the maps",
+        "fitting the maps",
+        "teardown",
+    ]
+
+
+def test_choose_pair_needs_rows(data):
+    ups, downs = {"krr": KernelExpansion()}, {"krr": KernelExpansion(), "projection": Projection()}
+    chosen = choose_pair(ups, downs, data[:10], data[:10, :1], np.random.default_rng(0))
+    assert (chosen.up, chosen.down, chosen.table) == ("krr", "krr", [])
+
+
+def test_of_many_rows_some_choose_and_all_are_fitted(monkeypatch):
+    X, _ = make_s_curve(200, random_state=0)
+    settings = {"up": "auto", "down": "nw", "random_state": 0}
+    whole = TwoWay("pca", **settings).fit(X)
+    monkeypatch.setattr(selection, "MAX_KEPT", 50)
+    part = TwoWay("pca", **settings).fit(X)
+    assert {row["up"] for row in part.candidates_} == {row["up"] for row in whole.candidates_}
+    # The width is that of all rows, not of the fifty that chose.
+    chosen = part.candidates_[0]["up"]
+    alone = TwoWay("pca", up=chosen, down="nw", random_state=0).fit(X)
+    np.testing.assert_allclose(part.transform(X), alone.transform(X), rtol=1e-6)

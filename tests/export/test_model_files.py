@@ -1,0 +1,280 @@
+"""Model files: the same bits after a round trip, and nothing but `ModelFileError` from bad ones."""
+
+import hashlib
+import io
+import json
+import os
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from registry import ESTIMATORS
+from sklearn.base import clone
+from sklearn.manifold import TSNE
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+import twofold
+from twofold import UKR, ModelFileError, TwoWay
+from twofold.datasets import make_s_curve
+from twofold.export.model_files import describe
+from twofold.optimize import SpectralGuidance
+
+OWN = [name for name, one in ESTIMATORS.items() if type(one).__module__.startswith("twofold")]
+
+
+@pytest.fixture(scope="module")
+def X():
+    return make_s_curve(60, random_state=0)[0]
+
+
+@pytest.fixture(scope="module")
+def file(X, tmp_path_factory):
+    path = tmp_path_factory.mktemp("models") / "curve.twofold"
+    TwoWay("pca", up="nw", down="nw", random_state=0).fit(X).save(path)
+    return path
+
+
+def entries(path):
+    with zipfile.ZipFile(path) as archive:
+        return {name: archive.read(name) for name in archive.namelist()}
+
+
+def write(path, content, compression=zipfile.ZIP_STORED):
+    with zipfile.ZipFile(path, "w", compression) as archive:
+        for name, payload in content.items():
+            archive.writestr(name, payload)
+
+
+def rewritten(file, path, change):
+    """Write a file whose document was changed, with digests that fit."""
+    content = entries(file)
+    document = json.loads(content["model.json"])
+    change(document, content)
+    content["model.json"] = json.dumps(document).encode()
+    content["sha256"] = hashlib.sha256(content["model.json"]).hexdigest().encode()
+    write(path, content)
+    return path
+
+
+@pytest.mark.parametrize("name", OWN)
+def test_round_trip_is_bit_equal(name, X, tmp_path):
+    model = clone(ESTIMATORS[name]).fit(X)
+    model.save(tmp_path / "one.twofold")
+    again = twofold.load(tmp_path / "one.twofold")
+    assert type(again) is type(model)
+    Z = model.transform(X)
+    np.testing.assert_array_equal(again.transform(X), Z)
+    np.testing.assert_array_equal(again.inverse_transform(Z), model.inverse_transform(Z))
+    np.testing.assert_array_equal(again.log_density(Z), model.log_density(Z))
+    np.testing.assert_array_equal(again.reconstruction_error(X), model.reconstruction_error(X))
+    np.testing.assert_array_equal(again.sample(4, random_state=0), model.sample(4, random_state=0))
+    assert set(again.__dict__) == set(model.__dict__)
+    again.save(tmp_path / "two.twofold")
+    if name != "two_way-function":  # whose function is no data
+        first, second = (tmp_path / f"{n}.twofold" for n in ("one", "two"))
+        assert first.read_bytes() == second.read_bytes()
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_many_rows(tmp_path, monkeypatch):
+    monkeypatch.setattr("twofold.ukr.regression.MANY_ROWS", 400)
+    monkeypatch.setattr("twofold.numerics.sums.neighbours.MANY_SOURCES", 400)
+    monkeypatch.setattr("twofold.numerics.sums.neighbours.LARGEST_SHARE", 1.0)
+    X = make_s_curve(600, random_state=0)[0]
+    model = UKR(init=X[:, :2], max_iter=2, random_state=0).fit(X)
+    assert model.decoder_._neighbours.local is not None
+    model.save(tmp_path / "many.twofold")
+    again = twofold.load(tmp_path / "many.twofold")
+    np.testing.assert_array_equal(again.transform(X[:200]), model.transform(X[:200]))
+
+
+def test_projections_with_an_index(X, tmp_path, monkeypatch):
+    monkeypatch.setattr("twofold.maps.projection.MAX_COMPARED", 40)
+    model = TwoWay("pca", up="rbf", down="projection", random_state=0).fit(X)
+    assert model.encoder_._index is not None
+    model.save(tmp_path / "model.twofold")
+    again = twofold.load(tmp_path / "model.twofold")
+    np.testing.assert_array_equal(again.transform(X), model.transform(X))
+
+
+def test_parameters_of_all_kinds(X, tmp_path):
+    rng, old = np.random.default_rng(5), np.random.RandomState(5)
+    guidance = SpectralGuidance(np.eye(60), schedule=(3, 0))
+    for state in (rng, old, None):
+        model = UKR(init="pca", guidance=guidance, max_iter=20, random_state=state).fit(X)
+        twofold.save(model, tmp_path / "m.twofold")
+        again = twofold.load(tmp_path / "m.twofold")
+        np.testing.assert_array_equal(again.guidance.affinity, np.eye(60))
+        assert again.guidance.schedule == (3, 0)
+        if state is not None:
+            assert again.random_state.normal() == state.normal()
+        clone(again).fit(X)
+
+
+def test_feature_names(X, tmp_path):
+    frame = pd.DataFrame(X, columns=["länge", "b</script>", "c"])
+    model = TwoWay("pca", up="nw", down="nw", random_state=0).fit(frame)
+    model.save(tmp_path / "m.twofold")
+    again = twofold.load(tmp_path / "m.twofold")
+    assert list(again.feature_names_in_) == list(frame.columns)
+    np.testing.assert_array_equal(again.transform(frame), model.transform(frame))
+    assert describe(tmp_path / "m.twofold")["feature_names"] == list(frame.columns)
+
+
+def test_what_is_no_data_is_named(X, tmp_path):
+    model = TwoWay(TSNE(perplexity=9), up="nw", down="nw", random_state=0).fit(X)
+    model.save(tmp_path / "m.twofold")
+    again = twofold.load(tmp_path / "m.twofold")
+    assert "TSNE(perplexity=9)" in repr(again.embedding)
+    np.testing.assert_array_equal(again.transform(X), model.transform(X))
+    with pytest.raises((TypeError, ValueError), match="not in the model file"):
+        again.fit(X)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_what_cannot_be_saved(X, tmp_path):
+    by_function = UKR(metric=lambda a, b: a @ b.T, init="pca", homotopy=False, max_iter=5).fit(X)
+    with pytest.raises(ModelFileError, match="cannot be written"):
+        by_function.save(tmp_path / "m.twofold")
+    with pytest.raises(TypeError, match="not a pipeline"):
+        twofold.save(make_pipeline(StandardScaler(), by_function), tmp_path / "m.twofold")
+    with pytest.raises(ValueError, match="not fitted"):
+        TwoWay().save(tmp_path / "m.twofold")
+    assert not list(tmp_path.iterdir())
+
+
+def test_truncated(file, tmp_path):
+    content = file.read_bytes()
+    for tenth in range(10):
+        path = tmp_path / "short.twofold"
+        path.write_bytes(content[: len(content) * tenth // 10])
+        with pytest.raises(ModelFileError):
+            twofold.load(path)
+
+
+def test_bit_flips(file, X, tmp_path):
+    content, expected = bytearray(file.read_bytes()), twofold.load(file).transform(X)
+    rng = np.random.default_rng(0)
+    path = tmp_path / "flipped.twofold"
+    refused = 0
+    for _ in range(1_000):
+        place, bit = int(rng.integers(len(content))), int(rng.integers(8))
+        content[place] ^= 1 << bit
+        path.write_bytes(content)
+        content[place] ^= 1 << bit
+        try:
+            # What a zip archive says twice, or of times and rights, may change without harm.
+            np.testing.assert_array_equal(twofold.load(path).transform(X), expected)
+        except ModelFileError:
+            refused += 1
+    assert refused > 900
+
+
+def test_hostile_documents(file, tmp_path):
+    def set_in(*keys, value):
+        def change(document, _content):
+            for key in keys[:-1]:
+                document = document[key]
+            document[keys[-1]] = value
+
+        return change
+
+    deep = []
+    for _ in range(500):
+        deep = [deep]
+    changes = {
+        "unknown class": set_in("objects", 0, "class", value="system"),
+        "'os.system'": set_in("objects", 0, "class", value="os.system"),
+        "attribute": set_in("objects", 0, "state", "__class__", value=1),
+        "no object 999": set_in("objects", 0, "state", "decoder_", value={"$object": 999}),
+        "no array -1": set_in("objects", 0, "state", "embedding_", value={"$array": -1}),
+        "unknown kind": set_in("objects", 0, "state", "embedding_", value={"$code": "1"}),
+        "damaged": set_in("objects", 0, "state", "embedding_", value={"$items": [1]}),
+        "random generator": set_in(
+            "objects", 0, "state", "random_state", value={"$rng": {"bit_generator": "eval"}}
+        ),
+        "nested": set_in("objects", 0, "state", "x_", value=deep),
+        "no objects": set_in("objects", value=[]),
+        "class and state": set_in("objects", 0, value=3),
+        "list of arrays": set_in("arrays", value=None),
+        "not described": set_in("arrays", 0, value="x"),
+        "not an estimator": set_in("objects", value=[{"class": "Gaussian", "state": {}}]),
+        "not fitted": set_in("objects", value=[{"class": "TwoWay", "state": {}}]),
+        "upgrade twofold": set_in("format", value=2),
+        "no number": set_in("format", value="1"),
+        "not that of": set_in("mark", value="x"),
+    }
+    for number, (message, change) in enumerate(changes.items()):
+        path = rewritten(file, tmp_path / f"{number}.twofold", change)
+        with pytest.raises(ModelFileError, match=message):
+            twofold.load(path)
+
+
+def test_arrays_that_lie(file, tmp_path):
+    def pickled(document, content):
+        buffer = io.BytesIO()
+        np.save(buffer, np.array([os.system], dtype=object), allow_pickle=True)
+        replace_first(document, content, buffer.getvalue())
+
+    def enormous(document, content):
+        header = io.BytesIO()
+        np.lib.format.write_array_header_1_0(
+            header, {"descr": "<f8", "fortran_order": False, "shape": (10**15,)}
+        )
+        replace_first(document, content, header.getvalue())
+
+    def replace_first(document, content, payload):
+        content["0.npy"] = payload
+        document["arrays"][0] = {
+            "bytes": len(payload),
+            "sha256": hashlib.sha256(payload).hexdigest(),
+        }
+
+    for change in (pickled, enormous):
+        with pytest.raises(ModelFileError, match="array 0 cannot be read"):
+            twofold.load(rewritten(file, tmp_path / "m.twofold", change))
+    content = entries(file)
+    content["0.npy"] = bytes(10**8)
+    write(tmp_path / "bomb.twofold", content, zipfile.ZIP_DEFLATED)
+    with pytest.raises(ModelFileError, match="compressed"):
+        twofold.load(tmp_path / "bomb.twofold")
+
+
+def test_not_a_model(tmp_path):
+    (tmp_path / "text").write_text("hello")
+    with pytest.raises(ModelFileError, match="not a model file"):
+        twofold.load(tmp_path / "text")
+    write(tmp_path / "zip", {"a": b"b"})
+    with pytest.raises(ModelFileError, match=r"model\.json is missing"):
+        describe(tmp_path / "zip")
+    with pytest.raises(FileNotFoundError):
+        twofold.load(tmp_path / "nothing")
+
+
+def test_a_failed_write_leaves_the_old_file(X, file, tmp_path, monkeypatch):
+    model = twofold.load(file)
+    path = tmp_path / "m.twofold"
+    model.save(path)
+    before = path.read_bytes()
+
+    def full(self, *args, **kwargs):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(zipfile.ZipFile, "writestr", full)
+    with pytest.raises(OSError, match="No space left"):
+        model.save(path)
+    assert path.read_bytes() == before
+    assert [one.name for one in tmp_path.iterdir()] == ["m.twofold"]
+
+
+def test_a_file_of_the_first_format_is_read():
+    path = Path(__file__).parent.parent / "files" / "format-1.twofold"
+    model = twofold.load(path)
+    expected = np.load(path.with_suffix(".npz"))
+    np.testing.assert_allclose(model.transform(expected["X"]), expected["Z"], rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(
+        model.inverse_transform(expected["Z"]), expected["decoded"], rtol=1e-9, atol=1e-9
+    )

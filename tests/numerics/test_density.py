@@ -1,0 +1,165 @@
+import numpy as np
+import pytest
+from sklearn.datasets import load_iris
+from sklearn.neighbors import KernelDensity
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from twofold.kernels import Compact, Gaussian
+from twofold.numerics.density import (
+    LOG_FLOOR,
+    KernelDensityClassifier,
+    LatentDensity,
+    likelihood_cv_bandwidth,
+)
+
+
+@pytest.fixture
+def points():
+    return np.random.default_rng(0).standard_normal((60, 2)) * [1.0, 3.0]
+
+
+def test_equals_scikit_learns(points):
+    query = points[:7] + 0.3
+    ours = LatentDensity(bandwidth=0.7).fit(points).log_density(query)
+    theirs = KernelDensity(bandwidth=0.7).fit(points).score_samples(query)
+    np.testing.assert_allclose(ours, theirs, rtol=1e-10)
+
+
+@pytest.mark.parametrize("kernel", ["gaussian", "quartic", "triweight"])
+def test_integrates_to_one(kernel, points):
+    density = LatentDensity(kernel=kernel, bandwidth=1.5).fit(points)
+    axis = np.linspace(-15.0, 15.0, 301)
+    grid = np.stack(np.meshgrid(axis, axis), axis=-1).reshape(-1, 2)
+    total = np.exp(density.log_density(grid)).sum() * (axis[1] - axis[0]) ** 2
+    assert total == pytest.approx(1.0, rel=1e-3)
+
+
+@pytest.mark.parametrize("kernel", ["gaussian", "quartic"])
+def test_far_away_is_finite_and_falls(kernel, points):
+    density = LatentDensity(kernel=kernel).fit(points)
+    far = density.log_density(np.array([[1e3, 0.0], [1e6, 0.0], [1e150, 0.0]]))
+    assert np.isfinite(far).all()
+    assert (np.diff(far) < 0.0).all()
+    assert far[0] < density.log_densities_.min()
+
+
+@pytest.mark.parametrize("kernel", [Gaussian(), Compact()])
+def test_likelihood_cv_equals_really_leaving_out(kernel, points):
+    def log_likelihood(width):
+        total = 0.0
+        for row in range(len(points)):
+            rest = LatentDensity(kernel=kernel, bandwidth=width).fit(np.delete(points, row, axis=0))
+            total += max(rest.log_density(points[[row]])[0], LOG_FLOOR)
+        return total
+
+    best = likelihood_cv_bandwidth(points, kernel)
+    assert log_likelihood(best) >= max(log_likelihood(best * r) for r in (0.5, 0.7, 1.4, 2.0))
+
+
+def test_duplicates_do_not_collapse_the_width(points):
+    once, twice = (
+        likelihood_cv_bandwidth(Z, Gaussian()) for Z in (points, np.repeat(points, 2, axis=0))
+    )
+    assert twice > 0.05 * once
+    assert likelihood_cv_bandwidth(np.zeros((5, 2)), Gaussian()) == 1.0
+    assert likelihood_cv_bandwidth(np.zeros((1, 2)), Gaussian()) == 1.0
+
+
+def test_many_points_use_a_part(monkeypatch):
+    Z = np.random.default_rng(0).standard_normal((1_500, 1))
+    whole = likelihood_cv_bandwidth(Z, Gaussian())
+    monkeypatch.setattr("twofold.numerics.density.MAX_CV_POINTS", 300)
+    assert likelihood_cv_bandwidth(Z, Gaussian()) == pytest.approx(whole, rel=0.5)
+    monkeypatch.setattr("twofold.numerics.density.MAX_POINTS", 500)
+    assert len(LatentDensity(bandwidth=0.3).fit(Z).points_) == 500
+
+
+def test_threshold(points):
+    density = LatentDensity(bandwidth=1.0).fit(points)
+    assert density.log_threshold() == density.log_densities_.min()
+    assert (density.log_densities_ >= density.log_threshold(0.1)).mean() == pytest.approx(0.9)
+    with pytest.raises(ValueError, match="quantile=2"):
+        density.log_threshold(2)
+
+
+@pytest.mark.parametrize("kernel", ["gaussian", "quartic"])
+def test_samples(kernel):
+    Z = np.array([[0.0, 0.0], [10.0, 10.0]])
+    density = LatentDensity(kernel=kernel, bandwidth=0.5).fit(Z)
+    drawn = density.sample(2_000, random_state=0)
+    np.testing.assert_array_equal(drawn, density.sample(2_000, random_state=0))
+    near_first = np.linalg.norm(drawn, axis=1) < 5.0
+    assert near_first.mean() == pytest.approx(0.5, abs=0.05)
+    assert np.abs(drawn[near_first]).max() < 3.0
+
+
+def test_bad_parameters(points):
+    with pytest.raises(TypeError, match="not known to be finite"):
+        LatentDensity(kernel="student").fit(points)
+    with pytest.raises(ValueError, match="bandwidth=0"):
+        LatentDensity(bandwidth=0.0).fit(points)
+
+
+@parametrize_with_checks([KernelDensityClassifier()])
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)
+
+
+class TestClassifier:
+    def test_is_bayes_rule_on_the_density(self):
+        X, y = load_iris(return_X_y=True)
+        X = X[:, 2:]
+        model = KernelDensityClassifier(bandwidth=0.3).fit(X, y)
+        by_hand = np.array(
+            [
+                [
+                    np.exp(-0.5 * np.square((x - X[y == c]) / 0.3).sum(axis=1)).sum()
+                    for c in range(3)
+                ]
+                for x in X
+            ]
+        )
+        by_hand /= by_hand.sum(axis=1, keepdims=True)
+        np.testing.assert_allclose(model.predict_proba(X), by_hand, rtol=1e-9)
+        np.testing.assert_array_equal(model.predict(X), by_hand.argmax(axis=1))
+
+    def test_far_points_get_the_nearest_class(self):
+        X = np.array([[0.0], [1.0], [10.0], [11.0]])
+        model = KernelDensityClassifier(kernel="quartic", bandwidth=2.0).fit(X, list("aabb"))
+        assert model.predict([[-1e6], [1e6]]).tolist() == ["a", "b"]
+        assert np.isfinite(model.predict_proba([[-1e6]])).all()
+
+    def test_units(self):
+        X, y = load_iris(return_X_y=True)
+        reference = KernelDensityClassifier(bandwidth=0.4).fit(X, y).predict_proba(X)
+        for factor in (2.0**600, 2.0**-600):
+            model = KernelDensityClassifier(bandwidth=0.4 * factor).fit(X * factor, y)
+            np.testing.assert_allclose(model.predict_proba(X * factor), reference, rtol=1e-12)
+            assert model.bandwidth_ == 0.4 * factor
+        far = KernelDensityClassifier().fit(X, y).predict_proba([[1e200] * 4])
+        np.testing.assert_allclose(far.sum(axis=1), 1.0)
+
+    def test_failed_refit_keeps_the_old_model(self):
+        X, y = load_iris(return_X_y=True)
+        model = KernelDensityClassifier().fit(X, y)
+        before = model.predict(X)
+        with pytest.raises(ValueError, match="1 class"):
+            model.fit(X, np.zeros(150))
+        np.testing.assert_array_equal(model.predict(X), before)
+
+    def test_one_class(self):
+        with pytest.raises(ValueError, match="1 class"):
+            KernelDensityClassifier().fit([[0.0], [1.0]], [1, 1])
+
+
+@pytest.mark.parametrize("kernel", ["gaussian", "quartic"])
+def test_density_over_neighbours_equals_that_over_all(kernel, monkeypatch):
+    rng = np.random.default_rng(0)
+    points = 200.0 * rng.random((600, 2))
+    queries = np.vstack([200.0 * rng.random((300, 2)), [[-9.0, 4.0], [500.0, -3.0]]])
+    near = LatentDensity(kernel=kernel, bandwidth=2.0).fit(points)
+    assert near._neighbours is not None
+    monkeypatch.setattr("twofold.numerics.sums.neighbours.FEWEST_SOURCES", 10**9)
+    all_pairs = LatentDensity(kernel=kernel, bandwidth=2.0).fit(points)
+    assert all_pairs._neighbours is None
+    np.testing.assert_allclose(near.log_density(queries), all_pairs.log_density(queries), rtol=1e-9)

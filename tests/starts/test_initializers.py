@@ -1,0 +1,223 @@
+import tracemalloc
+
+import numpy as np
+import pytest
+from scipy import linalg
+from sklearn.decomposition import PCA, KernelPCA
+from sklearn.manifold import TSNE, Isomap, SpectralEmbedding
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from twofold.datasets import make_s_curve, make_swiss_roll
+from twofold.geodesics.landmarks import extend_from_landmarks
+from twofold.metrics import procrustes_r2
+from twofold.starts.initializers import (
+    INITIALIZERS,
+    isomap,
+    kernel_pca,
+    laplacian_eigenmaps,
+    pca,
+    resolve_init,
+    tsne,
+)
+
+
+@pytest.fixture
+def roll():
+    return make_swiss_roll(400, random_state=0)
+
+
+def rng():
+    return np.random.default_rng(0)
+
+
+@pytest.mark.parametrize("name", INITIALIZERS)
+def test_shape_repeatability_and_purity(name, roll):
+    X = roll[0][:150]
+    before = X.copy()
+    one, two = (resolve_init(name, X, 2, rng()) for _ in range(2))
+    assert one.shape == (150, 2)
+    assert np.isfinite(one).all()
+    np.testing.assert_array_equal(one, two)
+    np.testing.assert_array_equal(X, before)
+
+
+@pytest.mark.parametrize("name", [n for n in INITIALIZERS if n not in ("random", "pca")])
+def test_landmarks(name):
+    X, _ = make_s_curve(300, random_state=0)
+    Z = resolve_init(name, X, 2, rng(), n_landmarks=100)
+    assert Z.shape == (300, 2)
+    assert np.isfinite(Z).all()
+
+
+@pytest.mark.parametrize("name", INITIALIZERS)
+@pytest.mark.parametrize("n", [2, 3, 5])
+def test_tiny_data(name, n):
+    X = np.arange(n, dtype=float)[:, None] * [1.0, 2.0, 0.5]
+    Z = resolve_init(name, X, 1, rng())
+    assert Z.shape == (n, 1)
+    assert np.isfinite(Z).all()
+
+
+def test_pca_equals_scikit_learns(roll):
+    assert procrustes_r2(PCA(2).fit_transform(roll[0]), pca(roll[0], 2)) > 1 - 1e-12
+    assert not pca(np.zeros((3, 1)), 2).any()
+
+
+def test_kernel_pca_equals_scikit_learns_and_its_extension(roll):
+    X = roll[0] - roll[0].mean(axis=0)
+    theirs = KernelPCA(2, kernel="rbf", gamma=0.5 / 15.0**2).fit(X)
+    ours = kernel_pca(X, 2, rng(), bandwidth=15.0)
+    assert procrustes_r2(theirs.transform(X), ours, scaling=False) > 1 - 1e-10
+    landmarks = np.sort(rng().choice(400, size=100, replace=False))
+    part = KernelPCA(2, kernel="rbf", gamma=0.5 / 15.0**2).fit(X[landmarks])
+    extended = kernel_pca(X, 2, rng(), bandwidth=15.0, n_landmarks=100)
+    assert procrustes_r2(part.transform(X), extended, scaling=False) > 1 - 1e-10
+
+
+def test_isomap_equals_scikit_learns(roll):
+    theirs = Isomap(n_neighbors=10, n_components=2).fit_transform(roll[0])
+    assert procrustes_r2(theirs, isomap(roll[0], 2, rng()), scaling=False) > 1 - 1e-8
+
+
+def test_isomap_unrolls_from_landmarks():
+    X, truth = make_swiss_roll(3_000, random_state=0)
+    assert procrustes_r2(truth, isomap(X, 2, rng(), n_landmarks=1_200)) > 0.99
+
+
+def test_laplacian_eigenmaps_solve_the_generalised_problem(roll):
+    X = roll[0]
+    Z = laplacian_eigenmaps(X, 2, rng())
+    from twofold.geodesics.graph import connect_components, heat_affinity, knn_graph
+
+    W = heat_affinity(connect_components(knn_graph(X, 10), X)[0]).toarray()
+    degrees = np.diag(W.sum(axis=1))
+    values, vectors = linalg.eigh(degrees - W, degrees)
+    for column in range(2):
+        cosine = Z[:, column] @ vectors[:, column + 1]
+        cosine /= np.linalg.norm(Z[:, column]) * np.linalg.norm(vectors[:, column + 1])
+        assert abs(cosine) == pytest.approx(1.0, abs=1e-8)
+    assert values[1] > 1e-8
+
+
+def test_sparse_eigensolver_agrees_with_dense(roll, monkeypatch):
+    dense = laplacian_eigenmaps(roll[0], 2, rng())
+    monkeypatch.setattr("twofold.starts.initializers.DENSE_EIGEN", 10)
+    assert procrustes_r2(dense, laplacian_eigenmaps(roll[0], 2, rng())) > 1 - 1e-8
+
+
+@pytest.mark.parametrize("name", ["isomap", "laplacian_eigenmaps"])
+def test_disconnected_data_are_joined_with_a_count(name):
+    noise = np.random.default_rng(1).standard_normal((3, 30, 3))
+    blobs = (noise + 100.0 * np.arange(3)[:, None, None]).reshape(-1, 3)
+    with pytest.warns(UserWarning, match="3 connected components"):
+        Z = resolve_init(name, blobs, 2, rng())
+    assert np.isfinite(Z).all()
+    pieces = Z.reshape(3, 30, 2)
+    assert (pieces.std(axis=1).max(axis=1) > 1e-3 * Z.std()).all()  # none shrinks to a point
+    with pytest.raises(ValueError, match="3 connected components"):
+        INITIALIZERS[name](blobs, 2, rng(), disconnected="error")
+
+
+@pytest.mark.parametrize("name", ["isomap", "laplacian_eigenmaps", "lle"])
+def test_more_neighbours_than_points(name):
+    with pytest.raises(ValueError, match="n_neighbors"):
+        INITIALIZERS[name](np.eye(5), 2, rng(), n_neighbors=5)
+
+
+@pytest.mark.parametrize("name", ["kernel_pca", "isomap"])
+def test_memory_of_the_extension_is_bounded(name):
+    X = np.random.default_rng(0).standard_normal((20_000, 50))
+    tracemalloc.start()
+    INITIALIZERS[name](X, 2, rng(), n_landmarks=200)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 60e6  # an (n, n_landmarks) matrix alone would be 32 MB, (n, k, D) 48 MB
+
+
+def test_unset_seeds_of_estimators_are_set(roll):
+    before = np.random.get_state()[1].copy()
+    init = make_pipeline(StandardScaler(), TSNE(2, init="random", perplexity=5))
+    one, two = (resolve_init(init, roll[0][:40], 2, rng()) for _ in range(2))
+    np.testing.assert_array_equal(one, two)
+    np.testing.assert_array_equal(np.random.get_state()[1], before)
+    assert init[-1].random_state is None
+
+
+def test_foreign_signatures(roll):
+    class Plain:
+        def fit_transform(self, X):
+            return X[:, :2]
+
+    class WithInit:
+        def fit_transform(self, X, init=None, y=None):
+            assert init is None
+            return X[:, :2] if y is None else np.column_stack([X[:, 0], y])
+
+    X = roll[0][:30]
+    np.testing.assert_array_equal(resolve_init(Plain(), X, 2, rng()), X[:, :2])
+    np.testing.assert_array_equal(resolve_init(WithInit(), X, 2, rng(), y=X[:, 2]), X[:, ::2])
+    np.testing.assert_array_equal(resolve_init(Plain(), X, 2, rng(), y=X[:, 2]), X[:, :2])
+    with pytest.raises(ValueError, match="gives dict, not an array"):
+        resolve_init(lambda X, q, rng: {}, X, 2, rng())
+    with pytest.raises(TypeError, match=r"is a class; give an instance, PCA\(...\)"):
+        resolve_init(PCA, X, 2, rng())
+
+
+def test_tsne_beyond_three_components(roll):
+    assert tsne(roll[0][:40], 4, rng()).shape == (40, 4)
+    assert np.isfinite(tsne(np.ones((5, 3)), 2, rng())).all()
+
+
+def test_extension_is_exact_for_linear_maps():
+    landmarks = rng().standard_normal((60, 2))
+    A = np.array([[1.0, -2.0], [0.5, 3.0]])
+    X = landmarks[:5] + 0.01
+    placed = extend_from_landmarks(X, landmarks, landmarks @ A)
+    np.testing.assert_allclose(placed, X @ A, atol=0.05)
+    duplicate = extend_from_landmarks(np.zeros((1, 2)), np.zeros((9, 2)), np.ones((9, 2)))
+    np.testing.assert_allclose(duplicate, 1.0)
+
+
+def test_many_rows_get_landmarks(monkeypatch):
+    monkeypatch.setattr("twofold.geodesics.landmarks.MAX_EXACT", 100)
+    monkeypatch.setattr("twofold.geodesics.landmarks.DEFAULT_LANDMARKS", 150)
+    X, truth = make_s_curve(500, random_state=0)
+    assert procrustes_r2(truth, resolve_init("isomap", X, 2, rng())) > 0.98
+
+
+class TestResolve:
+    def test_accepts_names_arrays_functions_and_estimators(self, roll):
+        X = roll[0][:60]
+        array = X[:, :2]
+        for init in (
+            "pca",
+            array,
+            array.tolist(),
+            lambda X, q, rng: X[:, :q],
+            PCA(2),
+            SpectralEmbedding(2, random_state=0),
+            TSNE(2, perplexity=5, random_state=0),
+            make_pipeline(StandardScaler(), PCA(2)),
+        ):
+            Z = resolve_init(init, X, 2, rng())
+            assert Z.shape == (60, 2)
+            assert Z.dtype == np.float64
+        assert not np.shares_memory(resolve_init(array, X, 2, rng()), array)
+        assert resolve_init(X[:, 0], X, 1, rng()).shape == (60, 1)
+
+    def test_estimators_are_cloned(self, roll):
+        model = PCA(2)
+        resolve_init(model, roll[0], 2, rng())
+        assert not hasattr(model, "components_")
+
+    def test_errors(self, roll):
+        X = roll[0]
+        with pytest.raises(ValueError, match=r"init='umap' is unknown.*isomap"):
+            resolve_init("umap", X, 2, rng())
+        with pytest.raises(ValueError, match=r"shape \(3, 2\); \(400, n_components\)"):
+            resolve_init(np.zeros((3, 2)), X, 2, rng())
+        bad = np.zeros((400, 2))
+        bad[7, 1] = np.nan
+        with pytest.raises(ValueError, match="row 7"):
+            resolve_init(bad, X, 2, rng())

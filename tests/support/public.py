@@ -1,0 +1,18 @@
+"""The modules whose names users may rely on: each name has an example and is in the reference."""
+
+PUBLIC_MODULES = [
+    "twofold",
+    "twofold.base",
+    "twofold.dask",
+    "twofold.datasets",
+    "twofold.export.explorer",
+    "twofold.export.onnx",
+    "twofold.kernels",
+    "twofold.losses",
+    "twofold.maps",
+    "twofold.metrics",
+    "twofold.optimize",
+    "twofold.plotting",
+    "twofold.principal_manifold",
+    "twofold.protocols",
+]

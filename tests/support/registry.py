@@ -1,0 +1,141 @@
+"""Every kernel, map, loss, penalty and estimator, listed once: adding a block adds a line here."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from twofold import DRUR, SNE, UKR, AgglomerativeIsomap, PrincipalManifold, SupervisedIsomap, TwoWay
+from twofold.kernels import Compact, Gaussian, StudentT
+from twofold.losses import L1, Huber, Norm, Squared
+from twofold.maps import GRNN, MLP, KernelExpansion, KernelRidgeMap, NadarayaWatson, RBFNetwork
+from twofold.optimize import SpectralGuidance
+from twofold.principal_manifold.penalties import L1Penalty, L2Penalty, RKHSPenalty
+
+KERNELS = {
+    "gaussian": Gaussian(),
+    "quartic": Compact(2.0),
+    "triweight": Compact(3.0),
+    "student": StudentT(1.0),
+    "student3": StudentT(3.0),
+}
+
+LOSSES = {"squared": Squared(), "l1": L1(), "norm": Norm(), "huber": Huber(0.7)}
+
+_A = np.random.default_rng(5).standard_normal((6, 6))
+PENALTIES = {"rkhs": RKHSPenalty(_A @ _A.T), "l2": L2Penalty(), "l1": L1Penalty()}
+
+MAPS = {
+    "nw": NadarayaWatson(bandwidth=0.7),
+    "nw-quartic": NadarayaWatson(kernel="quartic", bandwidth=2.5),
+    "rbf": RBFNetwork(7, random_state=0),
+    "krr": KernelExpansion(bandwidth=0.8, alpha=1e-3),
+    "krr-student": KernelExpansion(kernel="student", bandwidth=0.8, alpha=1e-3),
+    "ridge": KernelRidgeMap(gamma=0.8, alpha=1e-3),
+    "ridge-polynomial": KernelRidgeMap(kernel="polynomial", gamma=0.5, alpha=1e-3),
+    "ridge-sigmoid": KernelRidgeMap(kernel="sigmoid", gamma=0.1, alpha=1e-2),
+    "ridge-linear": KernelRidgeMap(kernel="linear", alpha=1e-3),
+    "ridge-cosine": KernelRidgeMap(kernel="cosine", alpha=1e-3),
+    "grnn": GRNN(bandwidth=0.7),
+    "mlp": MLP(5, max_iter=50, random_state=0),
+}
+
+
+class LeadingColumns:
+    """An embedding by a function, in the data's own units; its name is the same in every process."""
+
+    def __call__(self, X, n_components, rng):
+        return X[:, :n_components]
+
+    def __repr__(self):
+        return "LeadingColumns()"
+
+
+class Labelled(SupervisedIsomap):
+    """A supervised estimator that makes labels where the tests give none: by the first column, or by row numbers."""
+
+    def _labels(self, data, y):
+        if y is None:
+            y = data[:, 0] > np.median(data[:, 0])
+            y = y if y.any() else np.arange(len(data)) < len(data) / 2
+        return super()._labels(data, y)
+
+
+ESTIMATORS = {
+    "two_way-isomap": TwoWay("isomap", random_state=0),
+    "two_way-pca-rbf": TwoWay("pca", up="rbf", down="rbf", random_state=0),
+    "two_way-krr": TwoWay("isomap", up="krr", down="krr", random_state=0),
+    "two_way-nw": TwoWay("laplacian_eigenmaps", up="nw", down="projection", random_state=0),
+    "ukr": UKR(init="isomap", max_iter=30, random_state=0),
+    "ukr-quartic": UKR(kernel="quartic", init="pca", homotopy=False, max_iter=30, random_state=0),
+    "ukr-l1": UKR(metric="l1", init="pca", homotopy=False, max_iter=30, random_state=0),
+    "drur": DRUR(n_centers=20, alpha=1e-3, init="isomap", random_state=0),
+    "drur-all": DRUR(n_centers="all", alpha=1e-3, init="isomap", random_state=0),
+    "drur-mlp": DRUR(n_centers=6, up="mlp", down="mlp", init="isomap", random_state=0),
+    "manifold": PrincipalManifold(2, alpha=1e-2, init="pca", tol=1e-2, random_state=0),
+    "manifold-norm": PrincipalManifold(
+        2, loss="norm", alpha=1e-2, init="pca", tol=1e-2, random_state=0
+    ),
+    "sne": SNE(
+        perplexity=5.0,
+        guidance=SpectralGuidance(schedule=(4, 0), hold=3),
+        max_iter=100,
+        tol=1e-3,
+        up="nw",
+        down="projection",
+        random_state=0,
+    ),
+    "isomap": AgglomerativeIsomap(random_state=0),
+    "isomap-grnn": AgglomerativeIsomap(out_of_sample="grnn", random_state=0),
+    "supervised": Labelled(random_state=0),
+    "two_way-function": TwoWay(LeadingColumns(), up="nw", down="projection", random_state=0),
+}
+"""Small-problem instances of every estimator. Each runs the promises, scikit-learn's checks (the first of a class all
+of them, the others those that settings may fail) and the torture table."""
+
+TRAINING = "perceptrons are trained by many steps, which amplify rounding"
+CROSS_FITTED = "fit_transform returns each row as the others predict it, which transform, for new rows, does not"
+
+CANNOT = {
+    ("drur", "latents of permuted rows"): "held-out rows and k-means go by row numbers",
+    ("drur", "units"): "the turns amplify rounding: latents agree to 1e-8, not to 1e-10",
+    ("drur", "rows permuted"): "held-out rows and k-means go by row numbers",
+    ("drur-all", "latents of permuted rows"): "held-out rows go by row numbers",
+    ("drur-all", "rows permuted"): "held-out rows go by row numbers",
+    (
+        "manifold-norm",
+        "units",
+    ): "reweighting amplifies rounding: latents agree to 1e-8, not to 1e-10",
+    ("manifold-norm", "rotated"): "reweighting amplifies rounding: latents agree to 1e-6",
+    ("drur-mlp", "latents of permuted rows"): TRAINING,
+    ("drur-mlp", "units"): TRAINING,
+    ("drur-mlp", "offset"): TRAINING,
+    ("drur-mlp", "rotated"): TRAINING,
+    ("drur-mlp", "rows permuted"): TRAINING,
+    ("drur-mlp", "single precision"): TRAINING,
+    ("ukr", "order"): "the leave-one-out error may swap neighbours closer than the kernel's width",
+    (
+        "ukr-quartic",
+        "order",
+    ): "the leave-one-out error may swap neighbours closer than the kernel's width",
+    (
+        "ukr-l1",
+        "order",
+    ): "the leave-one-out error may swap neighbours closer than the kernel's width",
+    ("ukr-l1", "rotated"): "city-block distances depend on the axes",
+    ("ukr-l1", "euclidean"): "errors are measured in the feature space of city-block distances",
+    ("supervised", "check_transformer_general"): CROSS_FITTED,
+    ("supervised", "check_transformer_data_not_an_array"): CROSS_FITTED,
+    ("supervised", "rotated"): "the test's labels go by the first column",
+    ("two_way-isomap", "rows permuted"): "held-out rows are drawn by their numbers",
+    ("two_way-pca-rbf", "rows permuted"): "k-means starts from row numbers",
+    (
+        "two_way-krr",
+        "rows permuted",
+    ): "sums over all points are ordered, and the ridge amplifies rounding",
+    ("two_way-function", "units"): "the latents are the data's own columns, in their units",
+    ("two_way-function", "powers of two"): "the latents are the data's own columns, in their units",
+    ("two_way-function", "rotated"): "the latents are the data's own columns",
+    ("two_way-function", "constant column"): "the latents are the data's own columns",
+    ("two_way-function", "smooth"): "two columns do not determine the third",
+}
+"""What an estimator cannot meet, with the reason."""

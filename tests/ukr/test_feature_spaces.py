@@ -1,0 +1,118 @@
+import numpy as np
+import pytest
+from sklearn.decomposition import KernelPCA
+from sklearn.metrics.pairwise import manhattan_distances, rbf_kernel
+
+from twofold.ukr.feature_space import FeatureSpace, weighted_medians
+
+
+@pytest.fixture
+def data():
+    rng = np.random.default_rng(0)
+    return rng.standard_normal((30, 3)), rng.standard_normal((8, 3))
+
+
+def test_l1_distances_become_squared_euclidean_ones(data):
+    """Meinicke et al. (2005), Eqs. (17)-(18)."""
+    X, query = data
+    space = FeatureSpace.of(X, "l1")
+    c, (q, excess) = space.coordinates, space.locate(query)
+    squared = np.square(c[:, None] - c).sum(axis=2)
+    np.testing.assert_allclose(squared, manhattan_distances(X), atol=1e-10)
+    squared = np.square(q[:, None] - c).sum(axis=2) + excess[:, None]
+    np.testing.assert_allclose(squared, manhattan_distances(query, X), atol=1e-8)
+    inner = space.kernel_rows(query, X)
+    expected = 0.5 * (
+        np.abs(query).sum(axis=1)[:, None] + np.abs(X).sum(axis=1) - manhattan_distances(query, X)
+    )
+    np.testing.assert_allclose(inner, expected, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("metric", "params"),
+    [("rbf", {"gamma": 0.3}), ("linear", None), ("poly", {"degree": 2}), (rbf_kernel, None)],
+    ids=["rbf", "linear", "poly", "function"],
+)
+def test_coordinates_reproduce_the_kernel(metric, params, data):
+    X, query = data
+    space = FeatureSpace.of(X, metric, params)
+    K = space.kernel_rows(X, X)
+    centring = np.eye(30) - 1.0 / 30
+    np.testing.assert_allclose(
+        space.coordinates @ space.coordinates.T, centring @ K @ centring, atol=1e-8
+    )
+    coordinates, excess = space.locate(X)
+    np.testing.assert_allclose(coordinates, space.coordinates, atol=1e-6)
+    assert np.abs(excess).max() < 1e-6
+    assert (space.locate(query)[1] >= 0.0).all()
+
+
+def test_precomputed_equals_named(data):
+    X, query = data
+    named = FeatureSpace.of(X, "rbf", {"gamma": 0.3})
+    given = FeatureSpace.of(rbf_kernel(X, gamma=0.3), "precomputed")
+    np.testing.assert_allclose(given.coordinates, named.coordinates, atol=1e-10)
+    rows = rbf_kernel(query, X, gamma=0.3)
+    np.testing.assert_allclose(given.locate(rows)[0], named.locate(query)[0], atol=1e-8)
+    assert given.kernel_rows(rows, X) is rows
+
+
+def test_leading_coordinates_are_kernel_pca(data):
+    X, _ = data
+    ours = FeatureSpace.of(X, "rbf", {"gamma": 0.3}).coordinates[:, ::-1][:, :2]
+    theirs = KernelPCA(2, kernel="rbf", gamma=0.3).fit_transform(X)
+    np.testing.assert_allclose(np.abs(ours), np.abs(theirs), atol=1e-8)
+
+
+def test_not_a_kernel(data):
+    X, _ = data
+    with pytest.raises(ValueError, match="not positive definite"):
+        FeatureSpace.of(X, lambda A, B: manhattan_distances(A, B))
+    with pytest.raises(ValueError, match=r"metric='cosmic' must be a function or one of.*'l1'"):
+        FeatureSpace.of(X, "cosmic")
+    with pytest.raises(ValueError, match="finite matrix of shape"):
+        FeatureSpace.of(X, lambda A, B: np.ones(3))
+
+
+def test_weighted_medians_minimise_absolute_differences(data):
+    X, _ = data
+    weights = np.random.default_rng(1).dirichlet(np.ones(30), size=5)
+    medians = weighted_medians(X, weights)
+    for w, m in zip(weights, medians, strict=True):
+        cost = (w[:, None] * np.abs(X - m)).sum()
+        for other in X:
+            for column in range(3):
+                moved = m.copy()
+                moved[column] = other[column]
+                assert cost <= (w[:, None] * np.abs(X - moved)).sum() + 1e-12
+
+
+class TestPreimages:
+    weights = np.random.default_rng(2).dirichlet(np.ones(30), size=4)
+
+    def test_linear_is_the_mean(self, data):
+        X, _ = data
+        np.testing.assert_allclose(
+            FeatureSpace.of(X, "linear").preimages(self.weights), self.weights @ X
+        )
+
+    def test_l1_is_the_median(self, data):
+        X, _ = data
+        found = FeatureSpace.of(X, "l1").preimages(self.weights)
+        np.testing.assert_array_equal(found, weighted_medians(X, self.weights))
+
+    def test_gaussian_is_a_fixed_point_that_lowers_the_distance(self, data):
+        X, _ = data
+        space = FeatureSpace.of(X, "rbf", {"gamma": 0.2})
+        found = space.preimages(self.weights)
+        inner = np.einsum("mn,mn->m", self.weights, rbf_kernel(found, X, gamma=0.2))
+        for scale in (1e-3, 0.1):
+            moved = found + scale * np.random.default_rng(3).standard_normal(found.shape)
+            worse = np.einsum("mn,mn->m", self.weights, rbf_kernel(moved, X, gamma=0.2))
+            assert (worse <= inner + 1e-9).all()
+        alone = np.vstack([space.preimages(w[None]) for w in self.weights])
+        np.testing.assert_allclose(alone, found, atol=1e-12)
+
+    def test_others_say_so(self, data):
+        with pytest.raises(NotImplementedError, match="no pre-images"):
+            FeatureSpace.of(data[0], "poly").preimages(self.weights)
