@@ -12,23 +12,13 @@ from sklearn.exceptions import ConvergenceWarning
 from twofold import DRUR
 from twofold.datasets import make_noisy_spiral, make_s_curve, make_swiss_roll
 from twofold.drur.adaptation import MapAdapter, RadialAdapter
-from twofold.drur.all_rows import Sweep
-from twofold.drur.alternation import (
-    Alternation,
-    Settings,
-    project_rows,
-    run_turns,
-    scaled,
-)
-from twofold.drur.joint_energy import (
-    TwoRegressions,
-    down_penalty_of,
-    leave_one_out_error,
-)
+from twofold.drur.alternation import Alternation, alternate, project_rows, scaled
 from twofold.drur.maps import Coordinates
-from twofold.drur.moments import RidgeSystem, moments_of
-from twofold.drur.radial_regression import ALPHAS, RadialRegression
-from twofold.drur.row_stream import sampled_rows
+from twofold.drur.nonparametric import TwoRegressions, down_penalty_of, leave_one_out_error
+from twofold.drur.radial_regression import ALPHAS, RadialRegression, RidgeSystem, network_sums
+from twofold.drur.settings import DRURSettings
+from twofold.drur.stream import sampled_rows
+from twofold.drur.sweep import Sweep
 from twofold.maps import MLP, KernelExpansion, RBFNetwork
 from twofold.metrics import procrustes_r2
 
@@ -53,9 +43,9 @@ def alternation():
 
 
 def turns_of(data, *, weight=3.0, recenter=0, max_iter=12, held_out=NOBODY, callback=None):
-    settings = Settings(weight, max_iter, 0.0, recenter)
+    settings = DRURSettings(down_weight=weight, max_iter=max_iter, tol=0.0, recenter=recenter)
     goes_on = callback or (lambda *_: False)
-    return run_turns(alternation(), settings, data, NOISY_SHEET, held_out, goes_on)
+    return alternate(alternation(), settings, data, NOISY_SHEET, held_out, goes_on)
 
 
 def penalty(network):
@@ -130,28 +120,28 @@ def test_sums_over_blocks_solve_the_papers_equations():
     np.testing.assert_allclose(network.intercept_, (X - Phi @ W).mean(axis=0), atol=1e-8)
 
 
-def test_moments_add_up():
+def test_sums_of_networks_add_up():
     rng = np.random.default_rng(0)
     Phi, Y = rng.standard_normal((200, 6)), rng.standard_normal((200, 3))
 
     def sums(part, **how):
-        return moments_of(lambda rows: Phi[part][rows], 6, Y[part], **how)
+        return network_sums(lambda rows: Phi[part][rows], 6, Y[part], **how)
 
-    moments, cross = sums(slice(None))
-    whole = RidgeSystem.of(moments, np.eye(6), 0.1).solve(cross)
-    parts = [sums(slice(0, 50)), sums(slice(50, 200))]
-    added = parts[0][0] + parts[1][0], parts[0][1] + parts[1][1]
-    together = RidgeSystem.of(added[0], np.eye(6), 0.1).solve(added[1])
-    for a, b in zip(whole, together, strict=True):
+    def solved(sums):
+        return RidgeSystem.of(sums, np.eye(6), 0.1).solve(sums)
+
+    whole = sums(slice(None))
+    together = solved(sums(slice(0, 50)) + sums(slice(50, 200)))
+    for a, b in zip(solved(whole), together, strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-12)
-    nothing, alone = sums(slice(None), only_cross=True)
-    assert nothing is None
-    np.testing.assert_array_equal(alone.products, cross.products)
+    alone = sums(slice(None), only_cross=True)
+    assert set(alone) == {"y", "phi_y"}
+    np.testing.assert_array_equal(alone["phi_y"], whole["phi_y"])
 
 
 def test_singular_features_have_finite_weights():
-    moments, cross = moments_of(lambda rows: np.ones((20, 4))[rows], 4, np.ones((20, 2)))
-    weights, bias = RidgeSystem.of(moments, np.zeros((4, 4)), 0.0).solve(cross)
+    sums = network_sums(lambda rows: np.ones((20, 4))[rows], 4, np.ones((20, 2)))
+    weights, bias = RidgeSystem.of(sums, np.zeros((4, 4)), 0.0).solve(sums)
     assert np.isfinite(weights).all()
     np.testing.assert_allclose(bias + np.ones(4) @ weights, 1.0)
 
@@ -460,7 +450,7 @@ def test_leave_one_out_error_is_that_of_leaving_out():
 
 
 def test_many_rows_are_swept_after_the_turns(monkeypatch):
-    monkeypatch.setattr("twofold.drur.selection.N_TURNED", 1_500)
+    monkeypatch.setattr("twofold.drur.settings.N_TURNED", 1_500)
     X, sheet = make_swiss_roll(2_000, 0.2, random_state=0)
     start = sheet + 5.0 * np.random.default_rng(0).standard_normal(sheet.shape)
     model = DRUR(n_centers=30, alpha=1e-3, init=start, random_state=0).fit(X)
@@ -484,8 +474,8 @@ def test_a_sweep_solves_the_regression_of_all_rows():
     )
     np.testing.assert_allclose(maps.up.predict(latents), direct.predict(latents), atol=1e-7)
     np.testing.assert_allclose(maps.decoder.predict(latents), maps.up.predict(latents), atol=1e-12)
-    assert sums.n_rows == 400
-    assert sums.sum_of_squares == pytest.approx(400.0)
+    assert sums["n_rows"] == 400
+    assert sums["squares"] == pytest.approx(400.0)
 
 
 class TestBlocks:
@@ -515,7 +505,7 @@ class TestBlocks:
         assert model.score(self.X) > 0.95
 
     def test_more_rows_than_take_part_in_the_turns(self, monkeypatch):
-        monkeypatch.setattr("twofold.drur.selection.N_TURNED", 300)
+        monkeypatch.setattr("twofold.drur.settings.N_TURNED", 300)
         model = DRUR(**self.SETTING, alpha=1e-3).fit_blocks(self.blocks, n_passes=2)
         assert model.score(self.X) > 0.95
         assert model.alpha_ == pytest.approx((1e-3, 1e-3))
@@ -611,7 +601,7 @@ class TestBlocks:
         assert model.embedding_.shape == (750, 2)
 
     def test_columns_that_hardly_ever_vary(self, monkeypatch):
-        monkeypatch.setattr("twofold.drur.selection.N_TURNED", 300)
+        monkeypatch.setattr("twofold.drur.settings.N_TURNED", 300)
         rare = np.zeros((750, 1))
         rare[7] = 1.0
         X = np.hstack([self.X, rare])

@@ -13,10 +13,10 @@ from twofold.base.journal import Journal
 from twofold.dask._base import DistributedEstimator, Found
 from twofold.dask._rows import DistributedRows
 from twofold.drur import DRUR as LocalDRUR
-from twofold.drur.all_rows import Embedder
 from twofold.drur.fitting import fit_rows
-from twofold.drur.settings import check_settings
+from twofold.drur.settings import DRURSettings
 from twofold.drur.stream import check_stream_settings
+from twofold.drur.sweep import Embedder
 from twofold.protocols import Array, Map
 
 __all__ = ["DRUR"]
@@ -109,14 +109,13 @@ class DRUR(DistributedEstimator):
 
     def _local(self) -> Any:
         local = LocalDRUR(**self._local_settings())
-        check_settings(local)
-        check_stream_settings(local)
+        check_stream_settings(DRURSettings.of(local))
         return local
 
     def _learn(
         self, local: Any, source: DistributedRows, problem: Problem, journal: Journal
     ) -> Found:
-        found = fit_rows(local, source, problem, journal)
+        found = fit_rows(DRURSettings.of(local), source, problem, journal)
         learned = local._assemble(found, np.empty((0, problem.n_components)))
         local._take(local._state(learned, problem.units, found.coordinates.spread**2))
         return Found(local, _Latents(found.embedder, found.starts))

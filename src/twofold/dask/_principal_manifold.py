@@ -12,8 +12,8 @@ from twofold.base.estimator import Problem
 from twofold.base.journal import Journal
 from twofold.dask._base import DistributedEstimator, Found
 from twofold.dask._rows import DistributedRows
-from twofold.numerics.squares import Squares
 from twofold.numerics.threads import some_rows
+from twofold.numerics.tree_sums import squares_of_rows
 from twofold.numerics.validation import check_int
 from twofold.principal_manifold import PrincipalManifold as LocalPrincipalManifold
 from twofold.principal_manifold.domains import resolve_domain
@@ -142,7 +142,7 @@ max_iter, tol, random_state
 
         def rows_of_density() -> tuple[Array, float]:
             rows = source.rows(some_rows(source.n_rows, MOST_OF_DENSITY), "sample")
-            return rows, source.total(Squares.of_rows, "moments").total / source.n_rows
+            return rows, source.total(squares_of_rows, "moments")["squares"] / source.n_rows
 
         rows, variance = journal.step("rows of the density", rows_of_density)
         latents = encoder.predict(rows)

@@ -1,7 +1,8 @@
-"""Adaptation: the maps of unsupervised regression, learned again and again (Carreira-Perpinan & Lu 2010, section 2.2).
+"""Adaptation: the maps of unsupervised regression, learned again in every turn.
 
-An adapter learns one of the two maps whenever latents have moved, and keeps what does not change in between: centres
-and widths where they are to be kept, features and factors where the inputs are the data, the weights of a perceptron.
+An adapter learns one of the two maps whenever latents have moved (Carreira-Perpinan & Lu 2010,
+section 2.2), and keeps what does not change in between: centers and bandwidths once they are no
+longer placed anew, features and factors where the inputs are the data, weights of a perceptron.
 
 References
 ----------
@@ -29,14 +30,14 @@ __all__ = ["Adapter", "MapAdapter", "RadialAdapter"]
 CLUSTERED_PER_CENTER = 40
 FEWEST_CLUSTERED = 2_000
 KMEANS_ITERATIONS = 20
-"""Basis functions need to be spread like the inputs; where exactly k-means would end does not matter."""
+"""Centers only need to be spread like the inputs; k-means need not converge."""
 
 
 class Adapter(Protocol):
-    """Learns one of the maps again and again."""
+    """Learns one of the maps again in every turn."""
 
     def adapt(self, inputs: Array, targets: Array, *, anew: bool) -> Map:
-        """Return the map for targets; with ``anew`` its centres and widths may change."""
+        """Return the map for targets; with ``anew`` its centers and bandwidths may change."""
         ...
 
     def predict(self, learned: Map, inputs: Array) -> Array:
@@ -44,11 +45,11 @@ class Adapter(Protocol):
         ...
 
     def penalty(self, learned: Map) -> float:
-        """Return what the regression adds to the energy for a map: Eq. (2)'s ``lambda R``."""
+        """Return what the regression adds to the energy for a map: ``lambda R`` of Eq. (2)."""
         ...
 
     def rescale(self, shift: Array, factor: float) -> None:
-        """Follow inputs that were shifted, then multiplied."""
+        """Follow inputs that are shifted, then multiplied."""
         ...
 
     def state(self) -> Any:
@@ -56,7 +57,7 @@ class Adapter(Protocol):
         ...
 
     def restore(self, state: Any) -> None:
-        """Go on from such a state."""
+        """Continue from such a state."""
         ...
 
 
@@ -67,11 +68,11 @@ class RadialAdapter:
     Parameters
     ----------
     n_centers : int
-        Centres, M.
+        Centers, M.
     alphas : tuple of float
-        Ridges to choose from; one where it is given.
+        Ridges to choose from.
     fixed : bool
-        Whether inputs stay the same; then centres, features and factors are computed once.
+        Whether inputs never change; centers, features and factors are then computed once.
     seed : int
         Seeds k-means.
     """
@@ -119,30 +120,24 @@ class RadialAdapter:
         return float(learned.alpha_ * np.vdot(learned.weights_, gram @ learned.weights_))
 
     def rescale(self, shift: Array, factor: float) -> None:
-        """Move the centres with the inputs."""
+        """Move the centers with the inputs."""
         if self.centers is not None and not self.fixed:
             self.centers = (self.centers + shift) * factor
             self.width *= factor
 
     def state(self) -> Any:
-        """Return centres, width and ridge; the rest is computed again."""
+        """Return centers, bandwidth and ridge; `adapt` computes the rest again."""
         return {"width": self.width, "alpha": self.alpha, "centers": self.centers}
 
     def restore(self, state: Any) -> None:
-        """Go on with such centres, width and ridge."""
+        """Restore centers, bandwidth and ridge."""
         self.width, self.alpha, self.centers = state["width"], state["alpha"], state["centers"]
         self._regression = None
 
 
 @dataclass
 class MapAdapter:
-    """Adaptation of any map: fitted afresh each time, perceptrons from where they were.
-
-    Parameters
-    ----------
-    prototype : Map
-        An unfitted map.
-    """
+    """Adaptation of any map: refitted each time; perceptrons continue from their weights."""
 
     prototype: Any
     learned: Any = None
@@ -152,7 +147,7 @@ class MapAdapter:
         if self.learned is None or not isinstance(self.prototype, MLP):
             self.learned = clone(self.prototype)
         learned: Map = deepcopy(self.learned.fit(inputs, targets))  # the next turn changes it
-        vars(learned).pop("_layers", None)  # where training goes on from
+        vars(learned).pop("_layers", None)  # only needed to continue training
         return learned
 
     def predict(self, learned: Map, inputs: Array) -> Array:
@@ -160,18 +155,18 @@ class MapAdapter:
         return learned.predict(inputs)
 
     def penalty(self, learned: Map) -> float:  # noqa: ARG002 - a protocol
-        """Return 0: what a map does about its own smoothness is not told."""
+        """Return 0: user-supplied maps do not report a penalty."""
         return 0.0
 
     def rescale(self, shift: Array, factor: float) -> None:
-        """Do nothing: the next fit sees the inputs as they are."""
+        """Do nothing: the next fit sees the new inputs."""
 
     def state(self) -> Any:
-        """Return the map that training goes on from, and how far it is."""
+        """Return the perceptron from which training continues, if there is one."""
         if not isinstance(self.prototype, MLP) or self.learned is None:
             return None
         return {"learned": deepcopy(self.learned)}
 
     def restore(self, state: Any) -> None:
-        """Go on from such a map."""
+        """Continue from such a perceptron."""
         self.learned = None if state is None else state["learned"]

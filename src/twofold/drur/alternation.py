@@ -1,23 +1,25 @@
 r"""Dimensionality reduction by unsupervised regression: both maps and the latents, in turn.
 
-Minimises over latents ``Z`` and maps ``f``, ``F`` (Carreira-Perpinan & Lu 2010, Eqs. 1-3)
+Minimizes over latents ``Z`` and maps ``f``, ``F`` (Carreira-Perpinan & Lu 2010, Eqs. 1-3)
 
 .. math:: E = \sum_n |x_n - f(z_n)|^2 + |z_n - F(x_n)|^2 + \lambda_f R(f) + \lambda_F R(F)
 
-by turns, as in their Fig. 1: *projection* moves each latent on its own (Gauss-Newton with backtracking, Eqs. 7-12),
-*adaptation* is two regressions (Eqs. 13-20).
+by turns, as in their Fig. 1: *projection* moves each latent on its own (Gauss-Newton with
+backtracking, Eqs. 7-12), *adaptation* is two regressions (Eqs. 13-20).
 
-**Scale.** The first term does not care in which units latents are, as long as f follows; the second shrinks with them. So
-the scale of the latents is the weight of the second term, and is stated: their total variance is ``down_weight``
-times that of the data. As long as centres and widths of f are placed anew, latents are brought back to it in
-each turn. When they are kept, they hold the scale themselves, and every turn lowers the energy.
+**Scale.** The first term does not depend on the units of the latents, since f adapts to them; the
+second shrinks with them. So the scale of the latents is the weight of the second term, and is fixed:
+their total variance is ``down_weight`` times that of the data. While centers and bandwidths of f are
+placed anew, each turn rescales the latents to that variance. Once they are kept, they hold the scale
+themselves, and every turn lowers the energy.
 
-**Held-out energy.** Some rows take no part in the regressions. The energy that they find with the maps of a turn,
-``min_z |x - f(z)|^2 + |z - F(x)|^2``, tells when further turns only fit noise: it then still falls, but slowly. The maps of
-the last turn in which it fell by more than the tolerance are returned.
+**Held-out energy.** Some rows take no part in the regressions. Their energy under the maps of a
+turn, ``min_z |x - f(z)|^2 + |z - F(x)|^2``, shows when further turns only fit noise: it then still
+falls, but slowly. The result has the maps of the last turn in which it fell by more than the
+tolerance.
 
-**Cost.** A projection works in the space that f's weights span (`in_row_space`), at most as many columns as it has
-centres. Nothing of size n D q is formed.
+**Cost.** A projection works in the space that the weights of f span (`in_row_space`), which has at
+most as many columns as f has centers. No array of size n D q is formed.
 
 Notation
 --------
@@ -43,50 +45,56 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from twofold.drur.adaptation import Adapter
+from twofold.drur.adaptation import Adapter, MapAdapter, RadialAdapter
+from twofold.drur.nonparametric import JointDescent
+from twofold.drur.radial_regression import ALPHAS
+from twofold.drur.settings import DRURSettings
+from twofold.maps import MLP
 from twofold.maps.projection import NearestImage
 from twofold.numerics.linalg import row_norms_sq
 from twofold.numerics.threads import map_blocks, row_blocks
+from twofold.numerics.turns import Callback, falls, never_stop, run_turns
 from twofold.optimize import GaussNewton, Pull
 from twofold.protocols import Array, IntArray, Map
 
 __all__ = [
     "Alternation",
     "Moves",
-    "Settings",
     "TurnState",
     "Turns",
+    "alternate",
+    "moves_of",
     "project_rows",
-    "run_turns",
     "scaled",
 ]
 
 PATIENCE = 2
 UNSETTLED_TURNS = 4
-"""While centres are placed anew the first turns may be idle without being the last."""
+"""While centers are placed anew, idle turns before this one do not end the run."""
 
 PROJECTION_STEPS = 2
-"""Gauss-Newton steps of a row in a turn. On rolls, latents with noise of 10 to 60, one to five led to the same R^2."""
+"""Gauss-Newton steps of a row in a turn. On Swiss rolls, and on starts with noise of 10 to 60, one
+to five steps led to the same R^2."""
 
 PROJECTION_TOL = 1e-3
+HIDDEN_ITERATIONS = 100
+DECAY = 1e-6
 
 
 @dataclass(frozen=True)
 class Turns:
-    """What an alternation found.
+    """The result of an alternation.
 
     Attributes
     ----------
     up, down : Map
         The maps of the best turn.
     latents : ndarray of shape (n, q)
-        The latents there.
+        The latents of that turn.
     energies : ndarray of shape (n_turns,)
-        The energy with its penalties after each projection, over the number of rows that took part.
+        The energy with its penalties after each projection, per row that takes part.
     held_out : ndarray of shape (n_turns,)
-        Mean energy of the rows that did not, which has no penalties; nan without them.
-    best : int
-        The turn whose maps are returned.
+        Mean energy of the held-out rows, without penalties; nan if there are none.
     """
 
     up: Map
@@ -94,51 +102,52 @@ class Turns:
     latents: Array
     energies: Array
     held_out: Array
-    best: int
 
 
 @dataclass
 class TurnState:
-    """Where an alternation is between two turns: all that the next one needs.
+    """The state of an alternation between two turns.
 
     Attributes
     ----------
-    turn : int
-        Turns made.
     latents, others : ndarray of shape (m, q)
-        Of the rows that take part and of those held out.
+        Latents of the rows that take part and of the held-out rows.
+    turn : int
+        Turns taken.
     moves : object
-        What the moves remember.
+        The state of the `Moves`.
     energies, judged : list of float
-        After each turn.
-    before : float
-        The last energy to judge by.
+        Energies after each turn: of the rows that take part, of the held-out rows.
     idle : int
         Idle turns in a row.
-    best : tuple, default=None
-        Energy, maps, latents and number of the best turn.
+    best : tuple
+        Value, maps, latents and latents of held-out rows of the best turn.
     """
 
-    turn: int
     latents: Array
     others: Array
-    moves: Any
+    turn: int = 0
+    moves: Any = None
     energies: list[float] = field(default_factory=list)
     judged: list[float] = field(default_factory=list)
-    before: float = np.inf
     idle: int = 0
-    best: tuple[float, Map, Map, Array, Array, int] | None = None
+    best: tuple[float, Map, Map, Array, Array] | None = None
+
+    @property
+    def value(self) -> float:
+        """The energy that decides when to stop: that of held-out rows where there are any."""
+        return (self.judged or self.energies or [np.inf])[-1]
 
 
 class Moves(Protocol):
-    """One way of lowering the energy: what `run_turns` repeats."""
+    """One way to lower the energy in a turn."""
 
     def move(self, data: Array, latents: Array, *, anew: bool) -> tuple[Map, Map, Array, float]:
-        """Return the maps up and down, the latents they lead to, and the energy there over the number of rows."""
+        """Return the maps up and down, the new latents, and the energy per row."""
         ...
 
     def rescale(self, shift: Array, factor: float) -> None:
-        """Follow latents that were shifted, then multiplied."""
+        """Follow latents that are shifted, then multiplied."""
         ...
 
     def state(self) -> Any:
@@ -146,19 +155,13 @@ class Moves(Protocol):
         ...
 
     def restore(self, state: Any) -> None:
-        """Go on from such a state."""
+        """Continue from such a state."""
         ...
 
 
 @dataclass(frozen=True)
 class Alternation:
-    """A turn of adaptation and projection.
-
-    Parameters
-    ----------
-    up, down : Adapter
-        Learn the maps.
-    """
+    """Adaptation of both maps, then projection of the rows."""
 
     up: Adapter
     down: Adapter
@@ -172,48 +175,72 @@ class Alternation:
         return up, down, Z, energy / len(data)
 
     def rescale(self, shift: Array, factor: float) -> None:
-        """Move the centres of f with the latents."""
+        """Move the centers of f with the latents."""
         self.up.rescale(shift, factor)
 
     def state(self) -> Any:
-        """Return what both adapters remember."""
+        """Return the states of both adapters."""
         return [self.up.state(), self.down.state()]
 
     def restore(self, state: Any) -> None:
-        """Let both adapters go on from there."""
+        """Restore both adapters."""
         self.up.restore(state[0])
         self.down.restore(state[1])
 
 
-@dataclass(frozen=True)
-class Settings:
-    """How turns go.
+def moves_of(
+    settings: DRURSettings,
+    n_centers: tuple[int, int],
+    rng: np.random.Generator,
+    share: float = 1.0,
+) -> Moves:
+    """Return what a turn does.
 
     Parameters
     ----------
-    down_weight : float
-        Total variance of the latents in units of that of the data: the weight of the down-map's error.
-    max_iter : int
-        Turns at most.
-    tol : float
-        Relative decrease of the energy in a turn below which it is idle; two idle turns in a row end the run.
-    recenter : int
-        Turns in which centres and widths are placed anew.
+    settings : DRURSettings
+        The settings.
+    n_centers : tuple of int
+        Centers or hidden units, up and down; (0, 0) means one at every point.
+    rng : Generator
+        Seeds k-means and perceptrons.
+    share : float, default=1.0
+        Share of the rows that takes part; ridges are stated for all rows.
     """
+    ridges = [ALPHAS if alpha is None else (alpha * share,) for alpha in settings.alphas]
+    if n_centers == (0, 0):
+        return JointDescent(ridges[0], ridges[1])
+    seed = int(rng.integers(2**31))
 
-    down_weight: float
-    max_iter: int
-    tol: float
-    recenter: int
+    def adapter(kind: str | Map, size: int, alphas: tuple[float, ...], *, fixed: bool) -> Adapter:
+        if not isinstance(kind, str):
+            return MapAdapter(kind)
+        if kind == "rbf":
+            return RadialAdapter(size, alphas, fixed, seed)
+        alpha = alphas[0] if len(alphas) == 1 else DECAY
+        return MapAdapter(
+            MLP(
+                size,
+                alpha=alpha,
+                max_iter=HIDDEN_ITERATIONS,
+                warm_start=True,
+                random_state=seed,
+            )
+        )
+
+    return Alternation(
+        adapter(settings.up, n_centers[0], ridges[0], fixed=False),
+        adapter(settings.down, n_centers[1], ridges[1], fixed=True),
+    )
 
 
-def run_turns(
+def alternate(
     moves: Moves,
-    settings: Settings,
+    settings: DRURSettings,
     data: Array,
     latents: Array,
     held_out: IntArray,
-    callback: Callable[[int, float, Array], bool],
+    callback: Callback = never_stop,
     *,
     state: TurnState | None = None,
     note: Callable[[TurnState], None] | None = None,
@@ -224,53 +251,60 @@ def run_turns(
     ----------
     moves : Moves
         What a turn does.
-    settings : Settings
-        How turns go.
+    settings : DRURSettings
+        ``down_weight``, ``max_iter``, ``tol`` and ``recenter``.
     data : ndarray of shape (n, D)
-        Centred data.
+        Centered data.
     latents : ndarray of shape (n, q)
         First latents, in any units.
     held_out : ndarray of int
         Rows that take no part in the regressions; may be empty.
-    callback : callable
-        Called after each turn; True ends the run.
+    callback, note
+        As in `twofold.numerics.turns.run_turns`.
     state : TurnState, default=None
-        Where to go on from; None means the beginning.
-    note : callable, default=None
-        Told the state after each turn that others may follow.
+        The state to resume from; None means to start.
     """
     mask = np.zeros(len(data), dtype=bool)
     mask[held_out] = True
     seen, others = (np.ascontiguousarray(data[rows]) for rows in (~mask, mask))
-    variance = float(row_norms_sq(data).mean())
-    weight = settings.down_weight * variance
+    weight = settings.down_weight * float(row_norms_sq(data).mean())
     latents = scaled(latents, weight)
-    now = state or TurnState(0, latents[~mask], latents[mask], None)
     if state is not None:
         moves.restore(state.moves)
-    while now.turn < settings.max_iter:
-        ended = _turn(now, moves, settings, seen, others, weight)
-        stop = callback(now.turn, now.before, now.latents)
-        if stop or ended:
-            break
+
+    def take_turn(now: TurnState) -> bool:
+        return _take_turn(now, moves, settings, seen, others, weight)
+
+    def note_moves(now: TurnState) -> None:
         if note is not None:
             now.moves = moves.state()
             note(now)
+
+    now = run_turns(
+        state or TurnState(latents[~mask], latents[mask]),
+        take_turn,
+        max_iter=settings.max_iter,
+        callback=callback,
+        note=note_moves,
+    )
     assert now.best is not None
-    _, up, down, Z, Z_others, best = now.best
-    latents[~mask], latents[mask] = Z, Z_others
-    unjudged = np.full(len(now.energies), np.nan)
-    judged = np.array(now.judged) if now.judged else unjudged
-    return Turns(up, down, latents, np.array(now.energies), judged, best)
+    _, up, down, latents[~mask], latents[mask] = now.best
+    judged = np.array(now.judged) if now.judged else np.full(len(now.energies), np.nan)
+    return Turns(up, down, latents, np.array(now.energies), judged)
 
 
-def _turn(
-    now: TurnState, moves: Moves, settings: Settings, seen: Array, others: Array, weight: float
+def _take_turn(
+    now: TurnState,
+    moves: Moves,
+    settings: DRURSettings,
+    seen: Array,
+    others: Array,
+    weight: float,
 ) -> bool:
-    """Make one turn, and return whether it is the last."""
-    Z, Z_others = now.latents, now.others
-    anew = now.turn < settings.recenter or now.turn == 0
-    if anew and now.turn:
+    """Take one turn, and return whether it is the last."""
+    Z, Z_others, before = now.latents, now.others, now.value
+    anew = now.turn <= max(settings.recenter, 1)
+    if anew and now.turn > 1:
         shift, factor = _to_scale(Z, weight)
         Z, Z_others = (Z + shift) * factor, (Z_others + shift) * factor
         moves.rescale(shift, factor)
@@ -279,19 +313,16 @@ def _turn(
     if len(others):
         Z_others, found = project_rows(up, others, down.predict(others), Z_others)
         now.judged.append(float(found.mean()))
-    value = now.judged[-1] if now.judged else energy
-    falls = value < (1.0 - settings.tol) * now.before
-    if now.best is None or (falls and value < now.best[0]):
-        now.best = (value, up, down, Z, Z_others, now.turn)
-    now.idle, now.before = (0 if falls else now.idle + 1), value
+    lower = falls(before, now.value, settings.tol)
+    if now.best is None or (lower and now.value < now.best[0]):
+        now.best = (now.value, up, down, Z, Z_others)
+    now.idle = 0 if lower else now.idle + 1
     now.latents, now.others = Z, Z_others
-    now.turn += 1
-    early = now.turn < min(settings.recenter, UNSETTLED_TURNS)
-    return now.idle >= PATIENCE and not early
+    return now.idle >= PATIENCE and now.turn >= min(settings.recenter, UNSETTLED_TURNS)
 
 
 def scaled(latents: Array, variance: float) -> Array:
-    """Return latents centred, with this total variance."""
+    """Return latents centered, with this total variance."""
     shift, factor = _to_scale(latents, variance)
     return (latents + shift) * factor
 
@@ -311,7 +342,7 @@ def project_rows(
     max_iter: int = PROJECTION_STEPS,
     tol: float = PROJECTION_TOL,
 ) -> tuple[Array, Array]:
-    """Move each latent to lower ``|x - f(z)|^2 + |z - c|^2`` from where it is.
+    """Lower ``|x - f(z)|^2 + |z - c|^2`` for each row, by Gauss-Newton steps from its latent.
 
     Parameters
     ----------
@@ -322,25 +353,25 @@ def project_rows(
     pulls : ndarray of shape (n, q)
         c, the values of F.
     latents : ndarray of shape (n, q)
-        Where to start.
+        The first latents.
     max_iter, tol
-        Of the Gauss-Newton iteration.
+        Limits of the Gauss-Newton iteration.
 
     Returns
     -------
     latents : ndarray of shape (n, q)
-        Where the rows are then.
+        The new latents.
     energies : ndarray of shape (n,)
         Their energies.
     """
-    small, basis = in_row_space(up)
+    small, basis = _in_row_space(up)
     offset = getattr(up, "intercept_", 0.0) if basis is not None else 0.0
     solver = GaussNewton(max_iter=max_iter, tol=tol)
     Z, energies = np.empty(latents.shape), np.empty(len(latents))
 
     def work(rows: slice) -> None:
         targets = data[rows] - offset
-        across: Any = 0.0
+        across: Array | float = 0.0
         if basis is not None:
             inside = targets @ basis
             across = np.maximum(row_norms_sq(targets) - row_norms_sq(inside), 0.0)
@@ -354,8 +385,8 @@ def project_rows(
     return Z, energies
 
 
-def in_row_space(up: Any) -> tuple[Map, Array | None]:
-    """Return a map with fewer outputs that is as good for projections, and its basis, where there is one."""
+def _in_row_space(up: Any) -> tuple[Map, Array | None]:
+    """Return an equivalent map to the span of its weights, and that basis, if it has few centers."""
     if not hasattr(up, "in_row_space") or up.weights_.shape[0] >= up.weights_.shape[1]:
         return up, None
     small, basis = up.in_row_space()

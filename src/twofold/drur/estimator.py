@@ -1,12 +1,13 @@
 r"""Dimensionality reduction by unsupervised regression (DRUR).
 
-Latents and both maps are learned together, from the energy ``sum |x - f(z)|^2 + |z - F(x)|^2`` plus penalties on
-the maps: each latent should be rebuilt by f *and* be found by F, so that neither can fold what is apart
-(Carreira-Perpinan & Lu 2010). The mathematics is in `twofold.drur.alternation`; this module chooses starts,
-centres and the way down, and assembles the model.
+Latents and both maps are learned together, from the energy ``sum |x - f(z)|^2 + |z - F(x)|^2`` plus
+penalties on the maps: f should reconstruct each row from its latent *and* F should find that latent,
+so neither map can fold distant rows onto each other (Carreira-Perpinan & Lu 2010). The mathematics
+is in `twofold.drur.alternation`, the steps of a fit in `twofold.drur.fitting`; this module assembles
+the model.
 
-Data are centred and scaled to a total variance of one, and fitted in their leading principal subspace where they have
-many columns; the up-map is refitted to all columns at the end.
+Data are centered and scaled to a total variance of one. Data with many columns are fitted in their
+leading principal subspace; the up-map is refitted to all columns at the end.
 
 References
 ----------
@@ -21,104 +22,117 @@ from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
+from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from twofold.base.dask_inputs import is_dask, lazily
 from twofold.base.estimator import Learned, Problem, TwoWayEstimator
 from twofold.base.journal import Journal
-from twofold.drur.alternation import Turns
 from twofold.drur.fitting import UnsupervisedFit, fit_rows
-from twofold.drur.maps import ways_down
-from twofold.drur.row_stream import RowStream
-from twofold.drur.settings import check_settings, is_rbf
-from twofold.drur.stream import fitted_to_stream
+from twofold.drur.maps import FromCoordinates, ways_down
+from twofold.drur.settings import DRURSettings
+from twofold.drur.stream import (
+    RowStream,
+    check_stream_settings,
+    sampled_rows,
+    warn_of_rare_columns,
+)
+from twofold.drur.sweep import Sweep
+from twofold.numerics.density import LatentDensity
 from twofold.numerics.threads import map_blocks, row_blocks
-from twofold.numerics.tree_sums import ArrayRows
+from twofold.numerics.tree_sums import ArrayRows, TreeSum, in_leaves
 from twofold.numerics.units import CentredUnits
-from twofold.numerics.validation import cast_back, check_choice, check_data, check_int, warn_user
+from twofold.numerics.validation import (
+    cast_back,
+    check_choice,
+    check_data,
+    check_int,
+    check_rng,
+)
 from twofold.protocols import Array, Map
 
 __all__ = ["DRUR"]
 
-STILL_FALLING = 0.1
 BLOCK_ROWS = 50_000
-MOST_JOINT = 10_000
-"""Rows for which a centre at every point is still an option."""
 
 
 class DRUR(TwoWayEstimator):
     """Dimensionality reduction by unsupervised regression: both maps learned together.
 
-    A parametric model: after the fit its maps depend on their centres, not on the number of rows, both ways are
-    closed forms, and a fit is linear in rows and columns. Of more than 10,000 rows (more with more than 1,000 centres) a
-    sample takes part in the turns; then radial networks are solved once for all rows. Perceptrons stay as the sample
-    made them, and maps of your own are fitted to all rows in every turn. `fit_blocks` reads rows that do not fit
-    into memory.
+    This is a parametric model: the size of its maps depends on their centers, not on the number of
+    rows. Encoding and decoding are closed forms, and the cost of a fit is linear in rows and
+    columns. Of more than 10,000 rows (more with more than 1,000 centers) a sample takes part in the
+    turns; afterwards radial networks are solved once for all rows. Perceptrons keep the weights
+    learned from the sample, and user-supplied maps are fitted to all rows in every turn.
+    `fit_blocks` reads rows that do not fit into memory.
 
     Parameters
     ----------
     n_components : int, default=2
         Latent dimensions.
     up : {"rbf", "mlp"} or Map, default="rbf"
-        The map from latents to data: a radial basis network, a perceptron with one hidden layer, or a map of your
-        own that a copy can be fitted of.
+        The map from latents to data: a radial basis network, a perceptron with one hidden layer, or
+        an unfitted map, of which copies are fitted.
     down : {"rbf", "mlp"} or Map, default="rbf"
-        The map from data to latents, likewise.
+        The map from data to latents, with the same choices.
     n_centers : int, (int, int), "auto" or "all", default="auto"
-        Centres of the networks (hidden units of perceptrons), one number for both or (up, down). "auto" takes
-        the fewest beyond which more centres lower the held-out energy by less than 2 %. There are no more than rows
-        that take part in the turns; a tenth of the rows, at most 1,000, is held out. "all" puts one at every row: the
-        nonparametric model of 2008, whose latents descend together, for at most 10,000 rows and slow beyond 2,000.
+        Centers of the networks (hidden units of perceptrons), one number for both or (up, down).
+        "auto" takes the smallest number from which more centers lower the held-out energy by less
+        than 2 %. The rows of the turns limit it; a tenth of them, at most 1,000, is held out. "all"
+        puts a center at every row: the nonparametric model of 2008, whose latents descend together,
+        for at most 10,000 rows, and slow for more than 2,000.
     alpha : float, "auto" or a pair of them (up, down), default="auto"
-        The ridge of the networks, the paper's lambda; "auto" takes the one of the lowest held-out error. For
-        perceptrons it is the weight decay, in units of standardised inputs and targets; "auto" means 1e-6.
+        The ridge of the networks, the paper's lambda; "auto" takes the one of the lowest held-out
+        error. For perceptrons it is the weight decay, for standardized inputs and targets; "auto"
+        means 1e-6.
     down_weight : float, default=1.0
-        Weight of the down-map's error against the up-map's, both in units of variances: the total variance of the
-        latents while fitting, in units of the data's. More weight makes smoother latents. Between 1e-6 and 1e6.
+        Weight of the down-map's error relative to the up-map's, both relative to variances: the
+        total variance of the latents during the fit, in units of that of the data. A larger weight
+        gives smoother latents. Between 1e-6 and 1e6.
     init : str, estimator, array-like, callable, list of these, or "auto", default="auto"
-        The first latents; those of your own have the shape (n_samples, n_components). "auto" compares PCA, Isomap, Laplacian eigenmaps and locally linear embedding, fitted to
-        landmarks where rows are many, by the energy after one turn.
+        The first latents; arrays have the shape (n_samples, n_components). "auto" compares PCA,
+        Isomap, Laplacian eigenmaps and locally linear embedding, fitted to landmarks if there are
+        many rows, by the energy after one turn.
     max_iter : int, default=50
-        Turns of projection and adaptation at most.
+        Maximum number of turns of projection and adaptation.
     tol : float, default=0.03
-        A turn that lowers the held-out energy by less than this share is idle; two idle turns in a row end the fit, and
-        the last turn before them counts. While centres are placed anew there are four turns at least. With noisy
-        data more turns fit the noise.
+        A turn that lowers the held-out energy by less than this share is idle. Two idle turns in a
+        row end the fit, and the last turn before them gives the result. While centers are placed
+        anew there are at least four turns. On noisy data a smaller value fits the noise.
     recenter : int or bool, default=4
-        Turns in which centres and widths are placed anew. From then on they are kept, and each turn lowers the
-        energy of radial networks.
-        True means all turns, False only the first.
+        Turns in which centers and bandwidths are placed anew. Afterwards they are kept, and each
+        turn lowers the energy of radial networks. True means all turns, False only the first.
     store_embedding : bool, default=True
-        Whether to keep ``embedding_``. Without it the size of a model does not depend on the number of rows.
+        Whether to keep ``embedding_``. Without it the size of a model does not depend on the number
+        of rows.
     random_state : int, RandomState, Generator or None, default=None
         Seeds starts, k-means, perceptrons and the choice of held-out rows.
     n_jobs : int or None, default=None
         Threads; None means all cores.
     verbose : int, default=0
-        1 logs the phases of a fit and, every few seconds, how far it is; 2 every turn.
+        1 logs the phases of a fit and, every few seconds, its progress; 2 logs every turn.
 
     Attributes
     ----------
     embedding_ : ndarray of shape (n_samples, n_components)
         Latents of the training data; no rows with ``store_embedding=False``.
     method_ : {"map", "project"}
-        What ``transform`` does by default: the way of the lower error on held-out rows.
+        The default method of ``transform``: the one of the lower held-out error.
     errors_ : dict
-        The shares of variance that "map" and "project" lose on held-out rows, with the maps that have not seen
-        them. Of more than 50 columns, what lies outside the leading principal subspace counts as lost.
+        The shares of variance that "map" and "project" lose on held-out rows. With more than 50
+        columns, everything outside the leading principal subspace counts as lost.
     n_centers_ : tuple of int
-        Centres or hidden units of the maps, up and down; 0 for maps of your own.
+        Centers or hidden units of the maps, up and down; 0 for user-supplied maps.
     alpha_ : tuple of float
-        Their ridges, or weight decays; nan where a map has none.
+        Their ridges, or weight decays; nan if a map has none.
     init_ : str
         The start.
     candidates_ : list of dict
-        The starts that were compared, each with its "name" and "energy", best first.
+        The starts compared, each with its "name" and "energy", best first.
     history_, validation_history_ : ndarray of shape (n_turns,)
-        The energy after each turn over the number of rows, in units of the data's variance: with the penalties for
-        the rows that took part, without them for the held-out ones (nan where there are none). Of more than 50 columns,
-        within the leading principal subspace.
+        The energy per row after each turn, in units of the variance of the data: with the penalties
+        for the rows that took part, without them for the held-out ones (nan if there are none).
+        With more than 50 columns, within the leading principal subspace.
     n_iter_ : int
         Turns made.
     encoder_, decoder_, density_, n_features_in_, feature_names_in_
@@ -138,6 +152,9 @@ class DRUR(TwoWayEstimator):
     True
     """
 
+    density_: LatentDensity
+    _ways: dict[str, FromCoordinates]
+
     def __init__(
         self,
         n_components: int = 2,
@@ -147,7 +164,7 @@ class DRUR(TwoWayEstimator):
         n_centers: int | str | tuple[int, int] = "auto",
         alpha: float | str | tuple[float, float] = "auto",
         down_weight: float = 1.0,
-        init: Any = "auto",
+        init: object = "auto",
         max_iter: int = 50,
         tol: float = 0.03,
         recenter: int | bool = 4,
@@ -172,19 +189,14 @@ class DRUR(TwoWayEstimator):
         self.verbose = verbose
 
     def _learn(self, problem: Problem) -> Learned:
-        check_settings(self)
-        self._check_memory(len(problem.data))
-        found = fit_rows(
-            self,
-            ArrayRows(problem.data),
-            problem,
-            Journal(),
-            keep_starts=self.store_embedding,
-        )
+        settings = DRURSettings.of(self)
+        keep = settings.store_embedding
+        rows = ArrayRows(problem.data)
+        found = fit_rows(settings, rows, problem, Journal(), keep_starts=keep)
         Z = found.latents
         if Z is None:
             Z = np.empty((0, problem.n_components))
-            if self.store_embedding:
+            if keep:
                 with problem.progress.phase("latents"):
                     Z = self._latents_of_all(found, problem.data)
         return self._assemble(found, Z)
@@ -200,39 +212,8 @@ class DRUR(TwoWayEstimator):
         ]
         return np.concatenate(latents)
 
-    @property
-    def _ours(self) -> tuple[bool, bool]:
-        """Whether the maps up and down are radial networks of our own making."""
-        return is_rbf(self.up), is_rbf(self.down)
-
-    def _check_memory(self, n: int) -> None:
-        if self.n_centers == "all" and n > MOST_JOINT:
-            raise MemoryError(
-                f"n_centers='all' would need {4 * 8 * n * n / 1e9:.1f} GB for its kernel matrices of {n} rows, and time "
-                f"that grows with the cube of them; at most {MOST_JOINT} rows are taken. Use n_centers='auto'."
-            )
-
-    def _warn_if_cut_short(self, turns: Turns) -> None:
-        judged = turns.held_out if np.isfinite(turns.held_out).all() else turns.energies
-        if len(judged) < self.max_iter:
-            return
-        if len(judged) == 1:
-            warn_user(
-                f"max_iter={self.max_iter}: one iteration cannot tell whether the energy still falls. Increase max_iter.",
-                ConvergenceWarning,
-            )
-            return
-        falling = 1.0 - judged[-1] / judged[-2]
-        if falling > STILL_FALLING:
-            warn_user(
-                f"The energy was still falling by {100 * falling:.0f} % an iteration when "
-                f"max_iter={self.max_iter} was reached. Increase max_iter.",
-                ConvergenceWarning,
-            )
-
     def _assemble(self, found: UnsupervisedFit, Z: Array) -> Learned:
-        """Return the maps and all attributes; latents are kept where that is asked for."""
-        self._warn_if_cut_short(found.turns)
+        """Return the maps and all attributes; latents are kept with ``store_embedding``."""
         maps, errors = found.maps, found.errors
         both = list(zip((maps.up, maps.down), (self.up, self.down), strict=True))
         ways = ways_down(found.coordinates, maps, found.domain)
@@ -242,7 +223,7 @@ class DRUR(TwoWayEstimator):
             "n_centers_": tuple(
                 len(one.weights_) if isinstance(kind, str) else 0 for one, kind in both
             ),
-            "alpha_": tuple(  # stated for all rows; perceptrons are those of the sample
+            "alpha_": tuple(  # for all rows; perceptrons were learned from the sample
                 float(getattr(one, "alpha_", np.nan)) / (found.share if kind == "mlp" else 1.0)
                 for one, kind in both
             ),
@@ -280,7 +261,7 @@ class DRUR(TwoWayEstimator):
         return replace(learned, attributes=attributes)
 
     def _encode(self, data: Array, method: str = "auto") -> Array:
-        """Take data down; by the map block by block, so that what lies between stays in the cache."""
+        """Encode data in blocks, whose intermediate results stay in the cache."""
         method = self.method_ if method == "auto" else method
         way = self._ways[method]
         latents = np.empty((len(data), self._n_features_out))
@@ -288,13 +269,13 @@ class DRUR(TwoWayEstimator):
         def work(rows: slice) -> None:
             latents[rows] = self._latent_units.back(way.predict(self._data_units.into(data[rows])))
 
-        per_row = 8 * data.shape[1] if method == "map" else 0  # a projection has batches of its own
+        per_row = 8 * data.shape[1] if method == "map" else 0  # a projection has its own blocks
         with self._threads():
             map_blocks(work, row_blocks(len(data), per_row))
         return latents
 
     def _decode(self, latents: Array) -> Array:
-        """Take latents up, likewise."""
+        """Decode latents in blocks."""
         data = np.empty((len(latents), len(self._data_units.center)))
 
         def work(rows: slice) -> None:
@@ -308,16 +289,18 @@ class DRUR(TwoWayEstimator):
     def fit_blocks(self, blocks: Any, *, n_passes: int = 1) -> Self:
         """Learn from rows that do not fit into memory.
 
-        A first reading draws a uniform sample, which is fitted like any table. Each further one projects every row and
-        solves the regressions of radial networks for the sums over all of them; perceptrons and maps of your own
-        stay as the sample made them. Rows are not kept, so ``embedding_`` is empty: call ``transform`` block by block.
+        A first reading draws a uniform sample, which is fitted like any table. Each further reading
+        projects every row and solves the regressions of radial networks for the sums over all of
+        them; perceptrons and user-supplied maps stay as learned from the sample. Rows are not kept,
+        so ``embedding_`` is empty: call ``transform`` block by block.
 
         Parameters
         ----------
         blocks : array-like of shape (n_samples, n_features), iterable of such, or callable
-            A memory-mapped array (or anything else with two dimensions that gives slices of rows), a list of blocks, or a
-            function that returns a new iterator of blocks, called once for each reading. From an iterator that can be
-            read only once, the sample alone is learned; ``alpha_`` is then the ridge for the sample's rows.
+            A memory-mapped array (or another two-dimensional object that supports slices of rows),
+            a list of blocks, or a function that returns a new iterator of blocks and is called once
+            for each reading. From an iterator that can be read only once, the sample alone is
+            learned; ``alpha_`` is then the ridge for the rows of the sample.
         n_passes : int, default=1
             Readings after the first.
 
@@ -334,10 +317,11 @@ class DRUR(TwoWayEstimator):
         >>> model.transform(blocks[0]).shape, model.embedding_.shape
         ((100, 2), (0, 2))
         """
-        check_settings(self)
+        settings = DRURSettings.of(self)
         check_int("n_passes", n_passes, low=0)
+        check_stream_settings(settings)
         with self._threads():
-            fitted = fitted_to_stream(self, RowStream.of(blocks), n_passes)
+            fitted = self._fitted_to_stream(settings, RowStream.of(blocks), n_passes)
         names = (*fitted._learned_names, "n_features_in_", "feature_names_in_")
         for name in {*names, *getattr(self, "_learned_names", ())}:
             self.__dict__.pop(name, None)
@@ -345,21 +329,63 @@ class DRUR(TwoWayEstimator):
         self.__dict__.update(learned, _learned_names=fitted._learned_names)
         return self
 
+    def _fitted_to_stream(self, settings: DRURSettings, stream: RowStream, n_passes: int) -> DRUR:
+        """Return a copy fitted to a sample of the stream, with maps solved for all its rows."""
+        # Draw a new seed: data generated with the same seed would be sampled by their own values.
+        rng = np.random.default_rng(check_rng(self.random_state).integers(2**63))
+        fitted: DRUR = clone(self).set_params(store_embedding=False)
+        sampled = sampled_rows(stream.checked(fitted, first=True), settings.most_rows_of_turns, rng)
+        seen = {name: vars(fitted).get(name) for name in ("n_features_in_", "feature_names_in_")}
+        share = len(sampled.rows) / sampled.n_rows
+        alpha = tuple("auto" if one is None else share * one for one in settings.alphas)
+        fitted.set_params(alpha=alpha).fit(sampled.rows)
+        fitted.__dict__.update({name: value for name, value in seen.items() if value is not None})
+        warn_of_rare_columns(sampled.varying, fitted._data_units.varying)
+        equal_rows = not isinstance(fitted._ways["map"], FromCoordinates)
+        if stream.once or equal_rows or not any(settings.are_networks):
+            return fitted
+        for number in range(n_passes):
+            fitted._sweep(settings, stream, share if number == 0 else 1.0, sampled.n_rows)
+        return fitted
+
+    def _sweep(self, settings: DRURSettings, stream: RowStream, share: float, n_rows: int) -> None:
+        """Solve the maps for the sums over all rows of a stream."""
+        coordinates = self._ways["map"].coordinates
+        up, down = self._ways["project"].way.decoder, self._ways["map"].way
+        sweep = Sweep(coordinates, up, down, settings.are_networks)
+        units = self._data_units
+        tree, seen = TreeSum(), 0
+        for block in in_leaves(stream.checked(self, first=False)):
+            tree.add_in_threads(lambda rows, start: sweep(units.into(rows), start), block, seen)
+            seen += len(block)
+        if seen != n_rows:
+            raise ValueError(
+                f"blocks gave {seen} rows in a further reading, {n_rows} in the first. A function "
+                "must return a new iterator each time it is called."
+            )
+        sums = tree.total()
+        maps = sweep.solved(sums, share)
+        self._ways = ways_down(coordinates, maps, self.density_)
+        self.encoder_, self.decoder_ = self._ways[self.method_], maps.decoder
+        self.alpha_ = tuple(float(getattr(one, "alpha_", np.nan)) for one in (maps.up, maps.down))
+        self._variance = sums["squares"] / sums["n_rows"]
+
     def transform(self, X: Any, *, method: str = "auto") -> Array:
-        """Take data down to the latent space.
+        """Encode data: map each row to the latent space.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
             Data.
         method : {"auto", "map", "project"}, default="auto"
-            "map" is the learned down-map F, one matrix product; "project" finds the latent whose image is nearest,
-            which rebuilds better where F cannot follow; "auto" the one of the lower held-out error,
-            ``method_``.
+            "map" applies the learned down-map F, one matrix product; "project" finds the latent
+            whose image is nearest, which reconstructs better where F is inaccurate; "auto" takes
+            the one of the lower held-out error, ``method_``.
 
         Returns
         -------
         ndarray of shape (n_samples, n_components)
+            Latents.
 
         Examples
         --------
@@ -367,8 +393,7 @@ class DRUR(TwoWayEstimator):
         >>> from twofold.datasets import make_s_curve
         >>> X, _ = make_s_curve(200, random_state=0)
         >>> model = DRUR(n_centers=20, init="isomap", random_state=0).fit(X)
-        >>> by_map, projected = model.transform(X, method="map"), model.transform(X, method="project")
-        >>> by_map.shape, projected.shape
+        >>> model.transform(X, method="map").shape, model.transform(X, method="project").shape
         ((200, 2), (200, 2))
         >>> sorted(model.errors_), model.method_ in model.errors_
         (['map', 'project'], True)

@@ -1,4 +1,4 @@
-"""The steps of an unsupervised regression, for rows in memory or on a cluster alike."""
+"""The steps of an unsupervised regression, for rows in memory or on a cluster."""
 
 from __future__ import annotations
 
@@ -7,83 +7,78 @@ from typing import Any
 
 import numpy as np
 
+from twofold.base.convergence import warn_if_still_falling
 from twofold.base.estimator import Problem, warn_of_rank
 from twofold.base.journal import Journal
-from twofold.drur.all_rows import Embedder, Sweep, joint_maps
-from twofold.drur.alternation import Settings, Turns, run_turns
+from twofold.drur.alternation import Turns, alternate, moves_of
 from twofold.drur.maps import Coordinates, FinalMaps, errors_of_ways
-from twofold.drur.selection import (
-    chosen_centers,
-    chosen_start,
-    moves_of,
-    rows_of_turns,
-)
+from twofold.drur.settings import DRURSettings, rows_of_turns
+from twofold.drur.starts_and_centers import chosen_centers, chosen_start
+from twofold.drur.sweep import Embedder, Sweep, joint_maps
 from twofold.maps.affine import MAX_RANK, LeadingSubspace
 from twofold.numerics.density import LatentDensity
 from twofold.numerics.linalg import axes_of_products, rank_up_to
-from twofold.numerics.squares import Squares
 from twofold.numerics.threads import some_rows
-from twofold.numerics.tree_sums import ArrayRows, RowSource
+from twofold.numerics.tree_sums import (
+    ArrayRows,
+    RowSource,
+    Sums,
+    squares_and_products,
+    squares_of_rows,
+)
 from twofold.protocols import Array, IntArray
 
-__all__ = ["UnsupervisedFit", "coordinates_of", "fit_rows"]
+__all__ = ["UnsupervisedFit", "fit_rows"]
 
 HELD_OUT_SHARE = 0.1
 MOST_HELD_OUT = 1_000
 FEWEST_ROWS = 30
 N_REPRESENTATIVES = 1_000
+STILL_FALLING = 0.1
 
 
-def coordinates_of(source: RowSource, least: int) -> Coordinates:
-    """Return the coordinates of centred rows in which a fit works: their leading axes, at total variance one.
-
-    Parameters
-    ----------
-    source : RowSource
-        The rows.
-    least : int
-        Axes to keep at least.
-    """
+def _coordinates_of(source: RowSource, least: int) -> Coordinates:
+    """Return the coordinates of a fit: at least ``least`` leading axes, at total variance one."""
     n_rows, n_columns = source.n_rows, source.n_columns
-    if n_columns > n_rows:  # few enough to hold
+    if n_columns > n_rows:  # the rows fit into memory
         data = source.rows(np.arange(n_rows), "sample")
         return Coordinates.of(LeadingSubspace.of(data, least).axes, data)
-    squares: Squares = source.total(
-        Squares.with_products if n_columns > MAX_RANK else Squares.of_rows, "moments"
-    )
+    many = n_columns > MAX_RANK
+    sums: Sums = source.total(squares_and_products if many else squares_of_rows, "moments")
+    variance = sums["squares"] / n_rows
     axes = np.eye(n_columns)
-    if squares.products is not None:
-        axes, variances = axes_of_products(squares.products, n_rows, MAX_RANK)
-        axes = LeadingSubspace.enough(axes, variances, squares.total / n_rows, least).axes
-    return Coordinates(axes, float(np.sqrt(squares.total / n_rows)) or 1.0)
+    if many:
+        axes, variances = axes_of_products(sums["products"], n_rows, MAX_RANK)
+        axes = LeadingSubspace.enough(axes, variances, variance, least).axes
+    return Coordinates(axes, float(np.sqrt(variance)) or 1.0)
 
 
 @dataclass(frozen=True)
 class UnsupervisedFit:
-    """What the steps found.
+    """The result of a fit.
 
     Attributes
     ----------
     coordinates : Coordinates
-        Where the turns took place.
+        The space of the turns.
     turns : Turns
-        What they found.
+        The result of the turns.
     maps : FinalMaps
         The maps of all rows.
     latents : ndarray of shape (n, q) or None
-        Where a joint descent left all rows.
+        The latents of all rows after a joint descent.
     embedder : Embedder
-        Gives the latents of any rows.
+        Computes the latents of any rows.
     starts : ndarray of shape (n, q) or None
-        Where it begins, if that was kept.
+        The embedder's starts for all rows, if they were kept.
     domain : LatentDensity
-        Of some latents.
+        The density of some latents.
     errors : dict
-        Of both ways down.
+        Held-out errors of both ways to encode.
     candidates : list of dict
         Starts compared.
     share : float
-        Of the rows that took part in the turns.
+        Share of the rows that took part in the turns.
     """
 
     coordinates: Coordinates
@@ -99,7 +94,7 @@ class UnsupervisedFit:
 
 
 def fit_rows(
-    model: Any,
+    settings: DRURSettings,
     source: RowSource,
     problem: Problem,
     journal: Journal,
@@ -110,59 +105,73 @@ def fit_rows(
 
     Parameters
     ----------
-    model : DRUR
+    settings : DRURSettings
         The settings.
     source : RowSource
-        All rows, centred.
+        All rows, centered.
     problem : Problem
-        The same rows where they are in memory; otherwise it has no rows, and those of the turns take their place.
+        The same rows if they are in memory; otherwise it has no rows, and the fit puts those of the
+        turns in their place.
     journal : Journal
-        Knows the steps that were made before an interruption.
+        Holds the steps that were completed before an interruption.
     keep_starts : bool, default=False
-        Whether the embedder's starts are kept, in memory.
+        Whether to keep the embedder's starts in memory.
     """
-    here = len(problem.data) == source.n_rows
-    coordinates = journal.step("coordinates", lambda: coordinates_of(source, problem.n_components))
+    n_rows, in_memory = source.n_rows, len(problem.data) == source.n_rows
+    coordinates = journal.step("coordinates", lambda: _coordinates_of(source, problem.n_components))
     rows = journal.step(
-        "rows", lambda: rows_of_turns(model, source.n_rows, problem.rng, own_maps_see_all=here)
+        "rows", lambda: rows_of_turns(settings, n_rows, problem.rng, in_memory=in_memory)
     )
-    share = len(rows) / source.n_rows
+    share = len(rows) / n_rows
     some = journal.step("sample", lambda: source.rows(rows, "sample"))
-    if not here:
+    if not in_memory:
         problem = replace(problem, data=some, original=problem.units.back(some))
         rows = np.arange(len(some))
         warn_of_rank(rank_up_to(some, problem.n_components), problem.n_components)
     data = coordinates.predict(some)
-    n_rows = source.n_rows
     with problem.progress.phase("starts"):
         latents, candidates = journal.step(
-            "starts", lambda: chosen_start(model, data, rows, problem, n_rows)
+            "starts", lambda: chosen_start(settings, data, rows, problem, n_rows)
         )
-    with problem.progress.phase("centres"):
+    with problem.progress.phase("centers"):
         n_centers = journal.step(
-            "centres", lambda: chosen_centers(model, data, latents, problem, n_rows)
+            "centers", lambda: chosen_centers(settings, data, latents, problem, n_rows)
         )
     held_out = journal.step("held out", lambda: _held_out(len(data), problem.rng))
-    turns = journal.step(
-        "turns",
-        lambda: _turns(model, data, latents, held_out, n_centers, share, problem, journal),
-    )
+
+    def take_turns() -> Turns:
+        moves = moves_of(settings, n_centers, problem.rng, share)
+        most = settings.max_iter
+        with problem.progress.phase("turns", max_iter=None, at_most=most) as callback:
+            return alternate(
+                moves,
+                settings,
+                data,
+                latents,
+                held_out,
+                callback,
+                state=journal.state("turns"),
+                note=lambda state: journal.note("turns", state),
+            )
+
+    turns = journal.step("turns", take_turns)
     domain = LatentDensity().fit(turns.latents[some_rows(len(data), N_REPRESENTATIVES)])
     judged = some[held_out] if len(held_out) else some
     errors = errors_of_ways(turns.up, turns.down, judged, coordinates, domain)
     known = turns.latents if share == 1.0 else None
     kept = np.empty((n_rows, latents.shape[1])) if keep_starts and known is None else None
-    sweep = Sweep(coordinates, turns.up, turns.down, model._ours, known, kept)
+    sweep = Sweep(coordinates, turns.up, turns.down, settings.are_networks, known, kept)
     Z = None
     with problem.progress.phase("maps of all rows"):
         if n_centers == (0, 0):
             maps, Z = joint_maps(turns, some, data)
         else:
-            # Where all rows took part they are here, and so are their latents.
+            # If all rows took part, they and their latents are in memory.
             everyone = ArrayRows(some) if share == 1.0 else source
             maps = journal.step(
                 "maps", lambda: sweep.solved(everyone.total(sweep, "adaptation"), share)
             )
+    _warn_if_cut_short(turns, settings.max_iter)
     embedder = Embedder(replace(sweep, known=None, kept=None), maps)
     starts = kept if known is None else known
     return UnsupervisedFit(
@@ -170,33 +179,16 @@ def fit_rows(
     )
 
 
-def _turns(
-    model: Any,
-    data: Array,
-    latents: Array,
-    held_out: IntArray,
-    n_centers: tuple[int, int],
-    share: float,
-    problem: Problem,
-    journal: Journal,
-) -> Turns:
-    moves = moves_of(model, n_centers, problem.rng, share)
-    recenter = model.max_iter if model.recenter is True else int(model.recenter)
-    settings = Settings(float(model.down_weight), model.max_iter, float(model.tol), recenter)
-    with problem.progress.phase("turns", max_iter=None, at_most=model.max_iter) as callback:
-        return run_turns(
-            moves,
-            settings,
-            data,
-            latents,
-            held_out,
-            callback,
-            state=journal.state("turns"),
-            note=lambda state: journal.note("turns", state),
-        )
+def _warn_if_cut_short(turns: Turns, max_iter: int) -> None:
+    """Warn if the energy that decides when to stop was still falling."""
+    values = turns.held_out if np.isfinite(turns.held_out).all() else turns.energies
+    n_iter = len(values)
+    warn_if_still_falling(
+        values, "energy", n_iter=n_iter, max_iter=max_iter, threshold=STILL_FALLING
+    )
 
 
-def _held_out(n: int, rng: np.random.Generator) -> Any:
+def _held_out(n: int, rng: np.random.Generator) -> IntArray:
     if n < FEWEST_ROWS:
         return np.empty(0, dtype=np.intp)
     return np.sort(rng.permutation(n)[: min(MOST_HELD_OUT, int(HELD_OUT_SHARE * n))])

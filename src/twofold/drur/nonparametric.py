@@ -1,13 +1,28 @@
 r"""Nonparametric unsupervised regression: all latents descend together, with both maps eliminated.
 
-With a basis function at every point each latent is also a centre, so latents cannot move one by one. What is left
-once both maps are eliminated (`twofold.drur.joint_energy`) is a smooth function of all latents, lowered by
-L-BFGS. Widths and ridges are chosen by leave-one-out error before a stretch of iterations, as long as they are
-placed anew. O(n^3) an evaluation: for a few thousand rows.
+With a basis function at every point, ``f(z) = sum_m w_m k((z - z_m) / s)`` and F of the same form,
+each latent is also a center, so latents cannot move one by one. For fixed latents the maps that
+minimize the energy (Carreira-Perpinan & Lu 2010, Eqs. 1-3; the formulation of their 2008 paper) are
+kernel ridge regressions. The remaining energy depends on the latents alone:
+
+.. math:: E(Z) = \lambda_f \operatorname{tr}(X^T A^{-1} X)
+                 + \lambda_F \operatorname{tr}(Z^T B^{-1} Z), \qquad
+          A = K_z + \lambda_f I, \quad B = K_x + \lambda_F I .
+
+``B`` is constant. The first term depends on the kernels among latents: with ``C = A^{-1} X``,
+
+.. math:: \frac{\partial E}{\partial K_z} = -\lambda_f C C^T, \qquad
+          \nabla_{z_i} = \frac{2 \lambda_f}{s^2} \sum_j (C C^T)_{ij} K_{ij} (z_i - z_j) ,
+
+and the second has the gradient ``2 lambda_F B^{-1} Z``. L-BFGS lowers this energy. Bandwidths and
+ridges are chosen by leave-one-out error before a stretch of iterations, as long as they are placed
+anew. Each evaluation costs one Cholesky factor, O(n^3), which suits a few thousand rows.
 
 References
 ----------
 M. A. Carreira-Perpinan, Z. Lu. Dimensionality reduction by unsupervised regression. CVPR 2008.
+M. A. Carreira-Perpinan, Z. Lu. Parametric dimensionality reduction by unsupervised regression.
+CVPR 2010.
 """
 
 from __future__ import annotations
@@ -18,31 +33,26 @@ from typing import Any
 import numpy as np
 from scipy import linalg
 
-from twofold.drur.joint_energy import (
-    TwoRegressions,
-    down_penalty_of,
-    least_alpha,
-    leave_one_out_error,
-)
 from twofold.maps import KernelExpansion
 from twofold.numerics.bandwidths import chosen_width_and_alpha, width_grid
+from twofold.numerics.linalg import sqdist
 from twofold.optimize import LBFGS
 from twofold.protocols import Array, Map
 
-__all__ = ["JointDescent", "expansion"]
+__all__ = ["JointDescent", "TwoRegressions", "down_penalty_of", "expansion", "leave_one_out_error"]
 
 STRETCH = 10
-"""Iterations between two looks at widths and at held-out rows."""
+"""Iterations between two choices of bandwidths and two evaluations of held-out rows."""
 
 
 @dataclass
 class JointDescent:
-    """A stretch of joint descent, as a turn of `twofold.drur.alternation.run_turns`.
+    """A stretch of joint descent, as a turn of `twofold.drur.alternation.alternate`.
 
     Parameters
     ----------
     up_alphas, down_alphas : tuple of float
-        Ridges to choose from, ascending; one where it is given.
+        Ridges to choose from, ascending.
     """
 
     up_alphas: tuple[float, ...]
@@ -52,7 +62,7 @@ class JointDescent:
     _penalty: Array | None = None
 
     def move(self, data: Array, latents: Array, *, anew: bool) -> tuple[Map, Map, Array, float]:
-        """Choose widths where they are placed anew, then descend."""
+        """Choose bandwidths where they are placed anew, then descend."""
         if anew or self.up is None or self.down is None:
             self.up = _chosen(latents, data, self.up_alphas, self.up)
             down = _chosen(data, latents, self.down_alphas, self.down)
@@ -65,27 +75,89 @@ class JointDescent:
         return up, down_map, result.Z, result.value / len(data)
 
     def rescale(self, shift: Array, factor: float) -> None:  # noqa: ARG002 - a protocol
-        """Follow latents to another scale."""
+        """Scale the bandwidth of f with the latents."""
         if self.up is not None:
             self.up = (self.up[0] * factor, self.up[1])
 
     def state(self) -> Any:
-        """Return the widths and ridges."""
+        """Return the bandwidths and ridges."""
         return {"up": self.up, "down": self.down}
 
     def restore(self, state: Any) -> None:
-        """Go on with such widths and ridges; the penalty is computed again where they change."""
+        """Restore bandwidths and ridges; `move` computes the penalty again."""
         self.up, self.down, self._penalty = state["up"], state["down"], None
 
 
+@dataclass(frozen=True)
+class TwoRegressions:
+    """The energy as a function of latents.
+
+    Parameters
+    ----------
+    data : ndarray of shape (n, D)
+        Centered data, X.
+    up_width : float
+        Bandwidth of the Gaussian among latents.
+    up_alpha : float
+        ``lambda_f``.
+    down_penalty : ndarray of shape (n, n)
+        ``lambda_F B^{-1}``, from `down_penalty_of`.
+    """
+
+    data: Array
+    up_width: float
+    up_alpha: float
+    down_penalty: Array
+
+    def value(self, Z: Array) -> float:
+        """Return the energy."""
+        return self.value_and_grad(Z)[0]
+
+    def value_and_grad(self, Z: Array) -> tuple[float, Array]:
+        """Return the energy and its gradient."""
+        K = _kernel_matrix(Z, self.up_width)
+        factor = linalg.cho_factor(
+            K + self.up_alpha * np.eye(len(Z)), lower=True, check_finite=False
+        )
+        C = linalg.cho_solve(factor, self.data, check_finite=False)
+        pulled = self.down_penalty @ Z
+        value = self.up_alpha * float(np.vdot(self.data, C)) + float(np.vdot(Z, pulled))
+        Q = (C @ C.T) * K
+        Q *= 2.0 * self.up_alpha / self.up_width**2
+        gradient = Q.sum(axis=1)[:, None] * Z - Q @ Z + 2.0 * pulled
+        return value, gradient
+
+
+def down_penalty_of(data: Array, width: float, alpha: float) -> Array:
+    """Return ``lambda_F (K_x + lambda_F I)^{-1}``, shape (n, n)."""
+    K = _kernel_matrix(data, width)
+    inverse = linalg.inv(K + alpha * np.eye(len(data)), check_finite=False)
+    penalty: Array = 0.5 * alpha * (inverse + inverse.T)
+    return penalty
+
+
+def leave_one_out_error(inputs: Array, targets: Array, width: float, alpha: float) -> float:
+    """Return the mean squared leave-one-out error of a kernel ridge regression, in closed form.
+
+    With ``A = K + alpha I`` the residual of row i is ``(A^{-1} Y)_i / (A^{-1})_{ii}``.
+    """
+    K = _kernel_matrix(inputs, width)
+    K[np.diag_indices_from(K)] += max(alpha, _least_alpha(len(K)))
+    factor = linalg.cholesky(K, lower=True, check_finite=False)
+    inverse, _ = linalg.lapack.dtrtri(factor, lower=1)
+    diagonal = np.einsum("mn,mn->n", inverse, inverse)
+    residuals = linalg.cho_solve((factor, True), targets, check_finite=False) / diagonal[:, None]
+    return float(np.square(residuals).sum(axis=1).mean())
+
+
 def expansion(inputs: Array, targets: Array, setting: tuple[float, float]) -> KernelExpansion:
-    """Return the kernel ridge regression of a width and a ridge, by one Cholesky factor."""
+    """Return the kernel ridge regression of a (bandwidth, ridge), by one Cholesky factor."""
     width, alpha = setting
     fitted = KernelExpansion(bandwidth=width, alpha=alpha)
     fitted.centers_, fitted.bandwidth_, fitted.alpha_ = inputs, width, alpha
     fitted.loo_error_, fitted.intercept_ = np.nan, np.zeros(targets.shape[1])
     K = fitted._features(inputs)
-    K[np.diag_indices_from(K)] += max(alpha, least_alpha(len(K)))
+    K[np.diag_indices_from(K)] += max(alpha, _least_alpha(len(K)))
     factor = linalg.cho_factor(K, lower=True, overwrite_a=True, check_finite=False)
     fitted.weights_ = linalg.cho_solve(factor, targets, check_finite=False)
     return fitted
@@ -94,10 +166,20 @@ def expansion(inputs: Array, targets: Array, setting: tuple[float, float]) -> Ke
 def _chosen(
     inputs: Array, targets: Array, alphas: tuple[float, ...], near: tuple[float, float] | None
 ) -> tuple[float, float]:
-    allowed = tuple(np.maximum(alphas, least_alpha(len(inputs))).tolist())
+    allowed = tuple(np.maximum(alphas, _least_alpha(len(inputs))).tolist())
     return chosen_width_and_alpha(
         width_grid(inputs, ratio=2.0**0.5),
         allowed,
         lambda *pair: leave_one_out_error(inputs, targets, *pair),
         near,
     )
+
+
+def _least_alpha(n: int) -> float:
+    """Return the ridge below which rounding may break the factor of n rows' kernel matrix."""
+    return 1e-15 * n * n
+
+
+def _kernel_matrix(inputs: Array, width: float) -> Array:
+    matrix: Array = np.exp(-0.5 * sqdist(inputs, inputs) / width**2)
+    return matrix

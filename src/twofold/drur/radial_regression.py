@@ -1,11 +1,25 @@
-r"""Radial basis networks refitted many times: the adaptation step of alternating fits.
+r"""Radial basis networks by ridge regression from sums over rows, refitted many times.
 
-`RadialRegression` learns networks ``f(z) = sum_m w_m k(z - mu_m) + b`` (Carreira-Perpinan & Lu 2010, Eqs. 13-16) from
-sums over blocks of rows. Width and ridge are chosen on some of the rows: fitted to three quarters of them,
-judged on the rest, as in the paper's section 2.2.
+A network ``f(z) = sum_m w_m k(z - mu_m) + b`` with features ``Phi`` (n, M) minimizes
+(Carreira-Perpinan & Lu 2010, Eqs. 13-16)
 
-Where the inputs stay the same between fits and only the targets move, as for the map from data to latents, the
-features and the factor of each system are kept: a further fit then costs one thin product.
+.. math:: |Y - \Phi W - 1 b^T|_F^2 + \alpha \operatorname{tr}(W^T G W) .
+
+Its weights ``W`` (M, D) and bias solve an (M, M) system of sums over the rows,
+
+.. math:: (\Phi^T \Phi - n \bar\phi \bar\phi^T + \alpha G) W
+          = \Phi^T Y - n \bar\phi \bar y^T, \qquad
+          b = \bar y - W^T \bar\phi .
+
+`network_sums` adds blocks of rows in a fixed number of chunks, each in order, for any number of
+threads. The sums have double precision for data of any precision: single precision made alternating
+fits diverge. `twofold.maps.ridge` solves the same problem more exactly (it does not square the
+condition of ``Phi``), with leave-one-out errors, for rows whose features fit into memory.
+
+`RadialRegression` chooses bandwidth and ridge on some of the rows: it fits three quarters of them
+and compares errors on the rest, as in the paper's section 2.2. Where the inputs stay the same
+between fits and only the targets move, as for the map from data to latents, it keeps the features
+and the factor of each system: another fit then costs one thin product.
 
 References
 ----------
@@ -15,45 +29,101 @@ CVPR 2010.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, reduce
+from itertools import pairwise
+from operator import add
 
 import numpy as np
+from scipy import linalg
 
-from twofold.drur.moments import (
-    CrossMoments,
-    FeatureMoments,
-    Features,
-    RidgeSystem,
-    moments_of,
-)
 from twofold.maps.rbf_network import RBFNetwork
 from twofold.numerics.bandwidths import chosen_width_and_alpha, width_grid
 from twofold.numerics.linalg import row_norms_sq
-from twofold.numerics.threads import map_blocks, row_blocks, some_rows
+from twofold.numerics.threads import BLOCK_BYTES, map_blocks, row_blocks, some_rows
+from twofold.numerics.tree_sums import Sums
 from twofold.protocols import Array, IntArray
 
-__all__ = ["ALPHAS", "RadialRegression", "network_of"]
+__all__ = ["ALPHAS", "RadialRegression", "RidgeSystem", "network_of", "network_sums", "row_sums"]
 
 ALPHAS = (1e-7, 1e-5, 1e-3, 1e-1)
 N_JUDGED = 3_000
 RATIO = 2.0**0.5
 KEPT_BYTES = 1e9
-"""Features kept between fits; beyond this they are computed again."""
+"""Features kept between fits; larger ones are computed again."""
 
 KEPT_FACTORS_BYTES = 5e8
+N_CHUNKS = 8
+FEWEST_ROWS = 2_048
+SINGULAR = 1e-12
+"""Share of a mean diagonal added to it, so that directions without data get a weight of zero."""
+
+Features = Callable[[slice], Array]
+"""Computes the features (rows, M) of a slice of rows."""
+
+
+def row_sums(phi: Array, targets: Array, *, only_cross: bool = False) -> Sums:
+    """Return the sums over rows of features (n, M) and targets (n, D) that determine a network.
+
+    They are ``y`` (D,) and ``phi_y`` (M, D), and without ``only_cross`` ``n``, ``phi`` (M,) and
+    ``phi_phi`` (M, M).
+    """
+    cross = Sums(y=targets.sum(axis=0), phi_y=phi.T @ targets)
+    if only_cross:
+        return cross
+    return Sums(cross, n=len(phi), phi=phi.sum(axis=0), phi_phi=phi.T @ phi)
+
+
+def network_sums(
+    features: Features, n_features: int, targets: Array, *, only_cross: bool = False
+) -> Sums:
+    """Return the sums of `row_sums` over all rows; ``features`` is called once for each row."""
+
+    def block_sums(rows: slice) -> Sums:
+        some = np.asarray(targets[rows], dtype=np.float64)
+        return row_sums(features(rows), some, only_cross=only_cross)
+
+    def work(rows: slice) -> Sums:
+        blocks = _blocks_of(rows, n_features + targets.shape[1])
+        return reduce(add, map(block_sums, blocks))
+
+    return reduce(add, map_blocks(work, _chunks(len(targets))))
+
+
+@dataclass(frozen=True)
+class RidgeSystem:
+    """The factorized system of one set of features and one ridge."""
+
+    sums: Sums
+    factor: Array
+
+    @classmethod
+    def of(cls, sums: Sums, gram: Array, alpha: float) -> RidgeSystem:
+        """Factorize the system of `row_sums`; ``gram`` (M, M) is ``G`` above."""
+        mean = sums["phi"] / sums["n"]
+        system = sums["phi_phi"] - sums["n"] * np.outer(mean, mean) + alpha * gram
+        diagonal = np.diag_indices_from(system)
+        unit = max(float(system[diagonal].mean()), 1e-300)
+        jitter = SINGULAR * unit
+        while True:
+            system[diagonal] += jitter
+            try:
+                return cls(sums, linalg.cholesky(system, lower=True, check_finite=False))
+            except linalg.LinAlgError:
+                jitter *= 10.0  # rounding made it indefinite
+
+    def solve(self, cross: Sums) -> tuple[Array, Array]:
+        """Return weights (M, D) and bias (D,) for the ``y`` and ``phi_y`` of some targets."""
+        n, mean = self.sums["n"], self.sums["phi"] / self.sums["n"]
+        target_mean = cross["y"] / n
+        right = cross["phi_y"] - n * np.outer(mean, target_mean)
+        weights: Array = linalg.cho_solve((self.factor, True), right, check_finite=False)
+        return weights, target_mean - mean @ weights
 
 
 class RadialRegression:
-    """Networks on given inputs and centres.
-
-    Parameters
-    ----------
-    inputs : ndarray of shape (n, q)
-        Inputs.
-    centers : ndarray of shape (M, q)
-        Centres.
-    """
+    """Networks on inputs (n, q) and centers (M, q)."""
 
     def __init__(self, inputs: Array, centers: Array) -> None:
         self.inputs = inputs
@@ -61,7 +131,7 @@ class RadialRegression:
         self._system: tuple[float, RidgeSystem] | None = None
         self._judged: dict[tuple[float, float], RidgeSystem] = {}
         self._trial: _Trial | None = None
-        self._moments: tuple[float, FeatureMoments] | None = None
+        self._sums: tuple[float, Sums] | None = None
         self._kept: tuple[float, Array] | None = None
 
     def choose(
@@ -70,7 +140,9 @@ class RadialRegression:
         alphas: tuple[float, ...],
         near: tuple[float, float] | None = None,
     ) -> tuple[float, float]:
-        """Return a width, from the spacing of the centres to their spread, and a ridge of low held-out error.
+        """Return a bandwidth and a ridge of low held-out error.
+
+        Bandwidths range from the spacing of the centers to their spread.
 
         Parameters
         ----------
@@ -79,7 +151,7 @@ class RadialRegression:
         alphas : tuple of float
             Ridges to compare, ascending.
         near : tuple of (float, float), default=None
-            Width and ridge to start from; None looks at the whole range of widths first.
+            Bandwidth and ridge to start from; None scans the whole range of bandwidths first.
         """
         return chosen_width_and_alpha(
             self.widths, alphas, lambda *pair: self._held_out_error(targets, *pair), near
@@ -90,34 +162,32 @@ class RadialRegression:
         if self._trial is None or self._trial.width != width:
             self._trial = _Trial.of(self, width)
         trial = self._trial
+        cross = row_sums(trial.seen, targets[train], only_cross=True)
         system = self._judged.get((width, alpha))
         if system is None:
             share = len(train) / len(self.inputs)
-            system = RidgeSystem.of(trial.moments, trial.gram, share * alpha)
+            system = RidgeSystem.of(trial.sums, trial.gram, share * alpha)
             if 8.0 * len(self.centers) ** 2 * (len(self._judged) + 1) <= KEPT_FACTORS_BYTES:
                 self._judged[width, alpha] = system
-        cross = CrossMoments(targets[train].sum(axis=0), trial.seen.T @ targets[train])
         weights, bias = system.solve(cross)
         return float(row_norms_sq(targets[test] - trial.unseen @ weights - bias).mean())
 
     @cached_property
     def widths(self) -> list[float]:
-        """Widths worth trying."""
+        """Bandwidths to compare."""
         return width_grid(self.centers, ratio=RATIO)
 
     def fit(self, targets: Array, width: float, alpha: float) -> RBFNetwork:
         """Return the network for targets, learned from all rows."""
-        known = self._moments is not None and self._moments[0] == width
-        moments, cross = moments_of(
-            self._features(width), len(self.centers), targets, only_cross=known
-        )
-        if moments is not None:
-            self._moments, self._system = (width, moments), None
+        known = self._sums is not None and self._sums[0] == width
+        sums = network_sums(self._features(width), len(self.centers), targets, only_cross=known)
+        if not known:
+            self._sums, self._system = (width, sums), None
         if self._system is None or self._system[0] != alpha:
-            assert self._moments is not None
-            system = RidgeSystem.of(self._moments[1], self._gram(width), alpha)
+            assert self._sums is not None
+            system = RidgeSystem.of(self._sums[1], self._gram(width), alpha)
             self._system = (alpha, system)
-        return network_of(self.centers, width, alpha, self._system[1].solve(cross))
+        return network_of(self.centers, width, alpha, self._system[1].solve(sums))
 
     def predict(self, network: RBFNetwork) -> Array:
         """Return the network's values at the inputs."""
@@ -131,7 +201,7 @@ class RadialRegression:
         return images
 
     def keep_features(self, width: float) -> None:
-        """Keep the features of one width, where there is room for them."""
+        """Keep the features of one bandwidth, if they are small enough."""
         n, m = len(self.inputs), len(self.centers)
         if 8.0 * n * m > KEPT_BYTES or (self._kept is not None and self._kept[0] == width):
             return
@@ -164,7 +234,7 @@ class RadialRegression:
 
 @dataclass(frozen=True)
 class _Trial:
-    """What judging a width needs, whatever the ridge."""
+    """What held-out errors of one bandwidth need, for any ridge."""
 
     width: float
     seen: Array
@@ -178,8 +248,8 @@ class _Trial:
         return cls(width, seen, unseen, regression)
 
     @cached_property
-    def moments(self) -> FeatureMoments:
-        return FeatureMoments(len(self.seen), self.seen.sum(axis=0), self.seen.T @ self.seen)
+    def sums(self) -> Sums:
+        return row_sums(self.seen, self.seen[:, :0])
 
     @cached_property
     def gram(self) -> Array:
@@ -192,10 +262,22 @@ def network_of(
     alpha: float = np.nan,
     solution: tuple[Array, Array] | None = None,
 ) -> RBFNetwork:
-    """Return a network made of its parts: centres, width, ridge, weights and bias."""
+    """Return a network of given centers, bandwidth, ridge, and (weights, bias)."""
     network = RBFNetwork(len(centers), bandwidth=width)
     network.centers_, network.bandwidth_, network.loo_error_ = centers, width, np.nan
     network.alpha_ = alpha
     if solution is not None:
         network.weights_, network.intercept_ = solution
     return network
+
+
+def _chunks(n_rows: int) -> list[slice]:
+    bounds = np.linspace(0, n_rows, min(N_CHUNKS, max(1, n_rows)) + 1).astype(int)
+    return [slice(int(a), int(b)) for a, b in pairwise(bounds)]
+
+
+def _blocks_of(rows: slice, n_columns: int) -> Iterator[slice]:
+    # Enough rows for efficient products of (M, rows) and (rows, M).
+    per_row = min(8 * 2 * n_columns, BLOCK_BYTES // FEWEST_ROWS)
+    for block in row_blocks(rows.stop - rows.start, per_row):
+        yield slice(rows.start + block.start, rows.start + block.stop)

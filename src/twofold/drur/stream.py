@@ -1,102 +1,171 @@
-"""Unsupervised regression from a stream of rows: a sample is fitted, then all rows are swept."""
+"""Rows that come in blocks, from a file or elsewhere, and may not fit into memory."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sklearn.base import clone
 
-from twofold.drur.all_rows import Sweep
-from twofold.drur.maps import FromCoordinates, ways_down
-from twofold.drur.row_stream import RowStream, sampled_rows
-from twofold.drur.selection import most_rows_of_turns
-from twofold.drur.settings import pair_of
-from twofold.numerics.tree_sums import TreeSum, in_leaves
-from twofold.numerics.units import CentredUnits
-from twofold.numerics.validation import check_rng, warn_user
+from twofold.drur.settings import DRURSettings
+from twofold.numerics.validation import check_data, warn_user
+from twofold.protocols import AnyArray, Array
 from twofold.starts.named import is_list_of_inits
 
-__all__ = ["check_stream_settings", "fitted_to_stream"]
+if TYPE_CHECKING:
+    from twofold.drur.estimator import DRUR
+
+__all__ = ["RowStream", "check_stream_settings", "sampled_rows", "warn_of_rare_columns"]
+
+BLOCK_BYTES = 64 * 2**20
 
 
-def fitted_to_stream(model: Any, stream: RowStream, n_passes: int) -> Any:
-    """Return a fitted copy of a `DRUR`.
-
-    Parameters
-    ----------
-    model : DRUR
-        The settings.
-    stream : RowStream
-        The rows.
-    n_passes : int
-        Sweeps over all of them, where they can be read again.
-    """
-    check_stream_settings(model)
-    # One step away from the seed: data drawn with the same one would be sampled by their own coordinates.
-    rng = np.random.default_rng(check_rng(model.random_state).integers(2**63))
-    fitted = clone(model).set_params(store_embedding=False)
-    sampled = sampled_rows(stream.checked(fitted, first=True), most_rows_of_turns(model), rng)
-    seen = {name: vars(fitted).get(name) for name in ("n_features_in_", "feature_names_in_")}
-    share = len(sampled.rows) / sampled.n_rows
-    fitted.set_params(
-        alpha=tuple(
-            one if isinstance(one, str) else share * float(one) for one in pair_of(model.alpha)
-        )
-    )
-    fitted.fit(sampled.rows)
-    vars(fitted).update({name: value for name, value in seen.items() if value is not None})
-    _warn_of_rare_columns(sampled.varying, fitted._data_units.varying)
-    equal_rows = not isinstance(fitted._ways["map"], FromCoordinates)
-    if stream.once or equal_rows or not any(model._ours):
-        return fitted
-    for number in range(n_passes):
-        _sweep(fitted, stream, share if number == 0 else 1.0, sampled.n_rows)
-    return fitted
-
-
-def check_stream_settings(model: Any) -> None:
+def check_stream_settings(settings: DRURSettings) -> None:
     """Refuse settings that need all rows in memory."""
-    if model.n_centers == "all":
+    if settings.n_centers == "all":
         raise ValueError(
-            "n_centers='all' keeps every row; a stream of rows needs a number or 'auto'."
+            "n_centers='all' keeps every row. For a stream of rows use a number or 'auto'."
         )
-    init = model.init
+    init = settings.init
     named = isinstance(init, str) or callable(init) or hasattr(init, "fit_transform")
     if not named and not is_list_of_inits(init):
         raise ValueError(
-            "init is an array of latents: the rows of a stream are not known beforehand. Name a start instead."
+            "init is an array of latents: the rows of a stream are not known beforehand. "
+            "Name a start instead."
         )
 
 
-def _warn_of_rare_columns(varying: Any, in_sample: Any) -> None:
+@dataclass(frozen=True)
+class RowStream:
+    """A source of row blocks.
+
+    Attributes
+    ----------
+    open : callable
+        Returns an iterator of blocks.
+    once : bool
+        Whether it can be read only once.
+    """
+
+    open: Callable[[], Iterator[Any]]
+    once: bool
+
+    @classmethod
+    def of(cls, blocks: Any) -> RowStream:
+        """Return the stream of a table, an iterable of blocks, or a function that opens one.
+
+        A table, an object with two dimensions, is cut into blocks of rows, each read when needed.
+        """
+        if callable(blocks):
+            return cls(lambda: iter(blocks()), once=False)
+        shape = getattr(blocks, "shape", None)
+        if shape is not None and len(shape) != 2:
+            raise ValueError(f"blocks of shape {shape} are not a table: expected 2D array of rows.")
+        if shape is not None:
+            n_rows, n_columns = blocks.shape
+            size = max(1, BLOCK_BYTES // (8 * max(1, n_columns)))
+            starts = range(0, n_rows, size)
+            return cls(lambda: (blocks[start : start + size] for start in starts), once=False)
+        if not isinstance(blocks, Iterable) or isinstance(blocks, str | bytes | dict):
+            raise TypeError(
+                f"blocks of type {type(blocks).__name__} are no rows: pass an array with two "
+                "dimensions, an iterable of such arrays, or a function that returns one."
+            )
+        opened = iter(blocks)
+        if opened is blocks:
+            return cls(lambda: opened, once=True)
+        return cls(lambda: iter(blocks), once=False)
+
+    def checked(self, estimator: DRUR, *, first: bool) -> Iterator[Array]:
+        """Yield the blocks as finite numbers in float64; an error names the block.
+
+        The first block of the ``first`` reading sets the estimator's feature names and counts; all
+        others are compared with them.
+        """
+        reset = first
+        for number, block in enumerate(self.open()):
+            shape = np.shape(block)
+            if len(shape) == 2 and shape[0] == 0:
+                continue
+            try:
+                # A first block of one row would be refused as a table: check it doubled.
+                twice = reset and len(shape) == 2 and shape[0] == 1
+                data, _ = check_data(estimator, _twice(block) if twice else block, reset=reset)
+            except (TypeError, ValueError) as error:
+                raise type(error)(f"Block {number}: {error}") from error
+            yield data[: shape[0]]
+            reset = False
+
+
+def _twice(block: Any) -> Any:
+    return block.iloc[[0, 0]] if hasattr(block, "iloc") else np.repeat(block, 2, axis=0)
+
+
+@dataclass(frozen=True)
+class Sampled:
+    """A sample of a stream.
+
+    Attributes
+    ----------
+    rows : ndarray of shape (m, D)
+        A uniform sample, in the order of the stream.
+    n_rows : int
+        Rows of the stream.
+    varying : ndarray of bool, shape (D,)
+        Columns that vary in the stream.
+    """
+
+    rows: Array
+    n_rows: int
+    varying: AnyArray
+
+
+def sampled_rows(blocks: Iterable[Array], most: int, rng: np.random.Generator) -> Sampled:
+    """Draw a uniform sample of at most ``most`` rows in one reading, for any sizes of blocks.
+
+    Every row draws a random number; the rows with the smallest numbers are kept.
+    """
+    kept: list[Array] = []
+    keys: list[Array] = []
+    lowest = highest = np.empty(0)
+    n_rows = n_kept = 0
+    bound = np.inf
+    for block in blocks:
+        if not n_rows:
+            lowest, highest = block.min(axis=0), block.max(axis=0)
+        lowest = np.minimum(lowest, block.min(axis=0))
+        highest = np.maximum(highest, block.max(axis=0))
+        n_rows += len(block)
+        new = rng.random(len(block))
+        wanted = new < bound
+        keys.append(new[wanted])
+        kept.append(block[wanted])
+        n_kept += int(wanted.sum())
+        if n_kept > 2 * most:  # rarely, so that not every block moves rows
+            keys, kept = _smallest(keys, kept, most)
+            bound, n_kept = float(keys[0].max()), most
+    if not kept:
+        raise ValueError("blocks gave no rows: found 0 samples where at least 2 are needed.")
+    _, rows = _smallest(keys, kept, most)
+    return Sampled(rows[0], n_rows, lowest < highest)
+
+
+def _smallest(keys: list[Array], rows: list[Array], most: int) -> tuple[list[Array], list[Array]]:
+    """Return the smallest keys and their rows, in their order, as lists of one array."""
+    all_keys, all_rows = np.concatenate(keys), np.concatenate(rows)
+    if len(all_keys) <= most:
+        return [all_keys], [all_rows]
+    smallest = np.sort(np.argpartition(all_keys, most)[:most])
+    return [all_keys[smallest]], [all_rows[smallest]]
+
+
+def warn_of_rare_columns(varying: AnyArray, in_sample: AnyArray) -> None:
+    """Warn of columns that vary in the stream and are constant in the sample."""
     rare = np.flatnonzero(varying & ~in_sample)
     if len(rare):
         warn_user(
-            f"{len(rare)} columns, the first of them {rare[0]}, vary so seldom that they are constant in the sample of rows; "
-            "the model takes them for constant.",
+            f"{len(rare)} columns, the first of them {rare[0]}, vary so rarely that they are "
+            "constant in the sample of rows; the model treats them as constant.",
             UserWarning,
         )
-
-
-def _sweep(fitted: Any, stream: RowStream, share: float, n_rows: int) -> None:
-    """Solve the maps of a fitted model for the sums over all rows."""
-    coordinates = fitted._ways["map"].coordinates
-    up, down = fitted._ways["project"].way.decoder, fitted._ways["map"].way
-    sweep = Sweep(coordinates, up, down, fitted._ours)
-    units: CentredUnits = fitted._data_units
-    tree, seen = TreeSum(), 0
-    for block in in_leaves(stream.checked(fitted, first=False)):
-        tree.add_in_threads(lambda rows, start: sweep(units.into(rows), start), block, seen)
-        seen += len(block)
-    if seen != n_rows:
-        raise ValueError(
-            f"blocks gave {seen} rows in a further reading, {n_rows} in the first. A function must return a new "
-            "iterator each time it is called."
-        )
-    sums = tree.total()
-    maps = sweep.solved(sums, share)
-    fitted._ways = ways_down(coordinates, maps, fitted.density_)
-    fitted.encoder_, fitted.decoder_ = fitted._ways[fitted.method_], maps.decoder
-    fitted.alpha_ = tuple(float(getattr(one, "alpha_", np.nan)) for one in (maps.up, maps.down))
-    fitted._variance = sums.sum_of_squares / sums.n_rows

@@ -1,8 +1,9 @@
-"""Sums over rows that come out the same, bit for bit, however the rows are cut into blocks.
+"""Sums over rows that are equal bit for bit, however the rows are cut into blocks.
 
-Floating-point addition depends on its order. So rows are grouped in *leaves* of 2,048, counted from the first row of all, and
-the sums of leaves are added along one binary tree: leaf 0 to leaf 1, leaves 2 and 3 to them, and so on. Threads, blocks of a stream
-and chunks of a cluster each add up the subtrees they hold; what meets where is always the same.
+Floating-point addition depends on its order. So rows are grouped in *leaves* of 2,048, counted from
+the first row of the data, and the sums of leaves are added along one binary tree: leaf 0 to leaf 1,
+the sum of leaves 2 and 3 to theirs, and so on. Threads, blocks of a stream and chunks of a cluster
+each add up the subtrees they hold; the order of additions is always that of the tree.
 """
 
 from __future__ import annotations
@@ -13,39 +14,71 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from twofold.numerics.linalg import row_norms_sq
 from twofold.numerics.threads import map_blocks, single_threaded_blas
 from twofold.protocols import Array, IntArray
 
-__all__ = ["LEAF_ROWS", "ArrayRows", "LeafKernel", "Nodes", "RowSource", "TreeSum", "in_leaves"]
+__all__ = [
+    "LEAF_ROWS",
+    "ArrayRows",
+    "LeafKernel",
+    "Nodes",
+    "RowSource",
+    "Sums",
+    "TreeSum",
+    "in_leaves",
+    "squares_and_products",
+    "squares_of_rows",
+]
 
 LEAF_ROWS = 2_048
-"""Enough that a product of (M, rows) and (rows, M) is worth its result."""
+"""Enough rows for efficient products of (M, rows) and (rows, M)."""
 
 GROUP_ROWS = 8 * LEAF_ROWS
 GROUPS_OF_A_ROUND = 16
-"""Sums that wait for being added: they may be matrices of thousands of features."""
+"""Limits the sums that wait to be added: they may be matrices of thousands of features."""
+
+
+class Sums(dict[str, Any]):
+    """Named sums over rows: numbers, arrays or `Sums`, added name by name with ``+``."""
+
+    def __add__(self, other: Sums) -> Sums:
+        """Return the sums over both sets of rows; both have the same names."""
+        return Sums({name: value + other[name] for name, value in self.items()})
+
 
 Nodes = dict[tuple[int, int], Any]
-"""Sums of subtrees by (level, number): that of level l and number k covers the leaves from ``k 2^l`` to ``(k + 1) 2^l``."""
+"""Sums of subtrees by (level, number): node (l, k) covers the leaves from ``k 2^l`` up to, not
+including, ``(k + 1) 2^l``."""
 
 LeafKernel = Callable[[Array, int], Any]
-"""Gives the summand of some rows (m, D), the first of which has this number. Summands are added by ``+``."""
+"""Computes the summand of some rows (m, D), given the number of the first. Summands support ``+``."""
+
+
+def squares_of_rows(data: Array, start: int = 0) -> Sums:  # noqa: ARG001 - a leaf kernel
+    """Sum the squares of centred rows."""
+    return Sums(squares=float(row_norms_sq(data).sum()))
+
+
+def squares_and_products(data: Array, start: int = 0) -> Sums:
+    """Sum the squares of centred rows and their outer products ``x_i x_i^T`` (D, D)."""
+    return Sums(squares_of_rows(data, start), products=data.T @ data)
 
 
 class TreeSum:
-    """A sum along the tree, in whatever order its parts come.
+    """A sum along the tree. Its parts may come in any order.
 
     Attributes
     ----------
     nodes : dict
-        The subtrees whose neighbours have not come yet.
+        The subtrees whose neighbours are still missing.
     """
 
     def __init__(self) -> None:
         self.nodes: Nodes = {}
 
     def add(self, level: int, number: int, summand: Any) -> None:
-        """Take in a subtree."""
+        """Add a subtree."""
         while (level, number ^ 1) in self.nodes:
             other = self.nodes.pop((level, number ^ 1))
             summand = other + summand if number % 2 else summand + other
@@ -53,12 +86,12 @@ class TreeSum:
         self.nodes[level, number] = summand
 
     def merge(self, nodes: Nodes) -> None:
-        """Take in the subtrees of another sum."""
+        """Add the subtrees of another sum."""
         for (level, number), summand in nodes.items():
             self.add(level, number, summand)
 
     def add_rows(self, kernel: LeafKernel, data: Array, first: int) -> None:
-        """Take in rows from ``first`` on, which is where a leaf begins; only the last rows of all may end within one."""
+        """Add rows from number ``first`` on, where a leaf begins; only the last leaf may be short."""
         if first % LEAF_ROWS:
             raise ValueError(f"row {first} is not the first of a leaf.")
         for start in range(0, len(data), LEAF_ROWS):
@@ -66,7 +99,7 @@ class TreeSum:
             self.add(0, (first + start) // LEAF_ROWS, summand)
 
     def add_in_threads(self, kernel: LeafKernel, data: Array, first: int) -> None:
-        """Do the same in threads."""
+        """Add rows as `add_rows` does, in threads."""
 
         def work(start: int) -> Nodes:
             part = TreeSum()
@@ -74,14 +107,14 @@ class TreeSum:
             return part.nodes
 
         size = GROUP_ROWS * GROUPS_OF_A_ROUND
-        with single_threaded_blas():  # also where there is one group: bits depend on BLAS's threads
+        with single_threaded_blas():  # even for a single group: bits depend on the threads of BLAS
             for begin in range(0, len(data), size):
                 end = min(begin + size, len(data))
                 for nodes in map_blocks(work, range(begin, end, GROUP_ROWS)):
                     self.merge(nodes)
 
     def total(self) -> Any:
-        """Return the sum of all: a subtree without a neighbour takes its parent's place."""
+        """Return the sum over all rows. A subtree without a neighbour replaces its parent."""
         ordered = sorted(self.nodes.items(), key=lambda item: item[0][1] << item[0][0])
         if not ordered:
             raise ValueError("there are no rows to sum over.")
@@ -92,41 +125,41 @@ class TreeSum:
 
 
 class RowSource(Protocol):
-    """Many rows, wherever they are."""
+    """Many rows, in memory or elsewhere."""
 
     @property
     def n_rows(self) -> int:
-        """How many."""
+        """The number of rows."""
         ...
 
     @property
     def n_columns(self) -> int:
-        """Their length."""
+        """The number of columns."""
         ...
 
     def total(self, kernel: LeafKernel, phase: str) -> Any:
-        """Return the sum of a kernel over all leaves; ``phase`` says what for."""
+        """Return the sum of a kernel over all leaves; ``phase`` names its purpose."""
         ...
 
     def rows(self, numbers: IntArray, phase: str) -> Array:
-        """Return some rows, by ascending numbers."""
+        """Return the rows of these ascending numbers."""
         ...
 
 
 @dataclass(frozen=True)
 class ArrayRows:
-    """Rows in memory, worked on by threads."""
+    """Rows in memory, summed in threads."""
 
     data: Array
 
     @property
     def n_rows(self) -> int:
-        """How many."""
+        """The number of rows."""
         return len(self.data)
 
     @property
     def n_columns(self) -> int:
-        """Their length."""
+        """The number of columns."""
         return int(self.data.shape[1])
 
     def total(self, kernel: LeafKernel, phase: str = "") -> Any:  # noqa: ARG002 - a protocol
@@ -136,7 +169,7 @@ class ArrayRows:
         return tree.total()
 
     def rows(self, numbers: IntArray, phase: str = "") -> Array:  # noqa: ARG002 - a protocol
-        """Return some rows; all of them as they are."""
+        """Return some rows; all of them without a copy."""
         if len(numbers) == len(self.data):
             return self.data
         taken: Array = self.data[numbers]
@@ -144,7 +177,7 @@ class ArrayRows:
 
 
 def in_leaves(blocks: Iterable[Array]) -> Iterator[Array]:
-    """Yield the rows of blocks of any sizes in whole leaves; only the last of them may be shorter."""
+    """Yield the rows of blocks of any sizes in whole leaves; only the last leaf may be shorter."""
     waiting: list[Array] = []
     n_waiting = 0
     for block in blocks:

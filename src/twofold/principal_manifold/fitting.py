@@ -11,9 +11,8 @@ from twofold.base.estimator import Problem, warn_of_rank
 from twofold.base.journal import Journal
 from twofold.losses import Loss, Norm, Squared, resolve_loss
 from twofold.numerics.linalg import axes_of_products, rank_up_to
-from twofold.numerics.squares import Squares
 from twofold.numerics.threads import some_rows
-from twofold.numerics.tree_sums import RowSource
+from twofold.numerics.tree_sums import RowSource, squares_and_products, squares_of_rows
 from twofold.principal_manifold.all_rows import adapted_to_all
 from twofold.principal_manifold.alpha_path import (
     MIDDLE_ALPHA,
@@ -156,13 +155,12 @@ def _frame(model: Any, source: RowSource) -> Frame:
     if isinstance(model.loss, str) and model.loss == "mahalanobis":
         if source.n_columns > source.n_rows:
             return Frame.whitened(source.rows(np.arange(source.n_rows), "sample"))
-        squares: Squares = source.total(Squares.with_products, "moments")
-        assert squares.products is not None
-        return Frame.of_axes(*axes_of_products(squares.products, source.n_rows, source.n_columns))
+        products = source.total(squares_and_products, "moments")["products"]
+        return Frame.of_axes(*axes_of_products(products, source.n_rows, source.n_columns))
     if is_robust(model):
         some = source.rows(some_rows(source.n_rows, MOST_MEASURED), "sample")
         return Frame.scaled(some, robust=True, of_columns=of_columns)
-    total = source.total(Squares.of_rows, "moments").total
+    total = source.total(squares_of_rows, "moments")["squares"]
     return Frame.of_size(total / source.n_rows, source.n_columns if of_columns else 1)
 
 

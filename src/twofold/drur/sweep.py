@@ -1,0 +1,124 @@
+r"""Sweeps: the maps of unsupervised regression from sums over all rows.
+
+The turns of a fit need only as many rows as determine two small networks. A sweep then includes the
+others: it projects each row with the present maps, and solves both regressions for the sums over all
+rows. It works on one leaf of rows at a time (`twofold.numerics.tree_sums`), so rows may come from
+memory, a file or a cluster.
+
+The up-map is solved for all columns of the data at once. The map to the coordinates in which rows
+are projected follows from it, since a ridge regression is linear in its targets.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from twofold.drur.alternation import Turns, project_rows
+from twofold.drur.maps import Coordinates, FinalMaps, ToCoordinates
+from twofold.drur.nonparametric import expansion
+from twofold.drur.radial_regression import RidgeSystem, network_of, row_sums
+from twofold.maps import RBFNetwork
+from twofold.numerics.linalg import row_norms_sq
+from twofold.numerics.tree_sums import Sums
+from twofold.protocols import Array
+
+__all__ = ["Embedder", "Sweep", "joint_maps"]
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """One pass over all rows; called with the rows of a leaf.
+
+    Parameters
+    ----------
+    coordinates : Coordinates
+        Where rows are projected.
+    up, down : Map
+        The present maps.
+    are_networks : tuple of bool
+        Whether they are radial networks, which are solved anew; other maps stay.
+    known : ndarray of shape (n, q), default=None
+        The latents of all rows; None means to project the rows.
+    kept : ndarray of shape (n, q), default=None
+        Receives the latents of the rows, if given.
+    """
+
+    coordinates: Coordinates
+    up: Any
+    down: Any
+    are_networks: tuple[bool, bool] = (True, True)
+    known: Array | None = None
+    kept: Array | None = None
+
+    def latents_of(self, inside: Array) -> Array:
+        """Return the latents (n, q) of coordinates (n, rank)."""
+        pulls = self.down.predict(inside)
+        latents, _ = project_rows(self.up, inside, pulls, pulls)
+        return latents
+
+    def __call__(self, data: Array, first: int = 0) -> Sums:
+        """Return the sums over centered rows (n, D), the first of which has this number."""
+        inside = self.coordinates.predict(data)
+        rows = slice(first, first + len(data))
+        latents = self.latents_of(inside) if self.known is None else self.known[rows]
+        if self.kept is not None:
+            self.kept[rows] = latents
+        sums = Sums(n_rows=len(data), squares=float(row_norms_sq(data).sum()))
+        if self.are_networks[0]:
+            sums["up"] = row_sums(self.up._features(latents), data)
+        if self.are_networks[1]:
+            sums["down"] = row_sums(self.down._features(inside), latents)
+        return sums
+
+    def solved(self, sums: Sums, share: float) -> FinalMaps:
+        """Return the maps for the sums over all rows.
+
+        ``share`` is that of the rows which the present maps were learned from: ridges grow with
+        the number of rows.
+        """
+        alphas = [getattr(one, "alpha_", np.nan) / share for one in (self.up, self.down)]
+        up, down, decoder = self.up, self.down, ToCoordinates(self.coordinates, self.up)
+        if "up" in sums:
+            decoder = _solved(up, sums["up"], alphas[0])
+            solution = (
+                self.coordinates.predict(decoder.weights_),
+                self.coordinates.predict(decoder.intercept_[None])[0],
+            )
+            up = network_of(up.centers_, up.bandwidth_, alphas[0], solution)
+        if "down" in sums:
+            down = _solved(down, sums["down"], alphas[1])
+        return FinalMaps(up, down, decoder)
+
+
+def _solved(network: RBFNetwork, sums: Sums, alpha: float) -> RBFNetwork:
+    """Return the network with the same centers and bandwidth for the sums over all rows."""
+    system = RidgeSystem.of(sums, network._features(network.centers_), alpha)
+    return network_of(network.centers_, network.bandwidth_, alpha, system.solve(sums))
+
+
+@dataclass(frozen=True)
+class Embedder:
+    """Latents of rows under the maps of all rows, starting from those of the maps before."""
+
+    before: Sweep
+    maps: FinalMaps
+
+    def latents_of(self, data: Array, starts: Array | None = None) -> Array:
+        """Return the latents (n, q) of centered rows (n, D); missing starts are computed."""
+        inside = self.before.coordinates.predict(data)
+        if starts is None:
+            starts = self.before.latents_of(inside)
+        return project_rows(self.maps.up, inside, self.maps.down.predict(inside), starts)[0]
+
+
+def joint_maps(turns: Turns, data: Array, inside: Array) -> tuple[FinalMaps, Array]:
+    """Return the maps of a nonparametric fit for all rows, held-out ones too, and all latents."""
+    fitted: tuple[Any, Any] = (turns.up, turns.down)
+    up_setting, down_setting = ((one.bandwidth_, one.alpha_) for one in fitted)
+    down = expansion(inside, turns.latents, down_setting)
+    up = expansion(turns.latents, inside, up_setting)
+    Z, _ = project_rows(up, inside, down.predict(inside), turns.latents)
+    return FinalMaps(up, down, expansion(turns.latents, data, up_setting)), Z

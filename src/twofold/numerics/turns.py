@@ -1,0 +1,70 @@
+"""Iterations by turns: one loop for alternations and descents that can be interrupted and resumed.
+
+A method supplies a state and a function that changes the state by one turn. A turn that lowers the
+value by less than a share ``tol`` is *idle* (`falls` is False); each method decides how many idle
+turns end its iteration.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Protocol, TypeVar
+
+from twofold.protocols import Array
+
+__all__ = ["Callback", "falls", "never_stop", "run_turns"]
+
+Callback = Callable[[int, float, Array], bool]
+"""Called with the number of turns, the value and the latents; True ends the iteration."""
+
+
+class State(Protocol):
+    """Everything that the next turn needs, as data that a checkpoint can hold."""
+
+    turn: int
+
+    @property
+    def value(self) -> float:
+        """The value that the last turn reached."""
+        ...
+
+    @property
+    def latents(self) -> Array:
+        """The latents (n, q) that the callback gets."""
+        ...
+
+
+AnyState = TypeVar("AnyState", bound=State)
+
+
+def never_stop(n_turns: int, value: float, latents: Array) -> bool:  # noqa: ARG001 - a callback
+    """Return False: the callback of iterations that nobody watches."""
+    return False
+
+
+def falls(before: float, after: float, tol: float) -> bool:
+    """Return whether a value falls by more than the share ``tol``."""
+    return after < (1.0 - tol) * before
+
+
+def run_turns(
+    state: AnyState,
+    take_turn: Callable[[AnyState], bool],
+    *,
+    max_iter: int,
+    callback: Callback = never_stop,
+    note: Callable[[AnyState], None] | None = None,
+) -> AnyState:
+    """Take turns until one returns True, the callback does, or there are ``max_iter`` of them.
+
+    ``take_turn`` changes the state in place; ``state.turn`` counts the turns, the present one
+    included. ``note`` gets the state after each turn except the last.
+    """
+    while state.turn < max_iter:
+        state.turn += 1
+        ended = take_turn(state)
+        if callback(state.turn, state.value, state.latents) or ended:
+            break
+        if note is not None:
+            note(state)
+    return state
