@@ -17,6 +17,7 @@ import numpy as np
 
 from twofold import PrincipalManifold
 from twofold.plotting import CandidatesDisplay, LatentMapDisplay, ManifoldDisplay
+from twofold.principal_manifold import CrossValidation
 
 
 def flower(n_samples, noise, seed):
@@ -31,7 +32,8 @@ def flower(n_samples, noise, seed):
 X, angle = flower(300, 0.06, seed=0)
 X_new, angle_new = flower(200, 0.06, seed=1)
 
-model = PrincipalManifold(domain="circle", alpha_rule="one_se", random_state=0).fit(X)
+smoothest = CrossValidation(rule="one_se")
+model = PrincipalManifold(domain="circle", alpha=smoothest, random_state=0).fit(X)
 print(f"alpha by cross-validation: {model.alpha_:.2g}")
 print(f"variance kept on new rows: {model.score(X_new):.4f}")
 
@@ -55,7 +57,7 @@ plt.show()
 # How smooth?
 # -----------
 # ``alpha`` weighs smoothness against closeness. ``"cv"``, the default, compares ten values by the error of held-out rows, and
-# ``alpha_rule="one_se"`` takes the stiffest curve that is not clearly worse than the best.
+# ``CrossValidation(rule="one_se")`` takes the stiffest curve that is not clearly worse than the best.
 
 figure, ax = plt.subplots(figsize=(7, 3.6), layout="constrained")
 CandidatesDisplay.from_estimator(model, ax=ax)

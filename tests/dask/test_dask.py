@@ -60,7 +60,7 @@ QUICK = {"n_centers": 12, "init": "pca", "tol": 0.9, "recenter": 1, "random_stat
 def few_rows_take_part():
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("twofold.drur.settings.N_TURNED", N_TURNED)
-        patch.setattr("twofold.principal_manifold.fitting.MOST_ROWS", N_TURNED)
+        patch.setattr("twofold.principal_manifold.settings.MOST_ROWS", N_TURNED)
         for module in ("estimators.principal_manifold", "dask._principal_manifold"):
             patch.setattr(f"twofold.{module}.MOST_OF_DENSITY", 300)
         yield

@@ -37,7 +37,7 @@ from twofold.plotting._labels import Classes, Values, read_labels
 from twofold.plotting._latent_space import LatentSpace
 from twofold.plotting._points import MOST_MARKS
 from twofold.plotting._raster import density_image
-from twofold.principal_manifold.domains import Domain, Points
+from twofold.principal_manifold import CrossValidation, Domain, Points
 
 N = 120
 RNG = np.random.default_rng(3)
@@ -61,7 +61,7 @@ MODELS = {
         DRUR(n_centers=15, alpha=1e-3, init="pca", store_embedding=False, random_state=0),
         SHEET,
     ),
-    "circle": (PrincipalManifold(domain="circle", cv=3, random_state=0), RING),
+    "circle": (PrincipalManifold(domain="circle", alpha=CrossValidation(3), random_state=0), RING),
     "box": (PrincipalManifold(2, alpha=1e-2, init="pca", random_state=0), SHEET),
     "cylinder": (
         PrincipalManifold(2, domain="cylinder", alpha=1e-2, init="pca", random_state=0),

@@ -5,16 +5,17 @@ import itertools
 import numpy as np
 import pytest
 from scipy.spatial.distance import cdist
+from sklearn.base import clone
 from sklearn.cluster import KMeans
 from sklearn.decomposition import PCA
 from sklearn.exceptions import ConvergenceWarning
 
-from twofold import PrincipalManifold
+from twofold import PrincipalManifold, load
 from twofold.datasets import make_s_curve
 from twofold.losses import L1, Huber, Squared
 from twofold.numerics.linalg import spatial_median
 from twofold.plotting import GeneralizationDisplay
-from twofold.principal_manifold.domains import Domain, Points
+from twofold.principal_manifold import CrossValidation, Domain, Points
 from twofold.principal_manifold.functional import Quantization
 from twofold.principal_manifold.generalization import (
     GeneralizationReport,
@@ -231,7 +232,8 @@ class TestDomains:
 
     def test_a_closed_curve_by_cross_validation(self):
         X, truth = loop(eight, 300, noise=0.05)
-        model = PrincipalManifold(domain="circle", cv=2, alpha_rule="one_se", random_state=0).fit(X)
+        folds = CrossValidation(2, "one_se")
+        model = PrincipalManifold(domain="circle", alpha=folds, random_state=0).fit(X)
         assert max(both_distances(model, truth)) <= 0.35 * 0.05
 
     def test_circles_have_no_ends(self):
@@ -336,7 +338,7 @@ class TestSettings:
             assert np.isfinite(model.embedding_).all()
 
     def test_soft_assignment_of_many_rows_stays_soft(self, monkeypatch):
-        monkeypatch.setattr("twofold.principal_manifold.fitting.MOST_ROWS", 1_000)
+        monkeypatch.setattr("twofold.principal_manifold.settings.MOST_ROWS", 1_000)
         X, _ = loop(ring, 1_500, noise=0.25)
         model = PrincipalManifold(
             domain="circle", assignment="soft", alpha=1e-3, max_iter=30, tol=1e-3
@@ -383,7 +385,8 @@ class TestSettings:
     def test_cross_validation_keeps_its_curve(self):
         X, _ = sine(40)
         least, smooth = (
-            PrincipalManifold(alpha_rule=rule, random_state=0).fit(X) for rule in ("min", "one_se")
+            PrincipalManifold(alpha=CrossValidation(rule=rule), random_state=0).fit(X)
+            for rule in ("min", "one_se")
         )
         assert least.cv_errors_.shape == (10, 5)
         means = least.cv_errors_.mean(axis=1)
@@ -438,7 +441,7 @@ class TestSettings:
         assert PrincipalManifold(alpha=1e-3, loss=L1()).fit(X).score(X) > 0.98
 
     def test_many_rows_take_part_in_the_end(self, monkeypatch):
-        monkeypatch.setattr("twofold.principal_manifold.fitting.MOST_ROWS", 300)
+        monkeypatch.setattr("twofold.principal_manifold.settings.MOST_ROWS", 300)
         X, _ = sine(1_500)
         model = PrincipalManifold(alpha=1e-3).fit(X)
         assert model.embedding_.shape == (1_500, 1)
@@ -455,14 +458,14 @@ class TestSettings:
         [
             ({"kernel": "cubic"}, "kernel="),
             ({"kernel": 3}, "kernel=3"),
-            ({"kernel": GaussianKernel}, "class"),
+            ({"kernel": GaussianKernel}, "instance"),
             ({"kernel": SplineKernel(), "n_components": 2}, "spline"),
-            ({"loss": Squared}, "class"),
+            ({"loss": Squared}, "instance"),
             ({"init": None}, "init=None"),
             ({"domain": Points(5), "n_nodes": 7}, "n_nodes=7"),
             ({"domain": Points(4000), "kernel": "delta"}, "3000"),
             ({"domain": Points(90), "kernel": "delta"}, "more points"),
-            ({"alpha": "cv", "cv": 61}, "cv=61"),
+            ({"alpha": CrossValidation(61)}, "n_folds=61"),
             ({"kernel": "periodic"}, "circle"),
             ({"kernel": "spline", "domain": "circle"}, "periodic"),
             ({"kernel": "spline", "n_components": 2}, "spline"),
@@ -477,7 +480,6 @@ class TestSettings:
             ({"penalty": "l3"}, "penalty="),
             ({"alpha": -1.0}, "alpha="),
             ({"alpha": "best"}, "alpha="),
-            ({"alpha_rule": "max"}, "alpha_rule="),
             ({"refit_alpha": 0.1}, "refit_alpha="),
             ({"domain": "sphere"}, "domain="),
             ({"domain": Domain((False, False))}, "domain="),
@@ -486,7 +488,6 @@ class TestSettings:
             ({"init": "unknown"}, "init="),
             ({"init": np.zeros((5, 1))}, "init"),
             ({"n_init": 0}, "n_init="),
-            ({"cv": 1}, "cv="),
             ({"max_iter": 0}, "max_iter="),
             ({"tol": -1.0}, "tol="),
         ],
@@ -495,6 +496,43 @@ class TestSettings:
         X, _ = sine(60)
         with pytest.raises((ValueError, TypeError), match=message):
             PrincipalManifold(**{"alpha": 0.01, **settings}).fit(X)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"n_folds": 1}, "n_folds=1"),
+        ({"rule": "max"}, "rule='max'"),
+        ({"alphas": ()}, "alphas="),
+        ({"alphas": (0.1, -1.0)}, "alphas=-1.0"),
+    ],
+)
+def test_cross_validations_that_make_no_sense(settings, message):
+    with pytest.raises(ValueError, match=message):
+        CrossValidation(**settings)
+
+
+def test_cross_validation_compares_given_weights():
+    X, _ = sine(60)
+    folds = CrossValidation(n_folds=2, alphas=[1e-4, 1e-1])
+    model = clone(PrincipalManifold(alpha=folds, random_state=0)).fit(X)
+    assert model.alphas_.tolist() == [1e-1, 1e-4]
+    assert model.cv_errors_.shape == (2, 2)
+    assert model.alpha_ == 1e-4
+
+
+def test_early_model_files_had_two_more_parameters(tmp_path):
+    X, _ = sine(60)
+    model = PrincipalManifold(alpha=CrossValidation(2, "one_se"), random_state=0).fit(X)
+    expected = model.transform(X)
+    for alpha, rule, n_folds in (("cv", "one_se", 2), ("cv", "min", 5), (0.1, "one_se", 2)):
+        model.alpha, model.alpha_rule, model.cv = alpha, rule, n_folds
+        model.save(tmp_path / "early.twofold")
+        loaded = load(tmp_path / "early.twofold")
+        strategy = CrossValidation(2, "one_se") if rule == "one_se" else "cv"
+        assert loaded.get_params()["alpha"] == (0.1 if alpha == 0.1 else strategy)
+        assert not {"alpha_rule", "cv"} & set(vars(loaded))
+        np.testing.assert_array_equal(loaded.transform(X), expected)
 
 
 @pytest.mark.parametrize("n_points", [0, -1, 2.5, "a", True])
@@ -575,7 +613,7 @@ class TestReport:
     def test_what_cannot_be_reported(self):
         X, _ = sine(60)
         model = PrincipalManifold(alpha=1e-3, max_iter=3).fit(X)
-        with pytest.raises(ValueError, match="40 at least"):
+        with pytest.raises(ValueError, match="at least 40"):
             model.generalization_report(X[:30])
         with pytest.raises(ValueError, match="no learning curve"):
             model.generalization_report().predicted()

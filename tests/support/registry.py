@@ -1,4 +1,4 @@
-"""Every kernel, map, loss, penalty and estimator, listed once: adding a block adds a line here."""
+"""Every kernel, map, loss and estimator, listed once: adding a block adds a line here."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from twofold.kernels import Compact, Gaussian, StudentT
 from twofold.losses import L1, Huber, Norm, Squared
 from twofold.maps import GRNN, MLP, KernelExpansion, KernelRidgeMap, NadarayaWatson, RBFNetwork
 from twofold.optimize import SpectralGuidance
-from twofold.principal_manifold.penalties import L1Penalty, L2Penalty, RKHSPenalty
 
 KERNELS = {
     "gaussian": Gaussian(),
@@ -20,9 +19,6 @@ KERNELS = {
 }
 
 LOSSES = {"squared": Squared(), "l1": L1(), "norm": Norm(), "huber": Huber(0.7)}
-
-_A = np.random.default_rng(5).standard_normal((6, 6))
-PENALTIES = {"rkhs": RKHSPenalty(_A @ _A.T), "l2": L2Penalty(), "l1": L1Penalty()}
 
 MAPS = {
     "nw": NadarayaWatson(bandwidth=0.7),

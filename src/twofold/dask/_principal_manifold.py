@@ -16,11 +16,9 @@ from twofold.numerics.threads import some_rows
 from twofold.numerics.tree_sums import squares_of_rows
 from twofold.numerics.validation import check_int
 from twofold.principal_manifold import PrincipalManifold as LocalPrincipalManifold
-from twofold.principal_manifold.domains import resolve_domain
-from twofold.principal_manifold.estimator import MOST_OF_DENSITY
 from twofold.principal_manifold.fitting import fit_rows
 from twofold.principal_manifold.maps import ManifoldEncoder
-from twofold.principal_manifold.settings import check_settings
+from twofold.principal_manifold.settings import MOST_OF_DENSITY, ManifoldSettings
 from twofold.protocols import Array
 
 __all__ = ["PrincipalManifold"]
@@ -35,7 +33,7 @@ class PrincipalManifold(DistributedEstimator):
 
     Parameters
     ----------
-    n_components, kernel, n_nodes, width, loss, penalty, alpha, alpha_rule, cv, domain, assignment, latent_noise, refit_alpha, init, n_init, \
+    n_components, kernel, n_nodes, width, loss, penalty, alpha, domain, assignment, latent_noise, refit_alpha, init, n_init, \
 max_iter, tol, random_state
         As in `twofold.PrincipalManifold`. Latents given as ``init`` belong to rows in memory, and are refused; functions and
         estimators see the rows of the turns.
@@ -80,9 +78,7 @@ max_iter, tol, random_state
         width: float = 1.0,
         loss: Any = "squared",
         penalty: str = "rkhs",
-        alpha: float | str = "cv",
-        alpha_rule: str = "min",
-        cv: int = 5,
+        alpha: Any = "cv",
         domain: Any = "box",
         assignment: str = "hard",
         latent_noise: float = 0.0,
@@ -106,8 +102,6 @@ max_iter, tol, random_state
         self.loss = loss
         self.penalty = penalty
         self.alpha = alpha
-        self.alpha_rule = alpha_rule
-        self.cv = cv
         self.domain = domain
         self.assignment = assignment
         self.latent_noise = latent_noise
@@ -127,7 +121,7 @@ max_iter, tol, random_state
     def _local(self) -> Any:
         local = LocalPrincipalManifold(**self._local_settings())
         check_int("n_components", local.n_components)
-        check_settings(local, resolve_domain(local.domain, local.n_components))
+        ManifoldSettings.of(local, local.n_components)
         if np.ndim(self.init) > 0:
             raise ValueError(
                 "init is an array of latents: rows on a cluster are not in memory. Name a start instead."
@@ -137,7 +131,7 @@ max_iter, tol, random_state
     def _learn(
         self, local: Any, source: DistributedRows, problem: Problem, journal: Journal
     ) -> Found:
-        found = fit_rows(local, source, problem, journal)
+        found = fit_rows(ManifoldSettings.of(local, problem.n_components), source, problem, journal)
         encoder = local._encoder(found)
 
         def rows_of_density() -> tuple[Array, float]:

@@ -57,7 +57,9 @@ CLASSES: Final[dict[str, str]] = {
             "ToCoordinates",
         ],
         "twofold.ukr.feature_maps": ["FeatureEncoder", "PreimageDecoder"],
-        "twofold.principal_manifold.alpha_path": ["AlphaChoice", "Fitted", "Fitting"],
+        "twofold.principal_manifold.alpha_path": ["AlphaChoice"],
+        "twofold.principal_manifold.descent": ["Fitted", "Fitting"],
+        "twofold.principal_manifold.settings": ["CrossValidation"],
         "twofold.principal_manifold.node_layout": ["Layout"],
         "twofold.principal_manifold.maps": [
             "DomainDensity",
@@ -98,7 +100,6 @@ CLASSES: Final[dict[str, str]] = {
         "twofold.numerics.sums.local": ["LocalMeans"],
         "twofold.numerics.sums.neighbours": ["Neighbours"],
         "twofold.drur.alternation": ["TurnState", "Turns"],
-        "twofold.principal_manifold.penalties": ["L1Penalty", "L2Penalty", "RKHSPenalty"],
     }.items()
     for name in names
 }
@@ -310,6 +311,8 @@ class Decoder:
             if not key.isidentifier() or key.startswith("__"):
                 raise ModelFileError(f"object {number} has an attribute called {key[:80]!r}")
             made.__dict__[key] = self._value(value, depth + 1)
+        if hasattr(made, "_upgrade"):
+            made._upgrade()
         return made
 
     @staticmethod

@@ -1,12 +1,14 @@
 r"""Latent domains: boxes, circles and their products, where principal manifolds live.
 
-A domain is ``[-1, 1]`` in every dimension. A dimension may be *wrapped*: 1 is then the same place as -1, and the
-interval is a circle of circumference 2 (Smola et al. 2001, Example 9). So a curve may be closed, and a surface be a
-cylinder or a torus. A domain may also be a few points (`Points`), and the manifold their images: vector quantization.
+A domain is ``[-1, 1]`` in every dimension. A dimension may be *wrapped*: 1 is then the same place as
+-1, and the interval is a circle of circumference 2 (Smola et al. 2001, Example 9). So a curve may be
+closed, and a surface be a cylinder or a torus. A domain may also be a few points (`Points`), and the
+manifold their images: vector quantization.
 
 References
 ----------
-A. J. Smola, S. Mika, B. Schoelkopf, R. C. Williamson. Regularized principal manifolds. JMLR 1, 2001.
+A. J. Smola, S. Mika, B. Schoelkopf, R. C. Williamson. Regularized principal manifolds.
+JMLR 1, 2001.
 """
 
 from __future__ import annotations
@@ -35,10 +37,10 @@ class Domain:
 
     Examples
     --------
-    On a circle points go around, on an interval to the nearest end:
+    Points outside move around a circle, or to the nearest end of an interval:
 
     >>> import numpy as np
-    >>> from twofold.principal_manifold.domains import Domain
+    >>> from twofold.principal_manifold import Domain
     >>> Domain((True,)).into(np.array([[1.25]]))
     array([[-0.75]])
     >>> Domain((False,)).into(np.array([[1.25]]))
@@ -75,14 +77,14 @@ class Domain:
         return len(self.wrapped)
 
     def into(self, Z: Array) -> Array:
-        """Return points (n, q) inside: around circles, and to the nearest end of intervals."""
+        """Move points (n, q) into the domain: around circles, to the nearest end of intervals."""
         inside = np.clip(Z, -1.0, 1.0)
         for column in np.flatnonzero(self.wrapped):
             inside[:, column] = np.mod(Z[:, column] + 1.0, PERIOD) - 1.0
         return inside
 
     def axes(self, n_nodes: tuple[int, ...]) -> list[Array]:
-        """Return equally spaced places along each dimension; the two ends of a circle are one."""
+        """Return equally spaced places along each dimension; both ends of a circle are one place."""
         return [
             np.linspace(-1.0, 1.0, n, endpoint=not wrapped) if n > 1 else np.zeros(1)
             for n, wrapped in zip(n_nodes, self.wrapped, strict=True)
@@ -94,14 +96,14 @@ class Domain:
         return np.stack([axis.ravel() for axis in mesh], axis=1)
 
     def spacing(self, n_nodes: tuple[int, ...]) -> Array:
-        """Return the distances between neighbouring places along each dimension, shape (q,)."""
+        """Return the distances between neighboring places along each dimension (q,)."""
         pieces = [n if wrapped else n - 1 for n, wrapped in zip(n_nodes, self.wrapped, strict=True)]
         return PERIOD / np.maximum(pieces, 1)
 
 
 @dataclass(frozen=True)
 class Points:
-    """Places 0, 1, ..., k - 1 and nothing between them.
+    """The places 0, 1, ..., k - 1, with nothing between them.
 
     Parameters
     ----------
@@ -111,7 +113,7 @@ class Points:
     Examples
     --------
     >>> import numpy as np
-    >>> from twofold.principal_manifold.domains import Points
+    >>> from twofold.principal_manifold import Points
     >>> points = Points(3)
     >>> points.into(np.array([[0.7], [5.0]]))
     array([[1.],
@@ -133,7 +135,7 @@ class Points:
         """Return the nearest places."""
         return np.clip(np.rint(Z), 0.0, self.n_points - 1.0)
 
-    def grid(self, n_nodes: tuple[int, ...]) -> Array:  # noqa: ARG002 - there are as many as there are
+    def grid(self, n_nodes: tuple[int, ...]) -> Array:  # noqa: ARG002 - always all
         """Return all places (k, 1)."""
         return np.arange(float(self.n_points))[:, None]
 
@@ -143,33 +145,15 @@ class Points:
 
 
 def resolve_domain(domain: str | Domain | Points, n_components: int) -> Domain | Points:
-    """Return the domain of a name, in so many dimensions.
+    """Return the domain of a name, in ``n_components`` dimensions.
 
-    Parameters
-    ----------
-    domain : {"box", "circle", "torus", "cylinder"}, Domain or Points
-        A circle has one dimension, a torus all its dimensions wrapped, a cylinder its first.
-    n_components : int
-        q.
-
-    Returns
-    -------
-    Domain or Points
-
-    Examples
-    --------
-    >>> from twofold.principal_manifold.domains import Points, resolve_domain
-    >>> resolve_domain("cylinder", 2)
-    Domain(wrapped=(True, False))
-    >>> resolve_domain("torus", 2)
-    Domain(wrapped=(True, True))
-    >>> resolve_domain(Points(5), 1)
-    Points(n_points=5)
+    A circle has one dimension, a torus wraps all its dimensions, a cylinder the first.
     """
     if isinstance(domain, Domain | Points):
         if domain.n_components != n_components:
             raise ValueError(
-                f"domain={domain!r} has {domain.n_components} dimensions; n_components={n_components}."
+                f"domain={domain!r} has {domain.n_components} dimensions; "
+                f"n_components={n_components}."
             )
         return domain
     if domain not in DOMAINS:
@@ -180,8 +164,5 @@ def resolve_domain(domain: str | Domain | Points, n_components: int) -> Domain |
         raise ValueError(
             f"domain='cylinder' has two dimensions at least; n_components={n_components}."
         )
-    if domain == "box":
-        return Domain((False,) * n_components)
-    if domain == "cylinder":
-        return Domain((True, *(False,) * (n_components - 1)))
-    return Domain((True,) * n_components)
+    around = {"box": 0, "cylinder": 1}.get(domain, n_components)
+    return Domain(tuple(column < around for column in range(n_components)))

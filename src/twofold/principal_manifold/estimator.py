@@ -1,114 +1,122 @@
 r"""Regularized principal manifolds.
 
-A manifold ``f`` from a simple domain (an interval, a square, a circle, a torus) into the data space is found that
-passes close to all rows and is smooth:
+A manifold ``f`` from a simple domain (an interval, a square, a circle, a torus) into the data space
+passes close to all rows and is smooth: it minimizes
 
 .. math:: \frac 1n \sum_i \min_{z \in \mathcal Z} c(x_i, f(z)) + \lambda Q[f]
 
-(Smola et al. 2001). Rows are coded by the place of their nearest image. The mathematics is in `twofold.principal_manifold.functional`
-and `twofold.principal_manifold.soft`; this module measures data, lays out nodes, finds starts and assembles the model.
+(Smola et al. 2001). The latent of a row is the place of its nearest image. The mathematics is in
+`twofold.principal_manifold.functional` and `twofold.principal_manifold.soft`, the steps of a fit in
+`twofold.principal_manifold.fitting`; this module assembles the model.
 
 References
 ----------
-A. J. Smola, S. Mika, B. Schoelkopf, R. C. Williamson. Regularized principal manifolds. JMLR 1, 2001.
+A. J. Smola, S. Mika, B. Schoelkopf, R. C. Williamson. Regularized principal manifolds.
+JMLR 1, 2001.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from twofold.base.estimator import Learned, Problem, TwoWayEstimator
 from twofold.base.journal import Journal
+from twofold.losses import Loss
 from twofold.numerics.threads import some_rows
 from twofold.numerics.tree_sums import ArrayRows
 from twofold.numerics.units import CentredUnits
-from twofold.numerics.validation import check_data, check_int, warn_user
-from twofold.principal_manifold.alpha_path import Fitted, Fitting
-from twofold.principal_manifold.domains import resolve_domain
-from twofold.principal_manifold.fitting import ManifoldFit, fit_rows, loss_of
+from twofold.numerics.validation import check_data, check_int
+from twofold.principal_manifold.domains import Domain, Points
+from twofold.principal_manifold.fitting import ManifoldFit, fit_rows
 from twofold.principal_manifold.generalization import (
     GeneralizationReport,
     kernel_spectrum,
     learning_curve,
 )
 from twofold.principal_manifold.maps import DomainDensity, ManifoldDecoder, ManifoldEncoder
-from twofold.principal_manifold.settings import check_settings
-from twofold.principal_manifold.starts import Start
+from twofold.principal_manifold.node_kernels import NodeKernel
+from twofold.principal_manifold.settings import (
+    MOST_OF_DENSITY,
+    CrossValidation,
+    ManifoldSettings,
+    is_array,
+)
 from twofold.protocols import Array
 
 __all__ = ["PrincipalManifold"]
-
-MOST_OF_DENSITY = 10_000
 
 
 class PrincipalManifold(TwoWayEstimator):
     """Regularized principal manifold: the smooth curve or surface that passes closest to all rows.
 
-    The up-map is a kernel expansion on a domain of your choice, so curves may be closed and surfaces be cylinders or tori;
-    the down-map is the projection to the nearest point. Fits are linear in the number of rows, and the size of the maps does
-    not depend on it.
+    The up-map is a kernel expansion on a domain of your choice, so curves may be closed and surfaces
+    be cylinders or tori; the down-map is the projection to the nearest point. The cost of a fit is
+    linear in the number of rows, and the size of the maps does not depend on it.
 
     Parameters
     ----------
     n_components : int, default=1
         Latent dimensions, q.
-    kernel : {"gaussian", "periodic", "damped", "spline", "linear", "delta"} or NodeKernel, default="gaussian"
-        What the expansion consists of, and thereby what smoothness means. "gaussian" is the smoothest; on the circles of a
-        domain it is wrapped around them, which is "periodic". "damped" is rougher. "spline" penalises the squared speed of a
-        curve: a length constraint. "linear" gives principal components, "delta" on `Points` k-means. A
-        single column is mapped linearly. On circles only "gaussian" and "periodic" make sense.
+    kernel : {"gaussian", "periodic", "damped", "spline", "linear", "delta"} or NodeKernel, \
+default="gaussian"
+        The kernel of the expansion, which defines smoothness. "gaussian" is the smoothest; on the
+        circles of a domain it is wrapped around them, which is "periodic". "damped" is rougher.
+        "spline" penalizes the squared speed of a curve: a length constraint. "linear" gives
+        principal components, "delta" on `Points` k-means. A single column is mapped linearly.
+        Circles require "gaussian" or "periodic".
     n_nodes : "auto", int or tuple of int, default="auto"
-        Nodes of the expansion: in total, rounded to a square or cube, or along each dimension. "auto" is 10 for curves,
-        8 x 8, 6 x 6 x 6, and beyond three dimensions 200 found by k-means.
+        Nodes of the expansion: in total, rounded to a square or cube, or along each dimension.
+        "auto" is 10 for curves, 8 x 8, 6 x 6 x 6, and in more than three dimensions 200 found by
+        k-means.
     width : float, default=1.0
-        Width of the kernel, in distances between neighbouring nodes.
+        Bandwidth of the kernel, in distances between neighboring nodes.
     loss : {"squared", "l1", "norm", "huber", "mahalanobis"} or Loss, default="squared"
-        How far a row is from its image. "norm" is the distance itself, "l1" that along the axes, "huber" quadratic up to a
-        scale that is estimated: all three forgive outliers. "mahalanobis" is the squared loss in units of the
-        data's own covariance.
+        The distance of a row to its image. "norm" is the distance itself, "l1" that along the axes,
+        "huber" is quadratic up to a scale that is estimated: all three are robust to outliers.
+        "mahalanobis" is the squared loss in units of the covariance of the data.
     penalty : {"rkhs", "l2", "l1"}, default="rkhs"
-        "rkhs" is the smoothness that belongs to the kernel, "l2" the generative topographic map's, "l1" leaves few nodes.
-    alpha : "cv" or float, default="cv"
-        Weight of the penalty beside the mean loss. Lengths are measured in root mean variances of the columns (for robust losses,
-        median ones), so a value means the same for data in metres, millimetres or standardised as a whole. "cv" compares 10
-        values from 0.3 to 1e-5 by held-out error.
-    alpha_rule : {"min", "one_se"}, default="min"
-        Which one "cv" takes: that of the lowest error, or the largest within one standard error of it. The lowest error of noisy
-        curves tends to belong to wiggly ones, which "one_se" avoids.
-    cv : int, default=5
-        Folds of "cv".
+        "rkhs" is the smoothness that belongs to the kernel, "l2" the penalty of the generative
+        topographic map, "l1" leaves few nodes.
+    alpha : "cv", CrossValidation or float, default="cv"
+        Weight of the penalty relative to the mean loss. Lengths are measured in root mean variances
+        of the columns (for robust losses, median ones), so a value does not depend on the unit of
+        the data. "cv" is `CrossValidation()`: it compares 10 values from 0.3 to 1e-5 by held-out
+        error in 5 folds.
     domain : {"box", "circle", "torus", "cylinder"}, Domain or Points, default="box"
-        Where latents live: ``[-1, 1]`` in every dimension, of which a circle and a torus wrap all, a cylinder the first.
-        ``Points(k)`` is a codebook of k entries with latents 0 to k - 1. Both classes are in `twofold.principal_manifold.domains`. Latents outside are taken to
-        the nearest edge, or around the circle.
+        The domain of the latents: ``[-1, 1]`` in every dimension. A circle and a torus wrap all
+        dimensions, a cylinder the first. ``Points(k)`` is a codebook of k entries with latents 0 to
+        k - 1. Both classes are in `twofold.principal_manifold`. Latents outside move to the nearest
+        edge, or around the circle.
     assignment : {"hard", "soft"}, default="hard"
-        Whether a row belongs to its nearest image, or to all places in proportion, as in the generative topographic map,
-        with a temperature that is lowered along the fit.
+        Whether a row belongs to its nearest image, or to all places in proportion, as in the
+        generative topographic map, with a temperature that falls during the fit.
     latent_noise : float, default=0.0
-        Standard deviation of a noise that is added to codes before they are decoded (in a domain of length 2). The fit minimises the
-        error after that noise: the squared derivative of the map joins the functional. Derived for the squared loss; beside
-        other losses it is a penalty of the same form.
+        Standard deviation of noise that is added to latents before decoding (in a domain of length
+        2). The fit minimizes the error after that noise: the squared derivative of the map joins
+        the functional. Derived for the squared loss; with other losses it is a penalty of the same
+        form.
     refit_alpha : float or None, default=None
-        With ``penalty="l1"``: the map is fitted again on the nodes that are left, with "rkhs" and this weight.
+        With ``penalty="l1"``: refit the map on the nodes that are left, with "rkhs" and this weight.
     init : {"auto", "pca", "random"}, name of an embedding, array or callable, default="auto"
-        The first map. "pca" lies in the plane of the leading components, as in the paper; "random" is the same, turned and
-        tilted by chance; latents of your own, or the name of an embedding ("isomap", "lle", ...), are scaled to the
-        domain and fitted. "auto" tries the plane, which is let bend before it may ripple, and on boxes Isomap, and goes on
-        with the lower functional.
+        The first map. "pca" lies in the plane of the leading components, as in the paper; "random"
+        is the same, turned and tilted at random. Given latents, or those of a named embedding
+        ("isomap", "lle", ...), are scaled to the domain and fitted. "auto" tries the plane, which
+        may bend before it may ripple, and on boxes Isomap, and continues from the one of the lower
+        functional.
     n_init : int, default=1
-        Starts; those after the first are "random".
+        Number of starts; all after the first are "random".
     max_iter : int, default=200
-        Turns of projection and adaptation at most. A warning tells where they ended a descent that still gained ten times
-        ``tol`` a turn.
+        Maximum number of turns of projection and adaptation. A warning is given if the last of them
+        still gained ten times ``tol``.
     tol : float, default=3e-4
         A turn that lowers the functional by a smaller share is the last.
     random_state : int, RandomState, Generator or None, default=None
-        Deals rows to folds, and makes random starts.
+        Seeds folds and random starts.
     n_jobs : int or None, default=None
         Threads; None means all cores.
     verbose : int, default=0
@@ -125,22 +133,24 @@ class PrincipalManifold(TwoWayEstimator):
     nodes_ : ndarray of shape (n_nodes, n_components)
         The nodes of the expansion; with ``penalty="l1"`` those that are left.
     weights_, intercept_ : ndarray of shape (n_nodes, n_columns) and (n_columns,)
-        The expansion, in the units the fit was made in.
+        The expansion, in the units of the fit.
     loss_ : Loss
-        The loss, with its scale where one was estimated.
+        The loss, with its scale if one was estimated.
     history_ : ndarray of shape (n_values,)
-        The functional at the start and after each projection and adaptation of the last fit. It never rises. Of more than
-        3,000 rows (or 20 for each node) it is that of those which take part; after a refit (``refit_alpha``) it is the refit's.
+        The functional at the start and after each projection and adaptation of the last fit. It
+        never rises. Of more than 3,000 rows (or 20 for each node) it is that of the rows that take
+        part; after a refit (``refit_alpha``) it is the refit's.
     temperature_ : float
         The last temperature of soft assignment, else 0.
     n_iter_ : int
         Turns made.
     init_, candidates_ : str and list of dict
-        The start taken, and what all of them reached, best first.
+        The chosen start, and the values that all starts reached, best first.
 
     References
     ----------
-    A. J. Smola, S. Mika, B. Schoelkopf, R. C. Williamson. Regularized principal manifolds. JMLR 1, 2001.
+    A. J. Smola, S. Mika, B. Schoelkopf, R. C. Williamson. Regularized principal manifolds.
+    JMLR 1, 2001.
 
     Examples
     --------
@@ -157,19 +167,17 @@ class PrincipalManifold(TwoWayEstimator):
         self,
         n_components: int = 1,
         *,
-        kernel: Any = "gaussian",
-        n_nodes: Any = "auto",
+        kernel: str | NodeKernel = "gaussian",
+        n_nodes: str | int | Sequence[int] = "auto",
         width: float = 1.0,
-        loss: Any = "squared",
+        loss: str | Loss = "squared",
         penalty: str = "rkhs",
-        alpha: float | str = "cv",
-        alpha_rule: str = "min",
-        cv: int = 5,
-        domain: Any = "box",
+        alpha: float | str | CrossValidation = "cv",
+        domain: str | Domain | Points = "box",
         assignment: str = "hard",
         latent_noise: float = 0.0,
         refit_alpha: float | None = None,
-        init: Any = "auto",
+        init: object = "auto",
         n_init: int = 1,
         max_iter: int = 200,
         tol: float = 3e-4,
@@ -184,8 +192,6 @@ class PrincipalManifold(TwoWayEstimator):
         self.loss = loss
         self.penalty = penalty
         self.alpha = alpha
-        self.alpha_rule = alpha_rule
-        self.cv = cv
         self.domain = domain
         self.assignment = assignment
         self.latent_noise = latent_noise
@@ -198,46 +204,23 @@ class PrincipalManifold(TwoWayEstimator):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
+    def _upgrade(self) -> None:
+        """Replace the parameters ``alpha_rule`` and ``cv`` of early model files."""
+        rule, n_folds = self.__dict__.pop("alpha_rule", "min"), self.__dict__.pop("cv", 5)
+        if isinstance(self.alpha, str) and (rule, n_folds) != ("min", 5):
+            self.alpha = CrossValidation(n_folds, rule)
+
     def _learn(self, problem: Problem) -> Learned:
-        check_settings(self, resolve_domain(self.domain, problem.n_components))
-        found = fit_rows(self, ArrayRows(problem.data), problem, Journal())
+        settings = ManifoldSettings.of(self, problem.n_components)
+        found = fit_rows(settings, ArrayRows(problem.data), problem, Journal())
         encoder = self._encoder(found)
-        # As `transform` does: where turns left a row in a worse place, it moves.
+        # As in `transform`: a row that the turns left in a worse place moves.
         latents = encoder.predict(problem.data)
         return self._assemble(found, encoder, latents, latents)
 
-    def _best(
-        self, starts: list[Start], fitting: Fitting, data: Array, alpha: float
-    ) -> tuple[Fitted, list[dict[str, Any]]]:
-        """Return where the best start leads in a few turns, and what all of them reach, best first.
-
-        A single start that is followed by turns of the same functional is left as it is.
-        """
-        only = len(starts) == 1 and self.alpha != "cv" and self.loss != "huber"
-        if only:
-            start = starts[0]
-            latents = fitting.functional(data, alpha).project(start.up, start.latents)
-            value = fitting.functional(data, alpha).value(start.up, latents)
-            return Fitted(start.up, latents, np.empty(0), 0), [{"name": start.name, "value": value}]
-        functional = fitting.functional(data, alpha)  # soft fits end at temperatures of their own
-        ran = [(start.ran(fitting, data, alpha), start.name) for start in starts]
-        values = [functional.value(one.up, one.latents) for one, _ in ran]
-        order = np.argsort(values, kind="stable")
-        candidates = [{"name": ran[i][1], "value": values[i]} for i in order]
-        return ran[order[0]][0], candidates
-
-    def _warn_if_cut_short(self, fitted: Fitted) -> None:
-        falling = 1.0 - fitted.history[-1] / fitted.history[max(-3, -len(fitted.history))]
-        if falling > 10.0 * self.tol:
-            warn_user(
-                f"The functional was still falling by {100 * falling:.2g} % an iteration when max_iter={self.max_iter} was "
-                "reached. Increase max_iter.",
-                ConvergenceWarning,
-            )
-
     @staticmethod
     def _encoder(found: ManifoldFit) -> ManifoldEncoder:
-        """Return the way down."""
+        """Return the projection to the fitted manifold."""
         layout = found.fitting.layout.searching(found.fitted.latents)
         final = replace(found.fitting, latent_noise=0.0, layout=layout)
         nothing = found.fitted.up.weights_[:0]
@@ -248,7 +231,7 @@ class PrincipalManifold(TwoWayEstimator):
     def _assemble(
         found: ManifoldFit, encoder: ManifoldEncoder, latents: Array, of_density: Array
     ) -> Learned:
-        """Return the maps and all attributes; the density is that of some latents."""
+        """Return the maps and all attributes; the density is that of ``of_density``."""
         fitting, fitted, choice = found.fitting, found.fitted, found.choice
         domain = fitting.layout.domain
         attributes = {
@@ -276,16 +259,17 @@ class PrincipalManifold(TwoWayEstimator):
         )
 
     def _learn_constant(self, problem: Problem) -> Learned:
-        check_settings(self, resolve_domain(self.domain, problem.n_components))
+        settings = ManifoldSettings.of(self, problem.n_components)
         learned = super()._learn_constant(problem)
+        chosen = isinstance(settings.alpha, CrossValidation)
         attributes: dict[str, Any] = {
-            "alpha_": np.nan if self.alpha == "cv" else float(self.alpha),
+            "alpha_": np.nan if chosen else settings.alpha,
             "alphas_": None,
             "cv_errors_": None,
             "nodes_": np.zeros((1, problem.n_components)),
             "weights_": np.zeros((1, problem.data.shape[1])),
             "intercept_": np.zeros(problem.data.shape[1]),
-            "loss_": loss_of(self.loss),
+            "loss_": settings.resolved_loss(),
             "history_": np.zeros(1),
             "temperature_": 0.0,
             "n_iter_": 0,
@@ -295,22 +279,23 @@ class PrincipalManifold(TwoWayEstimator):
         return replace(learned, attributes=attributes)
 
     def generalization_report(self, X: Any = None, *, n_repeats: int = 5) -> GeneralizationReport:
-        """Say how fast the error of new rows should approach that of training rows: a diagnostic, not a certificate.
+        """Report how fast held-out and training errors approach each other as rows are added.
 
-        The eigenvalues of the kernel on the domain decay like ``exp(-c j^p)`` or like ``j^-a``; Smola et al. (2001), section 7,
-        derive from that the rate at which the two errors meet as rows grow (Eqs. 56-57). With data, the
-        rate is put beside what happens: manifolds are fitted to ever more of the rows.
+        The eigenvalues of the kernel on the domain give a rate (Smola et al. 2001, Eqs. 56-57).
+        With data, the report also measures it: manifolds are fitted to more and more of the rows. The
+        report is a diagnostic, not a certificate.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features), default=None
             Data for the learning curve; without them there is none.
         n_repeats : int, default=5
-            Random splits behind each point of the curve.
+            Random splits for each point of the curve.
 
         Returns
         -------
         GeneralizationReport
+            Rate and, with data, learning curve.
 
         Examples
         --------
@@ -322,7 +307,7 @@ class PrincipalManifold(TwoWayEstimator):
         >>> spectrum.decay, spectrum.rate
         ('exponential', 0.5)
 
-        With data, the gap between held-out and training errors is measured, too:
+        With data, it also measures the gap between held-out and training errors:
 
         >>> report = model.generalization_report(X, n_repeats=1)
         >>> report.curve.sizes
@@ -332,13 +317,13 @@ class PrincipalManifold(TwoWayEstimator):
         check_int("n_repeats", n_repeats)
         projection = getattr(self.encoder_, "projection", None)
         if projection is None:
-            raise ValueError("The training data are all equal: there is nothing to generalise.")
+            raise ValueError("The training data are all equal: there is nothing to generalize.")
         spectrum = kernel_spectrum(projection.up, projection.domain, penalty=self.penalty)
         if X is None:
             return GeneralizationReport(spectrum)
         data, _ = check_data(self, X, reset=False)
         settings = {"alpha": self.alpha_, "n_init": 1}
-        if np.ndim(self.init) > 0:  # latents of other rows
+        if is_array(self.init):  # latents of other rows
             settings["init"] = "auto"
         model = type(self)(**{**self.get_params(deep=False), **settings})
 

@@ -1,4 +1,4 @@
-"""The steps of a principal manifold, for rows in memory or on a cluster alike."""
+"""The steps of a principal manifold, for rows in memory or on a cluster."""
 
 from __future__ import annotations
 
@@ -7,42 +7,33 @@ from typing import Any
 
 import numpy as np
 
+from twofold.base.convergence import warn_if_still_falling
 from twofold.base.estimator import Problem, warn_of_rank
 from twofold.base.journal import Journal
-from twofold.losses import Loss, Norm, Squared, resolve_loss
+from twofold.losses import Norm
 from twofold.numerics.linalg import axes_of_products, rank_up_to
 from twofold.numerics.threads import some_rows
 from twofold.numerics.tree_sums import RowSource, squares_and_products, squares_of_rows
-from twofold.principal_manifold.all_rows import adapted_to_all
-from twofold.principal_manifold.alpha_path import (
-    MIDDLE_ALPHA,
-    AlphaChoice,
-    Fitted,
-    Fitting,
-    choose_alpha,
-    without_idle_nodes,
-)
-from twofold.principal_manifold.domains import resolve_domain
+from twofold.principal_manifold.alpha_path import MIDDLE_ALPHA, AlphaChoice, choose_alpha
+from twofold.principal_manifold.descent import Fitted, Fitting, without_idle_nodes
 from twofold.principal_manifold.maps import Frame
 from twofold.principal_manifold.node_layout import MOST_ON_A_GRID, layout_of
-from twofold.principal_manifold.starts import starts_of
+from twofold.principal_manifold.settings import (
+    MOST_MEASURED,
+    CrossValidation,
+    ManifoldSettings,
+    rows_of_turns,
+)
+from twofold.principal_manifold.starts import best_start, starts_of
+from twofold.principal_manifold.sweep import adapted_to_all
 from twofold.protocols import Array
 
-__all__ = ["ManifoldFit", "fit_rows", "loss_of"]
-
-MOST_ROWS, ROWS_OF_A_NODE = 3_000, 20
-"""Of more rows so many (or so many for each node) take part in the turns; all of them in the last ones."""
-
-MOST_MEASURED = 20_000
-"""Rows by which medians are taken, and scattered nodes are placed."""
-
-ROBUST = ("l1", "norm", "huber")
-OF_LENGTH = ("norm", "huber")
+__all__ = ["ManifoldFit", "fit_rows"]
 
 
 @dataclass(frozen=True)
 class ManifoldFit:
-    """What the steps found: settings, the map, coordinates, the penalty's weight, starts compared, total variance."""
+    """The result of a fit: settings, map, coordinates, weight of the penalty, starts compared."""
 
     fitting: Fitting
     fitted: Fitted
@@ -51,69 +42,58 @@ class ManifoldFit:
     candidates: list[dict[str, Any]]
 
 
-def fit_rows(model: Any, source: RowSource, problem: Problem, journal: Journal) -> ManifoldFit:
-    """Find a map by turns of some rows, and adapt it to all.
+def fit_rows(
+    settings: ManifoldSettings, source: RowSource, problem: Problem, journal: Journal
+) -> ManifoldFit:
+    """Find a map by turns on some rows, and adapt it to all.
 
     Parameters
     ----------
-    model : PrincipalManifold
+    settings : ManifoldSettings
         The settings.
     source : RowSource
-        All rows, centred.
+        All rows, centered.
     problem : Problem
-        The same rows where they are in memory; otherwise it has no rows, and those of the turns take their place.
+        The same rows if they are in memory; otherwise it has no rows, and the fit puts those of the
+        turns in their place.
     journal : Journal
-        Knows the steps that were made before an interruption.
+        Holds the steps that were completed before an interruption.
     """
-    here = len(problem.data) == source.n_rows
-    frame = journal.step("frame", lambda: _frame(model, source))
-    fitting = journal.step("layout", lambda: _fitting(model, source, frame, problem))
-    most = max(MOST_ROWS, ROWS_OF_A_NODE * len(fitting.layout.nodes))
-    rows = some_rows(source.n_rows, most)
+    in_memory = len(problem.data) == source.n_rows
+    frame = journal.step("frame", lambda: _frame(settings, source))
+    fitting = journal.step("layout", lambda: _fitting(settings, source, frame, problem))
+    rows = rows_of_turns(source.n_rows, len(fitting.layout.nodes))
     everyone = len(rows) == source.n_rows
-    centred = journal.step("sample", lambda: source.rows(rows, "sample"))
-    if not here:
-        problem = replace(problem, data=centred, original=problem.units.back(centred))
-        rows = np.arange(len(centred))
-        warn_of_rank(rank_up_to(centred, problem.n_components), problem.n_components)
-    some = frame.into(centred)
-    alpha = MIDDLE_ALPHA if model.alpha == "cv" else float(model.alpha)
+    centered = journal.step("sample", lambda: source.rows(rows, "sample"))
+    if not in_memory:
+        problem = replace(problem, data=centered, original=problem.units.back(centered))
+        rows = np.arange(len(centered))
+        warn_of_rank(rank_up_to(centered, problem.n_components), problem.n_components)
+    some = frame.into(centered)
+    validation = settings.alpha if isinstance(settings.alpha, CrossValidation) else None
+    alpha = MIDDLE_ALPHA if isinstance(settings.alpha, CrossValidation) else settings.alpha
 
     def start() -> tuple[Fitting, Fitted, list[dict[str, Any]]]:
-        starts = starts_of(
-            model.init,
-            model.n_init,
-            fitting,
-            frame,
-            some,
-            alpha,
-            problem,
-            rows,
-            robust=is_robust(model),
-        )
-        first, candidates = model._best(starts, fitting, some, alpha)
-        scaled = fitting.with_scale(first, some) if model.loss == "huber" else fitting
+        starts = starts_of(settings, fitting, frame, some, alpha, problem, rows)
+        # Another functional follows if its weight or scale is still to be found.
+        final = validation is None and not settings.is_huber
+        first, candidates = best_start(starts, fitting, some, alpha, final=final)
+        scaled = fitting.with_scale(first, some) if settings.is_huber else fitting
         return scaled, first, candidates
 
     with problem.progress.phase("starts"):
         fitting, first, candidates = journal.step("starts", start)
     choice = AlphaChoice(alpha, np.empty(0), np.empty((0, 0)))
-    if model.alpha == "cv":
+    if validation is not None:
         with problem.progress.phase("cross-validation"):
             choice = journal.step(
                 "cross-validation",
-                lambda: choose_alpha(
-                    fitting,
-                    some,
-                    first.latents,
-                    n_folds=model.cv,
-                    rule=model.alpha_rule,
-                    rng=problem.rng,
-                ),
+                lambda: choose_alpha(fitting, validation, some, first.latents, problem.rng),
             )
 
-    def turns() -> tuple[Fitting, Fitted, float]:
-        with problem.progress.phase("turns", max_iter=None, at_most=model.max_iter) as callback:
+    def take_turns() -> tuple[Fitting, Fitted, float]:
+        most = settings.max_iter
+        with problem.progress.phase("turns", max_iter=None, at_most=most) as callback:
             ended = fitting.run(
                 some,
                 choice.alpha,
@@ -123,58 +103,60 @@ def fit_rows(model: Any, source: RowSource, problem: Problem, journal: Journal) 
                 state=journal.state("turns"),
                 note=lambda state: journal.note("turns", state),
             )
-        if ended.n_iter >= model.max_iter:
-            model._warn_if_cut_short(ended)
-        return without_idle_nodes(fitting, ended, some, choice.alpha, model.refit_alpha)
+        _warn_if_cut_short(ended, settings)
+        return without_idle_nodes(fitting, ended, some, choice.alpha, settings.refit_alpha)
 
-    fitting, fitted, alpha = journal.step("turns", turns)
-    if not everyone and model.assignment == "hard":
+    fitting, fitted, alpha = journal.step("turns", take_turns)
+    if not everyone and settings.assignment == "hard":
         with problem.progress.phase("all rows"):
             up = journal.step(
                 "all rows",
-                lambda: adapted_to_all(source, fitting, fitted.up, alpha, frame, some, keep=here),
+                lambda: adapted_to_all(
+                    source, fitting, fitted.up, alpha, frame, some, keep=in_memory
+                ),
             )
             fitted = replace(fitted, up=up)
     return ManifoldFit(fitting, fitted, frame, choice, candidates)
 
 
-def is_robust(model: Any) -> bool:
-    """Tell whether outliers should not count."""
-    if isinstance(model.loss, str):
-        return model.loss in ROBUST
-    return not isinstance(model.loss, Squared)
+def _warn_if_cut_short(fitted: Fitted, settings: ManifoldSettings) -> None:
+    """Warn if the last turn, which has up to two values, still lowered the functional clearly."""
+    history = fitted.history
+    warn_if_still_falling(
+        history[[max(-3, -len(history)), -1]],
+        "functional",
+        n_iter=fitted.n_iter,
+        max_iter=settings.max_iter,
+        threshold=10.0 * settings.tol,
+    )
 
 
-def loss_of(loss: Any) -> Loss:
-    """Return the loss of a parameter; Mahalanobis's is the squared one in whitened coordinates."""
-    return Squared() if isinstance(loss, str) and loss == "mahalanobis" else resolve_loss(loss)
-
-
-def _frame(model: Any, source: RowSource) -> Frame:
-    of_columns = model.loss not in OF_LENGTH
-    if isinstance(model.loss, str) and model.loss == "mahalanobis":
-        if source.n_columns > source.n_rows:
-            return Frame.whitened(source.rows(np.arange(source.n_rows), "sample"))
+def _frame(settings: ManifoldSettings, source: RowSource) -> Frame:
+    n_rows, n_columns = source.n_rows, source.n_columns
+    if settings.is_whitened:
+        if n_columns > n_rows:
+            return Frame.whitened(source.rows(np.arange(n_rows), "sample"))
         products = source.total(squares_and_products, "moments")["products"]
-        return Frame.of_axes(*axes_of_products(products, source.n_rows, source.n_columns))
-    if is_robust(model):
-        some = source.rows(some_rows(source.n_rows, MOST_MEASURED), "sample")
-        return Frame.scaled(some, robust=True, of_columns=of_columns)
+        return Frame.of_axes(*axes_of_products(products, n_rows, n_columns))
+    if settings.is_robust:
+        some = source.rows(some_rows(n_rows, MOST_MEASURED), "sample")
+        return Frame.scaled(some, robust=True, of_columns=not settings.is_of_length)
     total = source.total(squares_of_rows, "moments")["squares"]
-    return Frame.of_size(total / source.n_rows, source.n_columns if of_columns else 1)
+    return Frame.of_size(total / n_rows, 1 if settings.is_of_length else n_columns)
 
 
-def _fitting(model: Any, source: RowSource, frame: Frame, problem: Problem) -> Fitting:
-    domain = resolve_domain(model.domain, problem.n_components)
+def _fitting(
+    settings: ManifoldSettings, source: RowSource, frame: Frame, problem: Problem
+) -> Fitting:
     inside: Array = frame.into(np.empty((0, source.n_columns)))
-    if domain.n_components > MOST_ON_A_GRID:
+    if settings.domain.n_components > MOST_ON_A_GRID:
         inside = frame.into(source.rows(some_rows(source.n_rows, MOST_MEASURED), "sample"))
     return Fitting(
-        layout_of(domain, model.kernel, model.n_nodes, float(model.width), inside, problem.rng),
-        Norm() if model.loss == "huber" else loss_of(model.loss),
-        model.penalty,
-        model.assignment,
-        float(model.latent_noise),
-        model.max_iter,
-        float(model.tol),
+        layout_of(settings, inside, problem.rng),
+        Norm() if settings.is_huber else settings.resolved_loss(),
+        settings.penalty,
+        settings.assignment,
+        settings.latent_noise,
+        settings.max_iter,
+        settings.tol,
     )

@@ -2,22 +2,32 @@ r"""The regularized quantization functional, and its descent by turns.
 
 .. math:: R_{reg}[f] = \frac 1n \sum_i \min_{z \in \mathcal Z} c(x_i, f(z)) + \lambda Q[f]
 
-(Smola et al. 2001, Eqs. 12-17, 29) with ``Q = |P f|^2 / 2``, the squared norm of the weights over 2, or the sum of their absolute
-values (Eq. 22). *Projection* (Eq. 30, `twofold.principal_manifold.projection`) moves each latent on its own, *adaptation* the
-map. Neither ever raises the functional. Quadratic penalties have a closed form (Eq. 33), the absolute one is lowered
-coordinate by coordinate (Eq. 34). Losses other than the squared one are majorised by parabolas at the present
-residuals (`twofold.losses`); of the maps that minimise them one is taken only if the functional is lower there.
+(Smola et al. 2001, Eqs. 12-17, 29). For ``f(z) = f_0 + sum_m k(z_m, z) w_m`` with the kernel matrix
+``G`` of the nodes, the penalty is one of
 
-Where latents pass a noisy channel of variance ``sigma^2`` the functional has the further term
+.. math::
+   \mathrm{rkhs:}\ \tfrac 12 \operatorname{tr}(W^T G W) = \tfrac 12 |P f|^2 \qquad
+   \ell_2:\ \tfrac 12 \sum_{md} W_{md}^2 \qquad
+   \ell_1:\ \sum_{md} |W_{md}|
+
+(Eqs. 17 and 22; the last gives expansions in few nodes). *Projection* (Eq. 30,
+`twofold.principal_manifold.projection`) moves each latent on its own, *adaptation* the map. Neither
+raises the functional. Quadratic penalties have a closed form (Eq. 33); coordinate descent lowers the
+absolute one (Eq. 34). Losses other than the squared one are majorized by parabolas at the present
+residuals (`twofold.losses`); the map that minimizes them is accepted only if it lowers the
+functional.
+
+If latents pass a noisy channel of variance ``sigma^2``, the functional has the further term
 
 .. math:: \frac{\sigma^2}{n} \sum_i |f'(\zeta_i)|^2 .
 
-This is Eq. (40) but for its factor: expanding ``E |x - f(zeta + xi)|^2`` to second order gives ``sigma^2``, where the paper
-prints ``2 sigma^2``.
+This is Eq. (40) except for its factor: expanding ``E |x - f(zeta + xi)|^2`` to second order gives
+``sigma^2``, where the paper prints ``2 sigma^2``.
 
 References
 ----------
-A. J. Smola, S. Mika, B. Schoelkopf, R. C. Williamson. Regularized principal manifolds. JMLR 1, 2001.
+A. J. Smola, S. Mika, B. Schoelkopf, R. C. Williamson. Regularized principal manifolds.
+JMLR 1, 2001.
 """
 
 from __future__ import annotations
@@ -31,65 +41,67 @@ import numpy as np
 from twofold.losses import Loss
 from twofold.numerics.linalg import solve_psd
 from twofold.numerics.threads import map_blocks, row_blocks, single_threaded_blas
+from twofold.numerics.turns import Callback, falls, never_stop, run_turns
 from twofold.principal_manifold.domains import Domain, Points
 from twofold.principal_manifold.nodes import NodeExpansion
-from twofold.principal_manifold.penalties import L1Penalty, L2Penalty, RKHSPenalty
 from twofold.principal_manifold.projection import DomainProjection
 from twofold.protocols import Array, IntArray
 
 __all__ = [
     "CAPS",
     "DescentState",
+    "NormalEquations",
     "Quantization",
-    "Quantized",
+    "lowered",
     "penalised",
     "slope_products",
     "solved",
     "weighted_sums",
+    "with_ones",
 ]
 
 CAPS = (3.0, 30.0, 1e3)
-"""Weights of parabolas at most, in units of their median. A row that is met exactly has an endless weight, and would hold
-the map where it is; capped, its parabola is that of a loss rounded at its tip, which is a step to try."""
+"""Largest weights of parabolas, in units of their median. A row that is met exactly has an infinite
+weight, and would fix the map; a capped weight is that of a loss rounded at its tip."""
 
 SWEEPS = 200
 SWEEPS_BETWEEN_FULL = 10
 TURNS_BETWEEN_SEARCHES = 5
 STEPS_OF_A_TURN = 2
-"""Gauss-Newton steps of a projection that other turns follow."""
+"""Gauss-Newton steps of a projection within the turns."""
+
+NormalEquations = tuple[list[Array], Array, bool]
+"""The matrices and right-hand sides of `solved`, and whether the parabolas equal the loss."""
 
 
-@dataclass(frozen=True)
-class Quantized:
-    """Where a descent ended.
+@dataclass
+class DescentState:
+    """The state of a descent between two turns.
 
     Attributes
     ----------
     up : NodeExpansion
         f.
     latents : ndarray of shape (n, q)
-        The rows' latents.
-    history : ndarray of shape (n_steps + 1,)
+        The latents of the rows.
+    history : list of float
         The functional at the start and after every projection and every adaptation.
-    n_iter : int
-        Turns made.
+    stalled : bool
+        Whether the next projection searches the whole grid.
+    turn : int
+        Turns taken.
     """
 
     up: NodeExpansion
     latents: Array
-    history: Array
-    n_iter: int
-
-
-@dataclass
-class DescentState:
-    """Where a descent is between two turns: map, latents, the functional so far, turns made, and whether it stalled."""
-
-    up: NodeExpansion
-    latents: Array
     history: list[float]
-    turn: int
     stalled: bool
+    turn: int = 0
+
+    @property
+    def value(self) -> float:
+        """The functional."""
+        return self.history[-1]
 
 
 @dataclass(frozen=True)
@@ -101,9 +113,9 @@ class Quantization:
     data : ndarray of shape (n, D)
         Rows.
     domain : Domain or Points
-        Where latents are.
+        The domain of the latents.
     grid : ndarray of shape (m, q)
-        Latents whose images rows are compared with.
+        Latents whose images are candidates for the nearest one.
     loss : Loss
         c.
     penalty : {"rkhs", "l2", "l1"}
@@ -113,7 +125,7 @@ class Quantization:
     latent_noise : float, default=0.0
         ``sigma``.
     n_functions : int, default=None
-        How many of the kernel's smoothest functions an adaptation may use, with "rkhs"; None means all.
+        With "rkhs", how many of the kernel's smoothest functions to use; None means all.
     """
 
     data: Array
@@ -141,41 +153,32 @@ class Quantization:
         *,
         max_iter: int,
         tol: float,
-        callback: Callable[[int, float, Array], bool] = lambda *_: False,
+        callback: Callback = never_stop,
         state: DescentState | None = None,
         note: Callable[[DescentState], None] | None = None,
-    ) -> Quantized:
+    ) -> DescentState:
         """Descend by turns until one lowers the functional by less than a share ``tol``.
 
-        A descent that was interrupted goes on from its last ``state``; ``note`` is told of it after each turn that others may follow.
+        ``state`` resumes an interrupted descent; ``note`` gets the state after each turn.
         """
-        with (
-            single_threaded_blas()
-        ):  # small products: more threads of BLAS would take three times as long
+
+        def take_turn(now: DescentState) -> bool:
+            before = now.value
+            everywhere = now.stalled or now.turn % TURNS_BETWEEN_SEARCHES == 0
+            now.latents = self.project(now.up, now.latents, STEPS_OF_A_TURN, everywhere=everywhere)
+            now.history.append(self.value(now.up, now.latents))
+            now.up = self.adapt(now.up, now.latents, now.value)
+            now.history.append(self.value(now.up, now.latents))
+            idle = not falls(before, now.value, tol)
+            now.stalled = self.domain.is_discrete or idle
+            return everywhere and idle  # a search of the whole grid found nothing better either
+
+        with single_threaded_blas():  # the products are small: threads of BLAS would slow them
             if state is None:
                 latents = self.project(up, latents)
-                value = self.value(up, latents)
-                state = DescentState(up, latents, [value], 0, self.domain.is_discrete)
-            while state.turn < max_iter:
-                ended = self._turn(state, tol)
-                if callback(state.turn, state.history[-1], state.latents) or ended:
-                    break
-                if note is not None:
-                    note(state)
-        return Quantized(state.up, state.latents, np.array(state.history), state.turn)
-
-    def _turn(self, now: DescentState, tol: float) -> bool:
-        """Make one turn, and return whether it is the last."""
-        now.turn += 1
-        before = now.history[-1]
-        everywhere = now.stalled or now.turn % TURNS_BETWEEN_SEARCHES == 0
-        now.latents = self.project(now.up, now.latents, STEPS_OF_A_TURN, everywhere=everywhere)
-        now.history.append(self.value(now.up, now.latents))
-        now.up = self.adapt(now.up, now.latents, now.history[-1])
-        now.history.append(self.value(now.up, now.latents))
-        idle = before - now.history[-1] <= tol * before
-        now.stalled = self.domain.is_discrete or idle
-        return everywhere and idle  # also rows that looked everywhere found nothing better
+                history = [self.value(up, latents)]
+                state = DescentState(up, latents, history, self.domain.is_discrete)
+            return run_turns(state, take_turn, max_iter=max_iter, callback=callback, note=note)
 
     def project(
         self,
@@ -189,27 +192,31 @@ class Quantization:
         return self.projection(up).lower(self.data, latents, n_steps, everywhere=everywhere)
 
     def adapt(self, up: NodeExpansion, latents: Array, value: float | None = None) -> NodeExpansion:
-        """Return a map of lower or equal functional, for given latents; ``value`` is the functional, where known."""
-        best, lowest = up, self.value(up, latents) if value is None else value
+        """Return a map of lower or equal functional; ``value`` is the present one, if known."""
         slopes = self._slopes(up, latents) if self.latent_noise else 0.0
-        for cap in CAPS:
+
+        def equations(best: NodeExpansion, cap: float) -> NormalEquations:
             weights = self.loss.weights(self.data - best.predict(latents))
             weights = np.minimum(weights, cap * np.median(weights))
             grams, right = self._sums(up, latents, weights)
-            sums = [gram + slopes for gram in grams]
-            candidate = solved(best, sums, right, self.penalty, self.alpha, self.n_functions)
-            value = self.value(candidate, latents)
-            if value < lowest:
-                best, lowest = candidate, value
-            if weights.shape[1] == 1 and np.ptp(weights) == 0.0:
-                break  # the parabola was the loss itself
-        return best
+            exact = bool(weights.shape[1] == 1 and np.ptp(weights) == 0.0)
+            return [gram + slopes for gram in grams], right, exact
+
+        return lowered(
+            up,
+            self.value(up, latents) if value is None else value,
+            lambda candidate: self.value(candidate, latents),
+            equations,
+            lambda best, grams, right: solved(
+                best, grams, right, self.penalty, self.alpha, self.n_functions
+            ),
+        )
 
     def _blocks(self, up: NodeExpansion) -> list[slice]:
         return row_blocks(len(self.data), 3 * 8 * len(up.nodes))
 
     def _sums(self, up: NodeExpansion, latents: Array, weights: Array) -> tuple[list[Array], Array]:
-        """Return ``mean(w phi phi^T)`` with ``phi_0 = 1``, one for each column of the weights, and ``mean(w phi x)`` (M + 1, D)."""
+        """Return the means over rows of `weighted_sums`."""
 
         def part(rows: slice) -> list[Array]:
             return weighted_sums(up, latents[rows], weights[rows], self.data[rows])
@@ -219,7 +226,7 @@ class Quantization:
         return grams, right
 
     def _slopes(self, up: NodeExpansion, latents: Array) -> Array:
-        """Return ``sigma^2 mean(phi' phi'^T)``, with a row and a column of zeros for the constant."""
+        """Return ``sigma^2 mean(phi' phi'^T)``, with zeros for the constant."""
 
         def part(rows: slice) -> Array:
             return slope_products(up, latents[rows])
@@ -228,27 +235,50 @@ class Quantization:
         return total * (self.latent_noise**2 / len(self.data))
 
 
+def lowered(
+    best: NodeExpansion,
+    lowest: float,
+    value: Callable[[NodeExpansion], float],
+    equations: Callable[[NodeExpansion, float], NormalEquations],
+    solve: Callable[[NodeExpansion, list[Array], Array], NodeExpansion],
+) -> NodeExpansion:
+    """Return the best map of lower or equal ``value`` among the minimizers of capped parabolas."""
+    for cap in CAPS:
+        grams, right, exact = equations(best, cap)
+        candidate = solve(best, grams, right)
+        reached = value(candidate)
+        if reached < lowest:
+            best, lowest = candidate, reached
+        if exact:
+            break
+    return best
+
+
 def weighted_sums(up: NodeExpansion, latents: Array, weights: Array, data: Array) -> list[Array]:
-    """Return ``sum(w phi phi^T)`` with ``phi_0 = 1``, one for each column of the weights, and ``sum(w phi x)`` (M + 1, D)."""
-    design = _with_ones(up._features(latents))
+    """Return ``sum(w phi phi^T)`` for each column of the weights, and ``sum(w phi x)`` (M + 1, D).
+
+    The features ``phi`` begin with a constant 1.
+    """
+    design = with_ones(up._features(latents))
     grams = [(design * weights[:, column, None]).T @ design for column in range(weights.shape[1])]
     return [*grams, design.T @ (weights * data)]
 
 
-def slope_products(up: NodeExpansion, latents: Array) -> Array:
-    """Return ``sum(phi' phi'^T)``, with a row and a column of zeros for the constant."""
+def slope_products(up: NodeExpansion, latents: Array, weights: Array | None = None) -> Array:
+    """Return ``sum(w phi' phi'^T)`` (M + 1, M + 1), with zeros for the constant."""
     _, gradients = up._feature_gradients(latents)
     total = np.zeros((len(up.nodes) + 1,) * 2)
-    total[1:, 1:] = np.sum([one.T @ one for one in gradients], axis=0)
+    products = [one.T @ (one if weights is None else one * weights[:, None]) for one in gradients]
+    total[1:, 1:] = np.sum(products, axis=0)
     return total
 
 
 def penalised(up: NodeExpansion, penalty: str) -> float:
     """Return ``Q`` of a map."""
+    W = up.weights_
     if penalty == "l1":
-        return L1Penalty().value(up.weights_)
-    quadratic = L2Penalty() if penalty == "l2" else RKHSPenalty(up.gram())
-    return 0.5 * quadratic.value(up.weights_)
+        return float(np.abs(W).sum())
+    return 0.5 * float(np.vdot(W, W if penalty == "l2" else up.gram() @ W))
 
 
 def solved(
@@ -259,12 +289,14 @@ def solved(
     alpha: float,
     n_functions: int | None = None,
 ) -> NodeExpansion:
-    """Return the map of least ``sum_d W_d^T G_d W_d - 2 W_d^T b_d`` plus its penalty; the intercept has none.
+    """Return the map of least ``sum_d W_d^T G_d W_d - 2 W_d^T b_d`` plus its penalty.
+
+    The intercept has no penalty.
 
     Parameters
     ----------
     up : NodeExpansion
-        Where the map is: the start of coordinate descent.
+        The present map, where coordinate descent starts.
     grams : list of ndarray of shape (M + 1, M + 1)
         One ``G`` for all columns, or one for each.
     right : ndarray of shape (M + 1, D)
@@ -274,7 +306,7 @@ def solved(
     alpha : float
         Its weight.
     n_functions : int, default=None
-        How many columns of the whitening are used, with "rkhs"; None means all.
+        With "rkhs", the columns of the whitening to use; None means all.
     """
     W = np.vstack([up.intercept_, up.weights_])
     basis = np.eye(len(W))
@@ -297,7 +329,7 @@ def solved(
 def _sparse_solution(gram: Array, right: Array, W: Array, alpha: float) -> Array:
     """Lower Eq. (34) weight by weight from ``W``, all columns at once.
 
-    Sweeps over all weights alternate with sweeps over those that are not zero, which are few.
+    Sweeps over all weights alternate with sweeps over the nonzero ones, which are few.
     """
     W = W.copy()
     rest = right - gram @ W
@@ -328,5 +360,6 @@ def _groups(n_grams: int, n_targets: int) -> list[IntArray]:
     return [np.array([column]) for column in range(n_targets)]
 
 
-def _with_ones(features: Array) -> Array:
+def with_ones(features: Array) -> Array:
+    """Return features (n, M) with a constant column before them."""
     return np.hstack([np.ones((len(features), 1)), features])

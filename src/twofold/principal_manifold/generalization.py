@@ -1,22 +1,24 @@
-r"""How fast the error on new rows meets the error on training rows: the kernel's side, and the data's.
+r"""How fast held-out and training errors approach each other: the kernel's rate, and a measured one.
 
-The eigenvalues ``lambda_j`` of the kernel's integral operator on the domain bound the covering numbers of smooth
-manifolds, and these the distance between the learned and the best quantization error after ``m`` rows (Smola et al. 2001,
-section 7, Corollary 7):
+The eigenvalues ``lambda_j`` of the kernel's integral operator on the domain bound the covering
+numbers of smooth manifolds, and these the distance between the learned and the best quantization
+error after ``m`` rows (Smola et al. 2001, section 7, Corollary 7):
 
 .. math::
    \lambda_j \le e^{-c j^p} &\Rightarrow O(m^{-1/2} \log^{(p+1)/2p} m) & \text{(56)} \\
    \lambda_j = O(j^{-a}) &\Rightarrow O(m^{-(a-1)/2a}) & \text{(57)}
 
-For linear penalties (``l1``) the decay counts twice: ``lambda_j = O(j^{-a/2})`` is enough for (57). The penalty "l2" belongs to another
-space than the kernel's; for it the paper expects less tight bounds (section 6.1), and the kernel's own spectrum is shown.
+For linear penalties (``l1``) the decay counts twice: ``lambda_j = O(j^{-a/2})`` is enough for (57).
+The penalty "l2" belongs to another space than the kernel's; for it the paper expects less tight
+bounds (section 6.1), and the report shows the kernel's own spectrum.
 
-These are upper bounds with unknown constants, for the best manifold in a class; fits are local minima. So what
-comes out is a diagnostic, not a certificate.
+These are upper bounds with unknown constants, for the best manifold in a class; fits are local
+minima. So the result is a diagnostic, not a certificate.
 
 References
 ----------
-A. J. Smola, S. Mika, B. Schoelkopf, R. C. Williamson. Regularized principal manifolds. JMLR 1, 2001.
+A. J. Smola, S. Mika, B. Schoelkopf, R. C. Williamson. Regularized principal manifolds.
+JMLR 1, 2001.
 """
 
 from __future__ import annotations
@@ -54,24 +56,21 @@ class KernelSpectrum:
     Attributes
     ----------
     eigenvalues : ndarray of shape (k,)
-        Largest first, as far as they are above rounding.
+        Largest first, down to the level of rounding.
     decay : {"exponential", "polynomial", "finite"}
-        Which law fits better: ``exp(-c j^p)``, ``j^-a``, or that there are no more.
+        The law that fits best: ``exp(-c j^p)``, ``j^-a``, or a finite number of them.
     exponent : float
         p or a; infinity for "finite".
     rate : float
-        The error's distance falls like ``m`` to minus this; logarithms are left out.
+        The gap of the errors falls like ``m`` to minus this, up to logarithms.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from twofold.principal_manifold.domains import Domain
-    >>> from twofold.principal_manifold.generalization import kernel_spectrum
-    >>> from twofold.principal_manifold.nodes import NodeExpansion
-    >>> from twofold.principal_manifold.node_kernels import SplineKernel
-    >>> nodes = np.linspace(-1.0, 1.0, 8)[:, None]
-    >>> up = NodeExpansion(nodes, (SplineKernel(),), np.ones(1))
-    >>> spectrum = kernel_spectrum(up, Domain((False,)), penalty="rkhs")
+    >>> from twofold import PrincipalManifold
+    >>> t = np.linspace(-1, 1, 50)
+    >>> model = PrincipalManifold(kernel="spline", alpha=1e-2).fit(np.c_[t, t**2])
+    >>> spectrum = model.generalization_report().spectrum
     >>> spectrum.decay, round(spectrum.exponent, 1), round(spectrum.rate, 2)
     ('polynomial', 2.1, 0.26)
     """
@@ -84,21 +83,21 @@ class KernelSpectrum:
 
 @dataclass(frozen=True)
 class LearningCurve:
-    """Errors of manifolds fitted to ever more rows.
+    """Errors of manifolds fitted to more and more rows.
 
     Attributes
     ----------
     sizes : ndarray of shape (k,)
         Numbers of rows.
     train, held_out : ndarray of shape (k, n_repeats)
-        Shares of variance lost, of the rows of the fit and of others.
+        Shares of variance lost, of the fitted rows and of others.
 
     Examples
     --------
     Gaps that halve as rows double:
 
     >>> import numpy as np
-    >>> from twofold.principal_manifold.generalization import LearningCurve
+    >>> from twofold.principal_manifold import LearningCurve
     >>> sizes = np.array([100.0, 200.0, 400.0])
     >>> train = np.full((3, 1), 0.1)
     >>> curve = LearningCurve(sizes, train, held_out=train + 1.0 / sizes[:, None])
@@ -114,13 +113,13 @@ class LearningCurve:
 
     @property
     def gaps(self) -> Array:
-        """The median distance of the two errors for each size, shape (k,)."""
+        """The median gap between the two errors for each size (k,)."""
         medians: Array = np.median(self.held_out - self.train, axis=1)
         return medians
 
     @property
     def slope(self) -> float:
-        """Minus the exponent with which the gaps fall, by least squares in logarithms; NaN where they are not positive."""
+        """The exponent, by least squares in logarithms, with which positive gaps fall; or NaN."""
         kept = self.gaps > 0.0
         if kept.sum() < 2:
             return float("nan")
@@ -129,21 +128,21 @@ class LearningCurve:
 
 @dataclass(frozen=True)
 class GeneralizationReport:
-    """A kernel's spectrum and, where data were given, a learning curve: a diagnostic, not a certificate.
+    """A kernel's spectrum and, with data, a learning curve: a diagnostic, not a certificate.
 
     Attributes
     ----------
     spectrum : KernelSpectrum
-        The kernel's side.
+        The eigenvalues of the kernel, and the rate that they give.
     curve : LearningCurve or None
-        The data's side.
+        Measured errors, if data were given.
 
     Examples
     --------
-    Measured gaps that fall like 1 / m, beside the rate of a spectrum:
+    Measured gaps that fall like 1 / m, compared with the rate of a spectrum:
 
     >>> import numpy as np
-    >>> from twofold.principal_manifold.generalization import GeneralizationReport, KernelSpectrum, LearningCurve
+    >>> from twofold.principal_manifold import GeneralizationReport, KernelSpectrum, LearningCurve
     >>> sizes = np.array([100.0, 400.0])
     >>> curve = LearningCurve(sizes, np.zeros((2, 1)), 1.0 / sizes[:, None])
     >>> spectrum = KernelSpectrum(np.array([1.0, 0.1, 0.01]), "exponential", 1.0, rate=0.5)
@@ -153,7 +152,8 @@ class GeneralizationReport:
     >>> print(report)
     A diagnostic, not a certificate.
     Eigenvalues of the kernel on the domain decay like exp(-c j^1):
-    the gap between held-out and training error should fall at least like m^-0.50, up to logarithms.
+    the gap of held-out and training errors should fall at least like m^-0.50,
+    up to logarithms.
     m =    100: gap 0.01
     m =    400: gap 0.0025
     Measured: m^-1.00.
@@ -163,7 +163,7 @@ class GeneralizationReport:
     curve: LearningCurve | None = None
 
     def predicted(self) -> Array:
-        """Return the gaps that the rate gives, through the geometric mean of those measured, shape (k,)."""
+        """Return the gaps (k,) that the rate gives, through the geometric mean of those measured."""
         if self.curve is None:
             raise ValueError("There is no learning curve: call generalization_report(X) with data.")
         gaps, falls = self.curve.gaps, self.curve.sizes**-self.spectrum.rate
@@ -180,10 +180,12 @@ class GeneralizationReport:
             "polynomial": f"j^-{spectrum.exponent:.2g}",
             "finite": f"0 (or below rounding) after {len(spectrum.eigenvalues)}",
         }[spectrum.decay]
+        rate = f"m^-{spectrum.rate:.2f}"
         lines = [
             "A diagnostic, not a certificate.",
             f"Eigenvalues of the kernel on the domain decay like {law}:",
-            f"the gap between held-out and training error should fall at least like m^-{spectrum.rate:.2f}, up to logarithms.",
+            f"the gap of held-out and training errors should fall at least like {rate},",
+            "up to logarithms.",
         ]
         if self.curve is not None:
             rows = zip(self.curve.sizes, self.curve.gaps, strict=True)
@@ -195,35 +197,9 @@ class GeneralizationReport:
 
 
 def kernel_spectrum(up: NodeExpansion, domain: Domain | Points, *, penalty: str) -> KernelSpectrum:
-    """Return the eigenvalues of a map's kernel on its domain, and what Eqs. (56)-(57) make of their decay.
+    """Return the eigenvalues of a map's kernel on its domain, and the rate of Eqs. (56)-(57).
 
-    Parameters
-    ----------
-    up : NodeExpansion
-        The map.
-    domain : Domain or Points
-        Its domain.
-    penalty : {"rkhs", "l2", "l1"}
-        Whether the regularizer is quadratic or linear.
-
-    Returns
-    -------
-    KernelSpectrum
-
-    Examples
-    --------
-    The eigenvalues of a smooth kernel fall faster than any power:
-
-    >>> import numpy as np
-    >>> from twofold.principal_manifold.domains import Domain
-    >>> from twofold.principal_manifold.generalization import kernel_spectrum
-    >>> from twofold.principal_manifold.nodes import NodeExpansion
-    >>> from twofold.principal_manifold.node_kernels import GaussianKernel
-    >>> nodes = np.linspace(-1.0, 1.0, 8)[:, None]
-    >>> up = NodeExpansion(nodes, (GaussianKernel(),), np.array([0.3]))
-    >>> spectrum = kernel_spectrum(up, Domain((False,)), penalty="rkhs")
-    >>> spectrum.decay, spectrum.rate
-    ('exponential', 0.5)
+    ``penalty`` is "rkhs", "l2" or "l1".
     """
     parts = []
     for column, kernel in enumerate(up.kernels):
@@ -241,7 +217,7 @@ def kernel_spectrum(up: NodeExpansion, domain: Domain | Points, *, penalty: str)
     else:
         together = reduce(lambda a, b: np.multiply.outer(a, b).ravel(), parts)
     eigenvalues = np.sort(together)[::-1]
-    # Products of more than the 60 leading ones of each dimension are missing from the tail.
+    # Products beyond the 60 leading ones of each dimension are missing from the tail.
     eigenvalues = eigenvalues[: N_EIGENVALUES * len(parts)]
     eigenvalues = eigenvalues[eigenvalues > SMALLEST * eigenvalues[0]]
     decay, exponent = _decay_of(eigenvalues)
@@ -279,43 +255,23 @@ def learning_curve(
     n_repeats: int,
     n_sizes: int = 5,
 ) -> LearningCurve:
-    """Fit to ever more rows and compare the errors of these with those of others.
+    """Fit to more and more rows, at most half of ``data`` (n, D), and return the errors.
 
     Parameters
     ----------
     errors : callable
-        Takes rows to fit, rows to judge by and a seed; returns the errors of both.
+        Takes rows to fit, rows to test and a seed; returns the errors of both.
     data : ndarray of shape (n, D)
-        All rows; at most half of them are fitted.
+        All rows.
     n_repeats : int
         Random splits.
     n_sizes : int, default=5
         Points of the curve, each with half the rows of the next.
-
-    Returns
-    -------
-    LearningCurve
-
-    Examples
-    --------
-    The simplest of models, the mean:
-
-    >>> import numpy as np
-    >>> from twofold.principal_manifold.generalization import learning_curve
-    >>> def errors(train, test, seed):
-    ...     mean = train.mean(axis=0)
-    ...     return float(np.square(train - mean).mean()), float(np.square(test - mean).mean())
-    >>> data = np.random.default_rng(0).normal(size=(400, 2))
-    >>> curve = learning_curve(errors, data, n_repeats=20)
-    >>> curve.sizes, curve.train.shape
-    (array([ 12.,  25.,  50., 100., 200.]), (5, 20))
-    >>> bool(curve.gaps[0] > curve.gaps[-1])
-    True
     """
     half = len(data) // 2
     sizes = np.unique([half // 2**k for k in range(n_sizes) if half // 2**k >= 10])
     if len(sizes) < 2:
-        raise ValueError(f"X has {len(data)} rows; a learning curve needs 40 at least.")
+        raise ValueError(f"X has {len(data)} rows; a learning curve needs at least 40.")
     found = np.empty((2, len(sizes), n_repeats))
     for repeat in range(n_repeats):
         order = np.random.default_rng(repeat).permutation(len(data))

@@ -1,7 +1,8 @@
 r"""Kernels on latent domains, each the Green's function of a smoothness penalty.
 
-Where a kernel fits a penalty, ``|P f|^2 = tr(W^T G W)`` for ``f = f_0 + sum_m w_m k(z_m, .)`` (Smola et al. 2001, Eqs. 15-17).
-Kernels here are products over dimensions, ``k(z, c) = prod_d k_d(z_d, c_d)`` (the linear one is a sum), so their derivatives are too:
+If a kernel belongs to a penalty, ``|P f|^2 = tr(W^T G W)`` for ``f = f_0 + sum_m w_m k(z_m, .)``
+(Smola et al. 2001, Eqs. 15-17). Kernels here are products over dimensions, ``k(z, c) = prod_d
+k_d(z_d, c_d)`` (the linear one is a sum), and so are their derivatives:
 
 .. math::
    k_G(t) = e^{-t^2 / 2}, \qquad
@@ -9,21 +10,24 @@ Kernels here are products over dimensions, ``k(z, c) = prod_d k_d(z_d, c_d)`` (t
    k_D(t) = \frac{1}{1 + t^2}, \qquad
    k_S(z, c) = 1 + \min(z, c) .
 
-* ``k_G``, Eq. (18), penalises all derivatives.
-* ``k_P``, Eq. (21), is its periodic form; the Fourier form of Eq. (20) with ``c_j = s_j = e^{-(2 pi j / tau)^2 / 2}`` is
-  the same function up to a factor (Poisson's formula), which `fourier_form` computes.
-* ``k_D``, the damped harmonic oscillator: its spectrum falls like ``e^{-|omega|}``, so its functions are rougher than a
-  Gaussian's. In several dimensions it is a product here, where the paper's is a function of the distance.
-* ``k_S`` on ``[-1, 1]`` has the norm ``int |f'|^2`` (Example 7): the squared speed of a curve, whose least value for
-  a given image is that of constant speed. One dimension only.
-* `LinearKernel`, ``z c``, gives planes (principal components); `DeltaKernel`, 1 where ``z = c``, free images of a few
-  points (vector quantization).
+* ``k_G``, Eq. (18), penalizes all derivatives.
+* ``k_P``, Eq. (21), is its periodic form; the Fourier form of Eq. (20) with ``c_j = s_j =
+  e^{-(2 pi j / tau)^2 / 2}`` is the same function up to a factor (Poisson's formula), which
+  `fourier_form` includes.
+* ``k_D``, the damped harmonic oscillator: its spectrum falls like ``e^{-|omega|}``, so its functions
+  are rougher than a Gaussian's. In several dimensions it is a product here, where the paper's is a
+  function of the distance.
+* ``k_S`` on ``[-1, 1]`` has the norm ``int |f'|^2`` (Example 7): the squared speed of a curve, whose
+  least value for a given image is that of constant speed. One dimension only.
+* `LinearKernel`, ``z c``, gives planes (principal components); `DeltaKernel`, 1 where ``z = c``, free
+  images of a few points (vector quantization).
 
-Lengths are in units of the width.
+Lengths are in units of the bandwidth.
 
 References
 ----------
-A. J. Smola, S. Mika, B. Schoelkopf, R. C. Williamson. Regularized principal manifolds. JMLR 1, 2001.
+A. J. Smola, S. Mika, B. Schoelkopf, R. C. Williamson. Regularized principal manifolds.
+JMLR 1, 2001.
 """
 
 from __future__ import annotations
@@ -47,15 +51,14 @@ __all__ = [
     "SplineKernel",
     "fourier_coefficients",
     "fourier_form",
-    "fourier_slopes",
     "resolve_node_kernel",
 ]
 
 REACH = 9.0
-"""Widths beyond which a Gaussian is negligible."""
+"""Bandwidths beyond which a Gaussian is negligible."""
 
 FEW_TERMS = 3
-"""Of the Fourier form, enough for kernels wider than the circle."""
+"""Terms of the Fourier form that suffice for kernels wider than the circle."""
 
 
 class NodeKernel(Protocol):
@@ -63,7 +66,7 @@ class NodeKernel(Protocol):
 
     Examples
     --------
-    A kernel of one's own along a dimension, for a principal curve:
+    A user-defined kernel for a principal curve:
 
     >>> import numpy as np
     >>> from twofold import PrincipalManifold
@@ -95,7 +98,7 @@ class GaussianKernel:
     Examples
     --------
     >>> import numpy as np
-    >>> from twofold.principal_manifold.node_kernels import GaussianKernel
+    >>> from twofold.principal_manifold import GaussianKernel
     >>> z, centers = np.array([0.0, 0.5]), np.array([0.0])
     >>> GaussianKernel().values(z, centers, width=0.5).round(3).ravel()
     array([1.   , 0.607])
@@ -130,7 +133,7 @@ class PeriodicKernel:
     Both ends of a circle of circumference 2 are one place:
 
     >>> import numpy as np
-    >>> from twofold.principal_manifold.node_kernels import PeriodicKernel
+    >>> from twofold.principal_manifold import PeriodicKernel
     >>> kernel = PeriodicKernel(period=2.0)
     >>> z, centers = np.array([-1.0, 1.0]), np.array([0.7])
     >>> kernel.values(z, centers, width=0.3).round(3).ravel()
@@ -151,7 +154,7 @@ class PeriodicKernel:
     def slopes(self, z: Array, centers: Array, width: float) -> Array:
         """Return its derivative."""
         if width > self.period:
-            return fourier_slopes(z[:, None] - centers, width, self.period, FEW_TERMS)
+            return _fourier_slopes(z[:, None] - centers, width, self.period, FEW_TERMS)
         return self._summed(z, centers, width, GaussianKernel().slopes)
 
     def _summed(
@@ -173,7 +176,7 @@ class DampedKernel:
     Examples
     --------
     >>> import numpy as np
-    >>> from twofold.principal_manifold.node_kernels import DampedKernel
+    >>> from twofold.principal_manifold import DampedKernel
     >>> z, centers = np.array([0.0, 0.5, 1.5]), np.array([0.0])
     >>> DampedKernel().values(z, centers, width=0.5).ravel()
     array([1. , 0.5, 0.1])
@@ -203,7 +206,7 @@ class SplineKernel:
     Functions of it are polygons with corners at the nodes:
 
     >>> import numpy as np
-    >>> from twofold.principal_manifold.node_kernels import SplineKernel
+    >>> from twofold.principal_manifold import SplineKernel
     >>> z, centers = np.array([-1.0, 0.0, 1.0]), np.array([0.5])
     >>> SplineKernel().values(z, centers, width=1.0).ravel()
     array([0. , 1. , 1.5])
@@ -228,7 +231,7 @@ class LinearKernel:
     Examples
     --------
     >>> import numpy as np
-    >>> from twofold.principal_manifold.node_kernels import LinearKernel
+    >>> from twofold.principal_manifold import LinearKernel
     >>> z, centers = np.array([1.0, 3.0]), np.array([0.5, 2.0])
     >>> LinearKernel().values(z, centers, width=1.0)
     array([[0.5, 2. ],
@@ -256,7 +259,7 @@ class DeltaKernel:
     Examples
     --------
     >>> import numpy as np
-    >>> from twofold.principal_manifold.node_kernels import DeltaKernel
+    >>> from twofold.principal_manifold import DeltaKernel
     >>> z, centers = np.array([0.0, 2.0]), np.array([0.0, 1.0, 2.0])
     >>> DeltaKernel().values(z, centers, width=1.0)
     array([[1., 0., 0.],
@@ -276,69 +279,15 @@ class DeltaKernel:
 
 
 def fourier_form(t: Array, width: float, period: float = 2.0, n_terms: int = 200) -> Array:
-    """Return Eq. (20) with the coefficients that make it `PeriodicKernel`, as a function of ``t = z - c``.
-
-    Parameters
-    ----------
-    t : ndarray
-        Differences ``z - c``, of any shape.
-    width : float
-        Width of the Gaussian that is wrapped.
-    period : float, default=2.0
-        Circumference of the circle.
-    n_terms : int, default=200
-        Cosines that are summed.
-
-    Returns
-    -------
-    ndarray
-        Shaped like ``t``.
-
-    Examples
-    --------
-    Few terms do for kernels that are wide beside the circle:
-
-    >>> import numpy as np
-    >>> from twofold.principal_manifold.node_kernels import PeriodicKernel, fourier_form
-    >>> t = np.linspace(-1, 1, 9)
-    >>> wrapped = PeriodicKernel().values(t, np.zeros(1), width=0.5)[:, 0]
-    >>> bool(np.allclose(fourier_form(t, width=0.5, n_terms=8), wrapped))
-    True
-    """
+    """Return Eq. (20), with the coefficients that make it `PeriodicKernel`, of ``t = z - c``."""
     frequencies, coefficients = fourier_coefficients(width, period, n_terms)
     waves = np.cos(np.multiply.outer(t, frequencies)) @ coefficients
     series: Array = np.sqrt(2.0 * np.pi) * width / period * (1.0 + waves)
     return series
 
 
-def fourier_slopes(t: Array, width: float, period: float = 2.0, n_terms: int = 200) -> Array:
-    """Return the derivative of `fourier_form`.
-
-    Parameters
-    ----------
-    t : ndarray
-        Differences ``z - c``, of any shape.
-    width : float
-        Width of the Gaussian that is wrapped.
-    period : float, default=2.0
-        Circumference of the circle.
-    n_terms : int, default=200
-        Sines that are summed.
-
-    Returns
-    -------
-    ndarray
-        Shaped like ``t``.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from twofold.principal_manifold.node_kernels import fourier_form, fourier_slopes
-    >>> t, step = np.array([0.3]), 1e-6
-    >>> rise = fourier_form(t + step, width=0.5) - fourier_form(t - step, width=0.5)
-    >>> bool(np.allclose(fourier_slopes(t, width=0.5), rise / (2 * step)))
-    True
-    """
+def _fourier_slopes(t: Array, width: float, period: float, n_terms: int) -> Array:
+    """Return the derivative of `fourier_form`."""
     frequencies, coefficients = fourier_coefficients(width, period, n_terms)
     waves = np.sin(np.multiply.outer(t, frequencies)) @ (coefficients * frequencies)
     slopes: Array = -np.sqrt(2.0 * np.pi) * width / period * waves
@@ -346,32 +295,7 @@ def fourier_slopes(t: Array, width: float, period: float = 2.0, n_terms: int = 2
 
 
 def fourier_coefficients(width: float, period: float, n_terms: int) -> tuple[Array, Array]:
-    """Return the frequencies and coefficients of the cosines in `fourier_form`, both (n_terms,).
-
-    Parameters
-    ----------
-    width : float
-        Width of the Gaussian that is wrapped.
-    period : float
-        Circumference of the circle.
-    n_terms : int
-        How many.
-
-    Returns
-    -------
-    frequencies, coefficients : ndarray of shape (n_terms,)
-
-    Examples
-    --------
-    The coefficients fall fast, the faster the wider the kernel:
-
-    >>> from twofold.principal_manifold.node_kernels import fourier_coefficients
-    >>> frequencies, coefficients = fourier_coefficients(width=0.5, period=2.0, n_terms=4)
-    >>> frequencies.round(2)
-    array([ 3.14,  6.28,  9.42, 12.57])
-    >>> coefficients.round(4)
-    array([0.5824, 0.0144, 0.    , 0.    ])
-    """
+    """Return the frequencies and coefficients of the cosines in `fourier_form`, both (n_terms,)."""
     frequencies = np.arange(1.0, n_terms + 1.0) * (2.0 * np.pi / period)
     with np.errstate(under="ignore"):
         coefficients: Array = 2.0 * np.exp(-0.5 * np.square(np.minimum(frequencies * width, 1e100)))
@@ -389,31 +313,12 @@ NODE_KERNELS: dict[str, NodeKernel] = {
 
 
 def resolve_node_kernel(kernel: str | NodeKernel) -> NodeKernel:
-    """Return the kernel of a name, or the given kernel.
-
-    Parameters
-    ----------
-    kernel : str or NodeKernel
-        A name from ``NODE_KERNELS``, or an object with ``values`` and ``slopes``.
-
-    Returns
-    -------
-    NodeKernel
-
-    Examples
-    --------
-    >>> from twofold.principal_manifold.node_kernels import NODE_KERNELS, PeriodicKernel, resolve_node_kernel
-    >>> sorted(NODE_KERNELS)
-    ['damped', 'delta', 'gaussian', 'linear', 'periodic', 'spline']
-    >>> resolve_node_kernel("spline")
-    SplineKernel()
-    >>> resolve_node_kernel(PeriodicKernel(period=6.0))
-    PeriodicKernel(period=6.0)
-    """
+    """Return the kernel of a name, or the given kernel."""
     if not isinstance(kernel, str):
         return kernel
     if kernel not in NODE_KERNELS:
         raise ValueError(
-            f"kernel={kernel!r} is unknown. Use one of {sorted(NODE_KERNELS)} or an object with values and slopes."
+            f"kernel={kernel!r} is unknown. Use one of {sorted(NODE_KERNELS)} or an object with "
+            "values and slopes."
         )
     return NODE_KERNELS[kernel]

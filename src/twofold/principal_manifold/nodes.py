@@ -2,7 +2,7 @@ r"""Kernel expansions on the nodes of a latent domain.
 
 .. math:: f(z) = f_0 + \sum_{m=1}^M w_m \prod_d k_d(z_d, c_{md})
 
-(Smola et al. 2001, Eq. 16). The kernels may be periodic, so that the map is one of a circle, a cylinder or a torus.
+(Smola et al. 2001, Eq. 16). With periodic kernels the map is one of a circle, a cylinder or a torus.
 `fit` is the adaptation of their Eqs. (32)-(33) for given latents.
 
 Notation
@@ -19,7 +19,8 @@ Smola et al.         here
 
 References
 ----------
-A. J. Smola, S. Mika, B. Schoelkopf, R. C. Williamson. Regularized principal manifolds. JMLR 1, 2001.
+A. J. Smola, S. Mika, B. Schoelkopf, R. C. Williamson. Regularized principal manifolds.
+JMLR 1, 2001.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ from twofold.protocols import Array
 __all__ = ["NodeExpansion"]
 
 SMALLEST_EIGENVALUE = 1e-10
-"""Of a gram matrix, beside its largest: directions below it are left out of the expansion."""
+"""Of a gram matrix, relative to its largest: smaller directions are left out of the expansion."""
 
 
 class NodeExpansion(LinearInFeatures):
@@ -51,25 +52,14 @@ class NodeExpansion(LinearInFeatures):
     kernels : tuple of NodeKernel
         One for each dimension.
     widths : ndarray of shape (q,)
-        Their widths.
+        Their bandwidths.
     alpha : float, default=1e-3
-        Weight of the penalty ``|P f|^2 / 2`` beside the mean squared error.
+        Weight of the penalty ``|P f|^2 / 2`` relative to the mean squared error.
 
     Attributes
     ----------
     weights_, intercept_ : ndarray of shape (M, D) and (D,)
-        What was learned.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from twofold.principal_manifold.nodes import NodeExpansion
-    >>> from twofold.principal_manifold.node_kernels import GaussianKernel
-    >>> z = np.linspace(-1, 1, 200)[:, None]
-    >>> nodes = np.linspace(-1, 1, 12)[:, None]
-    >>> curve = NodeExpansion(nodes, (GaussianKernel(),), np.array([0.3]), alpha=1e-6).fit(z, np.sin(3 * z))
-    >>> bool(np.abs(curve.predict(z) - np.sin(3 * z)).max() < 0.01)
-    True
+        The learned coefficients.
     """
 
     def __init__(
@@ -86,14 +76,14 @@ class NodeExpansion(LinearInFeatures):
         self.alpha = alpha
 
     def fit(self, inputs: Array, targets: Array) -> Self:
-        """Solve Eq. (33), with ``f_0`` learned beside the weights."""
+        """Solve Eq. (33), with ``f_0`` learned along with the weights."""
         basis = self.whitening()
         features = self._features(inputs) @ basis
         mean, target_mean = features.mean(axis=0), targets.mean(axis=0)
-        centred = features - mean
-        system = centred.T @ centred
+        centered = features - mean
+        system = centered.T @ centered
         system[np.diag_indices_from(system)] += 0.5 * self.alpha * len(inputs)
-        coefficients = linalg.solve(system, centred.T @ (targets - target_mean), assume_a="pos")
+        coefficients = linalg.solve(system, centered.T @ (targets - target_mean), assume_a="pos")
         self.weights_ = basis @ coefficients
         self.intercept_ = target_mean - mean @ coefficients
         return self
@@ -104,16 +94,17 @@ class NodeExpansion(LinearInFeatures):
         return gram
 
     def _once(self, name: str, make: Callable[[], Any]) -> Any:
-        """Return what nodes and kernels alone decide; copies share it."""
+        """Return what depends on nodes and kernels only; copies share it."""
         if name not in self.__dict__:
             self.__dict__[name] = make()
         return self.__dict__[name]
 
     def whitening(self) -> Array:
-        """Return ``B`` (M, r) with ``B^T K_z B = I``: coefficients ``C`` of ``f = phi B C`` have the penalty ``|C|^2``.
+        """Return ``B`` (M, r) with ``B^T K_z B = I``: ``f = phi B C`` has the penalty ``|C|^2``.
 
-        Wide kernels make ``K_z`` singular to working precision; its negligible directions are left out. The columns are
-        functions of ever more detail: those of the largest eigenvalues, which cost least, come first.
+        Wide kernels make ``K_z`` singular to working precision; its negligible directions are left
+        out. The columns are functions of more and more detail: those of the largest eigenvalues,
+        which cost least, come first.
         """
         basis: Array = self._once("_basis", self._find_basis)
         return basis

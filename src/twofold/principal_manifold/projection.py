@@ -2,16 +2,18 @@ r"""The nearest place of a domain: the projection step of principal manifolds.
 
 .. math:: \zeta_i = \arg\min_{z \in \mathcal Z} \; c(x_i, f(z)) + \sigma^2 |f'(z)|^2
 
-(Smola et al. 2001, Eq. 30; with the second term where latents pass a noisy channel, Eqs. 36-40). A row goes to the
-better of its last latent and of the nearest image of a grid, and from there down a damped Gauss-Newton iteration within
-the domain that accepts only what is lower.
+(Smola et al. 2001, Eq. 30; the second term if latents pass a noisy channel, Eqs. 36-40). A row starts
+from the better of its last latent and the place of the nearest image of a grid, and descends by
+damped Gauss-Newton steps within the domain; only steps that lower the loss are accepted.
 
-The steps are those of ``c`` alone; with a noisy channel a row therefore stops a little short of the minimum. (The paper's codes are the
-nearest places also then, Eq. 36; its functional could rise in a projection. Final codes are the nearest places here too.)
+The steps are those of ``c`` alone, so with a noisy channel a row stops a little short of the minimum.
+(The paper's codes are the nearest places even then, Eq. 36, and its functional could rise in a
+projection. Final codes are the nearest places here too.)
 
 References
 ----------
-A. J. Smola, S. Mika, B. Schoelkopf, R. C. Williamson. Regularized principal manifolds. JMLR 1, 2001.
+A. J. Smola, S. Mika, B. Schoelkopf, R. C. Williamson. Regularized principal manifolds.
+JMLR 1, 2001.
 """
 
 from __future__ import annotations
@@ -34,12 +36,12 @@ __all__ = ["DomainProjection", "losses_at"]
 MOST_STEPS = 20
 DAMPINGS = (1e-9, 1e-1, 10.0, 1e3)
 """Of a step, in units of the mean of its matrix's diagonal; the first that lowers the loss is taken.
-Rows far away need the strongest: their residual bends the loss more than the map's derivative does."""
+Distant rows need the strongest: their residual bends the loss more than the map's derivative does."""
 
 N_STARTS = 2
 PART = 1.0 / 3.0
 SMALLEST_GAIN = 1e-9
-"""A row whose loss falls by a smaller share has arrived."""
+"""A row whose loss falls by a smaller share has converged."""
 
 
 @dataclass(frozen=True)
@@ -51,9 +53,9 @@ class DomainProjection:
     up : NodeExpansion
         f.
     domain : Domain or Points
-        Where latents are.
+        The domain of the latents.
     grid : ndarray of shape (m, q)
-        Latents whose images rows are compared with.
+        Latents whose images are candidates for the nearest one.
     loss : Loss
         c.
     latent_noise : float, default=0.0
@@ -67,7 +69,7 @@ class DomainProjection:
     latent_noise: float = 0.0
 
     def predict(self, data: Array) -> Array:
-        """Return the latents (n, q) of rows: the better of the descents from the two nearest parts of the grid."""
+        """Return the latents (n, q): the better descent from the two nearest parts of the grid."""
         if self.domain.is_discrete or len(self.grid) < 2:
             return self.lower(data, None)
         grid_losses = self._grid_losses()
@@ -87,7 +89,7 @@ class DomainProjection:
         reach = self._reach(images)
         length = Norm()
         for places in starts[1:]:
-            # What a descent can gain is bounded by the distance to the next places' images.
+            # The distance to the images of neighboring places bounds the gain of a descent.
             gap = length.values(data - images[places]) - reach[places]
             tried = np.flatnonzero(gap < length.values(data - self.up.predict(best)))
             if not len(tried):
@@ -99,7 +101,7 @@ class DomainProjection:
         return best
 
     def _reach(self, images: Array) -> Array:
-        """Return how far the images of neighbouring places are, at most, for each place of the grid (m,)."""
+        """Return the largest distance to images of neighboring places, for each of the grid (m,)."""
         from sklearn.neighbors import NearestNeighbors  # slow to import
 
         n_near = min(len(self.grid), 3 ** self.grid.shape[1] + 1)
@@ -109,7 +111,7 @@ class DomainProjection:
         return largest
 
     def _close_to(self, places: IntArray) -> AnyArray:
-        """Return which places of the grid belong to the same part as given ones (n, m): within a third of the domain's half."""
+        """Return which places of the grid are within a third of the domain's half (n, m)."""
         close = np.ones((len(places), len(self.grid)), dtype=bool)
         for axis, wrapped in zip(self.grid.T, self.domain.wrapped, strict=True):
             offsets = np.abs(axis[places][:, None] - axis)
@@ -131,11 +133,11 @@ class DomainProjection:
         data : ndarray of shape (n, D)
             Rows.
         latents : ndarray of shape (n, q) or None
-            Where the rows are; None means that they are nowhere yet.
+            The present latents; None means to search the grid.
         n_steps : int, default=20
-            Gauss-Newton steps at most.
+            Maximum number of Gauss-Newton steps.
         everywhere : bool, default=True
-            Whether the grid is searched; False needs latents.
+            Whether to search the grid; False needs latents.
         """
         found = np.empty((len(data), self.grid.shape[1]))
         everywhere = everywhere or latents is None
@@ -165,7 +167,7 @@ class DomainProjection:
         return found
 
     def losses(self, data: Array, Z: Array) -> Array:
-        """Return what is to be minimised, at given latents, shape (n,)."""
+        """Return the objective at given latents (n,)."""
         losses = self.loss.values(data - self.up.predict(Z))
         return losses + self._noise_terms(Z) if self.latent_noise else losses
 
@@ -179,10 +181,10 @@ class DomainProjection:
         return terms
 
     def _grid_losses(self) -> Callable[[Array], Array]:
-        """Return the function that gives what is least at the place of the lowest loss, (n, m)."""
+        """Return a function of rows that is (n, m) and least at the place of the lowest loss."""
         images = self.up.predict(self.grid)
         if isinstance(self.loss, Norm | Huber) and not self.latent_noise:
-            return lambda data: sqdist(data, images)  # they grow with it
+            return lambda data: sqdist(data, images)  # the loss grows with it
         extra = self._noise_terms(self.grid)
         return lambda data: losses_at(self.loss, data, images) + extra
 
@@ -193,7 +195,7 @@ class DomainProjection:
             if not len(active):
                 break
             curvature, descent, held = self._terms(data[active], Z[active])
-            # Where the full step promises nothing, neither will shorter ones: the row has arrived.
+            # If the full step promises no gain, neither do shorter ones: the row has converged.
             full, _ = damped_steps(curvature, descent, np.full(len(active), DAMPINGS[0]))
             promised = np.einsum("nq,nq->n", full, descent)
             going = promised > SMALLEST_GAIN * losses[active]
@@ -221,9 +223,9 @@ class DomainProjection:
         return Z
 
     def _terms(self, data: Array, Z: Array) -> tuple[Array, Array, AnyArray]:
-        """Return ``J^T W J`` (n, q, q), ``J^T W r`` (n, q) and which latents push against the box (n, q).
+        """Return ``J^T W J`` (n, q, q), ``J^T W r`` (n, q) and which latents push against the box.
 
-        The rows and columns of those are 0, so that the step moves along the wall.
+        The rows and columns of those (n, q) are 0, so that the step moves along the wall.
         """
         features, gradients = self.up._feature_gradients(Z)
         residuals = data - row_product(features, self.up.weights_) - self.up.intercept_

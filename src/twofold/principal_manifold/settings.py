@@ -1,85 +1,231 @@
-"""The settings of principal manifolds, checked once at the start of a fit."""
+"""The settings of `PrincipalManifold`, checked once at the start of a fit, and its limits on rows."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from twofold.losses import LOSSES
-from twofold.numerics.threads import n_threads
+from twofold.losses import LOSSES, Loss, Squared, resolve_loss
+from twofold.numerics.threads import n_threads, some_rows
 from twofold.numerics.validation import check_choice, check_int, check_not_negative, check_real
-from twofold.principal_manifold.domains import Domain, Points
-from twofold.principal_manifold.node_kernels import NODE_KERNELS
+from twofold.principal_manifold.domains import Domain, Points, resolve_domain
+from twofold.principal_manifold.node_kernels import NODE_KERNELS, NodeKernel
+from twofold.protocols import IntArray
 
-__all__ = ["check_settings"]
+if TYPE_CHECKING:
+    from twofold.principal_manifold.estimator import PrincipalManifold
+
+__all__ = ["CrossValidation", "ManifoldSettings", "is_array", "rows_of_turns"]
 
 MOST_NODES = 3_000
 
+MOST_ROWS, ROWS_OF_A_NODE = 3_000, 20
+"""Rows that take part in the turns: at most the larger of the first and the second per node. The
+last adaptation uses all rows."""
 
-def check_settings(model: Any, domain: Domain | Points) -> None:
-    """Raise an error that names the first setting of a `PrincipalManifold` that makes no sense."""
-    n_threads(model.n_jobs)
-    for name, least in (("max_iter", 1), ("n_init", 1), ("cv", 2)):
-        check_int(name, getattr(model, name), low=least)
-    for name in ("tol", "latent_noise"):
-        check_not_negative(name, getattr(model, name))
-    check_real("width", model.width)
-    check_choice("penalty", model.penalty, ("rkhs", "l2", "l1"))
-    check_choice("assignment", model.assignment, ("hard", "soft"))
-    check_choice("alpha_rule", model.alpha_rule, ("min", "one_se"))
-    if isinstance(model.alpha, str):
-        check_choice("alpha", model.alpha, ("cv",))
-    else:
-        check_not_negative("alpha", model.alpha)
-    if model.refit_alpha is not None:
-        check_not_negative("refit_alpha", model.refit_alpha)
-        if model.penalty != "l1":
-            raise ValueError(
-                f"refit_alpha={model.refit_alpha!r} is for penalty='l1', not penalty={model.penalty!r}."
-            )
-    if isinstance(model.loss, str):
-        check_choice("loss", model.loss, (*LOSSES, "mahalanobis"))
-    elif isinstance(model.loss, type) or not (
-        hasattr(model.loss, "values") and hasattr(model.loss, "weights")
-    ):
+MOST_MEASURED = 20_000
+"""Rows for medians and for the places of scattered nodes."""
+
+ROWS_OF_A_START = 1_000
+"""Rows to which automatic starts are fitted."""
+
+MOST_CV_ROWS = 2_000
+"""Rows of a cross-validation."""
+
+MOST_OF_DENSITY = 10_000
+"""Latents of the density."""
+
+ROBUST = ("l1", "norm", "huber")
+OF_LENGTH = ("norm", "huber")
+
+
+def rows_of_turns(n_rows: int, n_nodes: int) -> IntArray:
+    """Return the rows that take part in the turns: all, or a sample of very many."""
+    return some_rows(n_rows, max(MOST_ROWS, ROWS_OF_A_NODE * n_nodes))
+
+
+@dataclass(frozen=True)
+class CrossValidation:
+    """Choose the weight of the penalty by cross-validation.
+
+    Parameters
+    ----------
+    n_folds : int, default=5
+        Number of folds.
+    rule : {"min", "one_se"}, default="min"
+        "min" takes the weight of the lowest held-out error; "one_se" the largest weight whose error
+        is within one standard error of the lowest. The lowest error of noisy curves tends to belong
+        to wiggly ones, which "one_se" avoids.
+    alphas : sequence of float or None, default=None
+        The weights to compare; None means 10 values from 0.3 to 1e-5.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from twofold import PrincipalManifold
+    >>> from twofold.principal_manifold import CrossValidation
+    >>> t = np.linspace(-1, 1, 60)
+    >>> X = np.c_[t, t**2]
+    >>> folds = CrossValidation(n_folds=2, rule="one_se", alphas=(1e-2, 1e-4))
+    >>> model = PrincipalManifold(alpha=folds, init="pca", random_state=0).fit(X)
+    >>> model.alphas_, model.cv_errors_.shape
+    (array([0.01  , 0.0001]), (2, 2))
+    """
+
+    n_folds: int = 5
+    rule: str = "min"
+    alphas: Sequence[float] | None = None
+
+    def __post_init__(self) -> None:
+        check_int("n_folds", self.n_folds, low=2)
+        check_choice("rule", self.rule, ("min", "one_se"))
+        if self.alphas is None:
+            return
+        if not len(self.alphas):
+            raise ValueError(f"alphas={self.alphas!r} must have at least one weight.")
+        alphas = tuple(check_not_negative("alphas", alpha) for alpha in self.alphas)
+        object.__setattr__(self, "alphas", alphas)
+
+
+@dataclass(frozen=True)
+class ManifoldSettings:
+    """Checked settings. The attributes are those of the estimator, with its domain resolved."""
+
+    domain: Domain | Points
+    kernel: str | NodeKernel
+    n_nodes: str | int | Sequence[int]
+    width: float
+    loss: str | Loss
+    penalty: str
+    alpha: float | CrossValidation
+    assignment: str
+    latent_noise: float
+    refit_alpha: float | None
+    init: object
+    n_init: int
+    max_iter: int
+    tol: float
+
+    @classmethod
+    def of(cls, model: PrincipalManifold, n_components: int) -> ManifoldSettings:
+        """Check the parameters of an estimator; an error names the first invalid one."""
+        domain = resolve_domain(model.domain, n_components)
+        n_threads(model.n_jobs)
+        refit_alpha = model.refit_alpha
+        if refit_alpha is not None:
+            refit_alpha = check_not_negative("refit_alpha", refit_alpha)
+            if model.penalty != "l1":
+                raise ValueError(
+                    f"refit_alpha={refit_alpha!r} needs penalty='l1', not penalty="
+                    f"{model.penalty!r}."
+                )
+        _check_loss(model.loss)
+        _check_init(model.init)
+        _check_nodes(model.n_nodes, domain)
+        _check_kernel(model.kernel, domain)
+        return cls(
+            domain=domain,
+            kernel=model.kernel,
+            n_nodes=model.n_nodes,
+            width=check_real("width", model.width),
+            loss=model.loss,
+            penalty=check_choice("penalty", model.penalty, ("rkhs", "l2", "l1")),
+            alpha=_alpha_of(model.alpha),
+            assignment=check_choice("assignment", model.assignment, ("hard", "soft")),
+            latent_noise=check_not_negative("latent_noise", model.latent_noise),
+            refit_alpha=refit_alpha,
+            init=model.init,
+            n_init=check_int("n_init", model.n_init),
+            max_iter=check_int("max_iter", model.max_iter),
+            tol=check_not_negative("tol", model.tol),
+        )
+
+    @property
+    def is_whitened(self) -> bool:
+        """Whether distances are Mahalanobis's: the squared loss in whitened coordinates."""
+        return isinstance(self.loss, str) and self.loss == "mahalanobis"
+
+    @property
+    def is_huber(self) -> bool:
+        """Whether the scale of Huber's loss is to be estimated."""
+        return isinstance(self.loss, str) and self.loss == "huber"
+
+    @property
+    def is_robust(self) -> bool:
+        """Whether outliers should not influence units and starts."""
+        if isinstance(self.loss, str):
+            return self.loss in ROBUST
+        return not isinstance(self.loss, Squared)
+
+    @property
+    def is_of_length(self) -> bool:
+        """Whether the loss is a named function of the residual's length."""
+        return isinstance(self.loss, str) and self.loss in OF_LENGTH
+
+    def resolved_loss(self) -> Loss:
+        """Return the loss; the scale of "huber" is still to be estimated."""
+        return Squared() if self.is_whitened else resolve_loss(self.loss)
+
+
+def _alpha_of(alpha: Any) -> float | CrossValidation:
+    if isinstance(alpha, CrossValidation):
+        return alpha
+    if isinstance(alpha, str):
+        check_choice("alpha", alpha, ("cv",))
+        return CrossValidation()
+    return check_not_negative("alpha", alpha)
+
+
+def _check_loss(loss: Any) -> None:
+    if isinstance(loss, str):
+        check_choice("loss", loss, (*LOSSES, "mahalanobis"))
+    elif isinstance(loss, type) or not (hasattr(loss, "values") and hasattr(loss, "weights")):
         raise TypeError(
-            f"loss={model.loss!r} is no loss: it has no values and weights, or is a class."
+            f"loss={loss!r} is not a loss: it must be a name or an instance with the methods "
+            "values and weights."
         )
-    if np.ndim(model.init) == 0 and not (
-        isinstance(model.init, str) or callable(model.init) or hasattr(model.init, "fit_transform")
-    ):
+
+
+def is_array(init: Any) -> bool:
+    """Return whether ``init`` is an array of latents."""
+    return np.ndim(init) > 0
+
+
+def _check_init(init: Any) -> None:
+    named = isinstance(init, str) or callable(init) or hasattr(init, "fit_transform")
+    if not is_array(init) and not named:
         raise TypeError(
-            f"init={model.init!r} must be a name, latents of shape (n_samples, n_components), a function of (X, n_components, "
-            "rng), or an estimator with fit_transform."
+            f"init={init!r} must be a name, latents of shape (n_samples, n_components), a function "
+            "of (X, n_components, rng), or an estimator with fit_transform."
         )
-    if domain.is_discrete and not isinstance(model.n_nodes, str):
-        raise ValueError(
-            f"n_nodes={model.n_nodes!r}: a domain of points has a node at each; leave it 'auto'."
-        )
-    _check_nodes(model.n_nodes, domain)
-    _check_kernel(model.kernel, domain)
 
 
 def _check_nodes(n_nodes: Any, domain: Domain | Points) -> None:
     if isinstance(domain, Points) and domain.n_points > MOST_NODES:
         raise ValueError(f"domain={domain!r} has more than {MOST_NODES} points.")
+    if domain.is_discrete and not isinstance(n_nodes, str):
+        raise ValueError(
+            f"n_nodes={n_nodes!r}: a domain of points has a node at each point. Use 'auto'."
+        )
     if isinstance(n_nodes, str):
         check_choice("n_nodes", n_nodes, ("auto",))
         return
     counts = n_nodes if isinstance(n_nodes, tuple | list | np.ndarray) else (n_nodes,)
     if counts is n_nodes and len(counts) != domain.n_components:
         raise ValueError(
-            f"n_nodes={n_nodes!r} has {len(counts)} entries; one number, or one for each of "
-            f"{domain.n_components} dimensions is needed."
+            f"n_nodes={n_nodes!r} has {len(counts)} entries. Use one number, or one for each of "
+            f"{domain.n_components} dimensions."
         )
     total = 1
     for count in counts:
         total *= check_int("n_nodes", count)
     if total > MOST_NODES:
         raise ValueError(
-            f"n_nodes={n_nodes!r} makes {total} nodes, more than {MOST_NODES}: matrices of that size are solved in every "
-            "turn. Use fewer nodes along each dimension."
+            f"n_nodes={n_nodes!r} makes {total} nodes, more than {MOST_NODES}: every turn solves "
+            "systems of that size. Use fewer nodes along each dimension."
         )
 
 
@@ -89,18 +235,20 @@ def _check_kernel(kernel: Any, domain: Domain | Points) -> None:
             hasattr(kernel, "values") and hasattr(kernel, "slopes")
         ):
             raise TypeError(
-                f"kernel={kernel!r} is no kernel: it has no values and slopes, or is a class."
+                f"kernel={kernel!r} is not a kernel: it must be a name or an instance with the "
+                "methods values and slopes."
             )
-        ours = [name for name, one in NODE_KERNELS.items() if type(one) is type(kernel)]
-        if not ours:
+        names = [name for name, one in NODE_KERNELS.items() if type(one) is type(kernel)]
+        if not names:
             return
-        kernel = ours[0]
+        kernel = names[0]
     check_choice("kernel", kernel, tuple(NODE_KERNELS))
     if kernel == "delta" and not isinstance(domain, Points):
         raise ValueError("kernel='delta' needs a domain of points, such as domain=Points(8).")
     if any(domain.wrapped) and kernel not in ("gaussian", "periodic"):
         raise ValueError(
-            f"kernel={kernel!r} does not close around the circles of domain={domain!r}. Use 'periodic'."
+            f"kernel={kernel!r} does not close around the circles of domain={domain!r}. "
+            "Use 'periodic'."
         )
     if kernel == "periodic" and not any(domain.wrapped):
         raise ValueError("kernel='periodic' needs a domain with circles, such as domain='circle'.")

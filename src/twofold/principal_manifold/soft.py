@@ -4,63 +4,84 @@ With places ``g_1, ..., g_K`` and a temperature ``T`` the loss of a row is the f
 
 .. math:: F_T(x) = -T \log \frac 1K \sum_k e^{-c(x, f(g_k)) / T}
 
-instead of the loss at the best place, which it becomes for ``T -> 0``. For the squared loss this is the likelihood of the
-generative topographic map (Smola et al. 2001, section 6.1; Bishop et al. 1998), with their penalty where ``penalty="l2"``. A
-turn finds the responsibilities ``r_ik``, proportional to ``e^{-c / T}``, and then the map that lowers
-``sum_ik r_ik c(x_i, f(g_k))`` plus the penalty; neither raises the functional.
+instead of the loss at the best place, which is its limit for ``T -> 0``. For the squared loss this
+is the likelihood of the generative topographic map (Smola et al. 2001, section 6.1; Bishop et al.
+1998), with their penalty if ``penalty="l2"``. A turn computes the responsibilities ``r_ik``,
+proportional to ``e^{-c / T}``, and then the map that lowers ``sum_ik r_ik c(x_i, f(g_k))`` plus the
+penalty; neither raises the functional.
 
-*Annealing*: the temperature falls by a fifth each turn, down to ``2 / D`` times the mean loss, the value of the highest
-likelihood for the squared loss. ``F_T`` falls with ``T`` (a power mean rises with its exponent), so the whole
-history never rises.
+*Annealing*: the temperature falls by a fifth each turn, down to ``2 / D`` times the mean loss, the
+value of the highest likelihood for the squared loss. ``F_T`` falls with ``T`` (a power mean rises
+with its exponent), so the whole history never rises.
 
 References
 ----------
-A. J. Smola, S. Mika, B. Schoelkopf, R. C. Williamson. Regularized principal manifolds. JMLR 1, 2001.
-C. M. Bishop, M. Svensen, C. K. I. Williams. GTM: the generative topographic mapping. Neural Computation 10, 1998.
+A. J. Smola, S. Mika, B. Schoelkopf, R. C. Williamson. Regularized principal manifolds.
+JMLR 1, 2001.
+C. M. Bishop, M. Svensen, C. K. I. Williams. GTM: the generative topographic mapping.
+Neural Computation 10, 1998.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 
 from twofold.losses import Loss, Squared
 from twofold.numerics.linalg import shifted_exp
 from twofold.numerics.threads import map_blocks, row_blocks, single_threaded_blas
-from twofold.principal_manifold.functional import CAPS, penalised, solved
+from twofold.numerics.turns import Callback, falls, never_stop, run_turns
+from twofold.principal_manifold.functional import (
+    NormalEquations,
+    lowered,
+    penalised,
+    slope_products,
+    solved,
+    with_ones,
+)
 from twofold.principal_manifold.nodes import NodeExpansion
 from twofold.principal_manifold.projection import losses_at
 from twofold.protocols import Array
 
-__all__ = ["SoftQuantization", "SoftState", "SoftlyQuantized"]
+__all__ = ["SoftQuantization", "SoftState"]
 
 COOLING = 0.8
 FIRST_TEMPERATURE = 4.0
-"""In units of the likeliest one at the start."""
+"""In units of the temperature of the highest likelihood at the start."""
 
 COLDEST = 1e-9
 
 
-class SoftlyQuantized(NamedTuple):
-    """Where a soft descent ended: the map, the functional's history, the turns made, the temperature."""
-
-    up: NodeExpansion
-    history: Array
-    n_iter: int
-    temperature: float
-
-
 @dataclass
 class SoftState:
-    """Where a soft descent is between two turns: map, temperature, the functional so far, turns made."""
+    """The state of a soft descent between two turns.
+
+    Attributes
+    ----------
+    up : NodeExpansion
+        f.
+    latents : ndarray of shape (K, q)
+        The places.
+    temperature : float
+        T.
+    history : list of float
+        The functional at the start, after every adaptation and after every cooling.
+    turn : int
+        Turns taken.
+    """
 
     up: NodeExpansion
+    latents: Array
     temperature: float
     history: list[float]
-    turn: int
+    turn: int = 0
+
+    @property
+    def value(self) -> float:
+        """The functional."""
+        return self.history[-1]
 
 
 @dataclass(frozen=True)
@@ -80,7 +101,8 @@ class SoftQuantization:
     alpha : float
         Its weight.
     latent_noise : float, default=0.0
-        Adds ``sigma^2 |f'(g_k)|^2`` to the losses at a place, as in `twofold.principal_manifold.functional`.
+        Adds ``sigma^2 |f'(g_k)|^2`` to the losses at a place, as in
+        `twofold.principal_manifold.functional`.
     """
 
     data: Array
@@ -100,59 +122,53 @@ class SoftQuantization:
         *,
         max_iter: int,
         tol: float,
-        callback: Callable[[int, float, Array], bool] = lambda *_: False,
+        callback: Callback = never_stop,
         state: SoftState | None = None,
         note: Callable[[SoftState], None] | None = None,
-    ) -> SoftlyQuantized:
-        """Descend by turns, cooling, until a turn at the last temperature gains less than a share ``tol``.
+    ) -> SoftState:
+        """Descend by turns, cooling, until one at the last temperature gains less than ``tol``.
 
-        A descent that was interrupted goes on from its last ``state``; ``note`` is told of it after each turn that others may follow.
+        ``state`` resumes an interrupted descent; ``note`` gets the state after each turn.
         """
+
+        def take_turn(now: SoftState) -> bool:
+            before = now.value
+            now.up = self.adapt(now.up, now.temperature)
+            now.history.append(self.value(now.up, now.temperature))
+            likeliest = self._likeliest(now.up, now.temperature)
+            colder = max(likeliest, COOLING * now.temperature, COLDEST)
+            if colder < now.temperature:
+                now.temperature = colder
+                now.history.append(self.value(now.up, colder))
+                return False
+            return not falls(before, now.value, tol)
+
         with single_threaded_blas():
             if state is None:
                 temperature = max(FIRST_TEMPERATURE * self._likeliest(up, COLDEST), COLDEST)
-                state = SoftState(up, temperature, [self.value(up, temperature)], 0)
-            while state.turn < max_iter:
-                if self._turn(state, tol, callback):
-                    break
-                if note is not None:
-                    note(state)
-        return SoftlyQuantized(state.up, np.array(state.history), state.turn, state.temperature)
-
-    def _turn(
-        self, state: SoftState, tol: float, callback: Callable[[int, float, Array], bool]
-    ) -> bool:
-        """Adapt the map and cool down; return whether that was the last turn."""
-        before = state.history[-1]
-        state.up = self.adapt(state.up, state.temperature)
-        state.history.append(self.value(state.up, state.temperature))
-        state.turn += 1
-        stop = callback(state.turn, state.history[-1], self.places)
-        likeliest = self._likeliest(state.up, state.temperature)
-        colder = max(likeliest, COOLING * state.temperature, COLDEST)
-        idle = before - state.history[-1] <= tol * before
-        if stop or (colder >= state.temperature and idle):
-            return True
-        if colder < state.temperature:
-            state.temperature = colder
-            state.history.append(self.value(state.up, colder))
-        return False
+                history = [self.value(up, temperature)]
+                state = SoftState(up, self.places, temperature, history)
+            return run_turns(state, take_turn, max_iter=max_iter, callback=callback, note=note)
 
     def adapt(self, up: NodeExpansion, temperature: float) -> NodeExpansion:
         """Return a map of lower or equal functional at a temperature."""
-        best, lowest = up, self.value(up, temperature)
-        design = np.hstack([np.ones((len(self.places), 1)), up._features(self.places)])
-        for cap in CAPS:
+        design = with_ones(up._features(self.places))
+
+        def equations(best: NodeExpansion, cap: float) -> NormalEquations:
             masses, weights, sums = self._responsible(best, temperature, cap)
-            slopes = self._slopes(up, masses) if self.latent_noise else 0.0
+            slopes: Array | float = 0.0
+            if self.latent_noise:
+                slopes = self.latent_noise**2 * slope_products(up, self.places, masses)
             grams = [design.T @ (design * column[:, None]) + slopes for column in weights.T]
-            candidate = solved(best, grams, design.T @ sums, self.penalty, self.alpha)
-            value = self.value(candidate, temperature)
-            if value < lowest:
-                best, lowest = candidate, value
-            if isinstance(self.loss, Squared):
-                break
-        return best
+            return grams, design.T @ sums, isinstance(self.loss, Squared)
+
+        return lowered(
+            up,
+            self.value(up, temperature),
+            lambda candidate: self.value(candidate, temperature),
+            equations,
+            lambda best, grams, right: solved(best, grams, right, self.penalty, self.alpha),
+        )
 
     def _likeliest(self, up: NodeExpansion, temperature: float) -> float:
         """Return ``2 / D`` times the mean loss under the responsibilities."""
@@ -184,7 +200,7 @@ class SoftQuantization:
     def _responsible(
         self, up: NodeExpansion, temperature: float, cap: float
     ) -> tuple[Array, Array, Array]:
-        """Return, for each place, the means of ``r`` (K,), of ``r w`` (K, 1 or D) and of ``r w x`` (K, D)."""
+        """Return means at each place: ``r`` (K,), ``r w`` (K, 1 or D) and ``r w x`` (K, D)."""
         images = up.predict(self.places)
         largest = np.inf
         if not isinstance(self.loss, Squared):
@@ -219,13 +235,6 @@ class SoftQuantization:
 
         map_blocks(work, self._blocks())
         return best
-
-    def _slopes(self, up: NodeExpansion, masses: Array) -> Array:
-        """Return ``sigma^2 sum_k masses_k phi'_k phi'_k^T``, with zeros for the constant."""
-        _, gradients = up._feature_gradients(self.places)
-        total = np.zeros((len(up.nodes) + 1,) * 2)
-        total[1:, 1:] = np.sum([one.T @ (one * masses[:, None]) for one in gradients], axis=0)
-        return self.latent_noise**2 * total
 
     def _blocks(self) -> list[slice]:
         return row_blocks(len(self.data), 3 * 8 * len(self.places))

@@ -1,8 +1,14 @@
 """The starts of a principal manifold, and the best of them.
 
-A descent ends in the minimum next to its start. The leading plane (Smola et al. 2001, section 5.3) is the right start
-where rows keep their order when they are projected to it; where the data fold over it, shortest paths along the data
-(Isomap) keep that order. So both are tried, and the lower functional wins.
+A descent ends in the minimum next to its start. The leading plane (Smola et al. 2001, section 5.3)
+is a good start if rows keep their order when they are projected to it; if the data fold over it,
+shortest paths along the data (Isomap) keep that order. So both are tried, and the lower functional
+wins.
+
+The plane is the map that is fitted to ``sum_d z_md sqrt(v_d) a_d`` at node ``z_m``, with axes
+``a_d`` and variances ``v_d`` (Eq. 35, whose ``V`` needs these roots, as in the generative
+topographic map). A wrapped dimension takes two axes, ``cos`` and ``sin`` of its angle times
+``sqrt(2 v)``.
 """
 
 from __future__ import annotations
@@ -16,110 +22,124 @@ import numpy as np
 from twofold.base.estimator import Problem
 from twofold.numerics.linalg import principal_axes, row_norms_sq, spatial_median, sqdist
 from twofold.numerics.threads import some_rows
-from twofold.principal_manifold.alpha_path import SMALLEST_ALPHA, Fitted, Fitting
+from twofold.principal_manifold.descent import SMALLEST_ALPHA, Fitted, Fitting
 from twofold.principal_manifold.domains import Domain, Points
 from twofold.principal_manifold.maps import Frame
 from twofold.principal_manifold.node_kernels import DeltaKernel
-from twofold.principal_manifold.node_layout import Layout, first_map
+from twofold.principal_manifold.node_layout import Layout
 from twofold.principal_manifold.nodes import NodeExpansion
+from twofold.principal_manifold.settings import ROWS_OF_A_START, ManifoldSettings
 from twofold.protocols import Array, IntArray
 from twofold.starts.named import attempt, latents_of
 
-__all__ = ["Start", "starts_of"]
+__all__ = ["Start", "best_start", "starts_of"]
 
 FEWEST_ROWS = 10
 CORE = 0.95
-"""The share of latents of an embedding that fits into the domain; the others begin at its edge."""
+"""The share of an embedding's latents that is scaled into the domain; the rest begin at its edge."""
 
 TILT = 0.2
-ROWS_OF_A_START = 1_000
 STARTS_OF_TORI = 4
-"""Random starts that "auto" adds where circles and other dimensions may be mixed up."""
+"""Random starts that "auto" adds if circles and other dimensions may be confused."""
 
 
 @dataclass(frozen=True)
 class Start:
-    """A named first map, and latents where they are known."""
+    """A named first map, and latents if they are known."""
 
     name: str
     up: NodeExpansion
     latents: Array | None = None
 
-    def ran(self, fitting: Fitting, data: Array, alpha: float) -> Fitted:
-        """Return where a few turns lead."""
-        return fitting.shortly().run(data, alpha, self.up, self.latents)
+
+def best_start(
+    starts: list[Start], fitting: Fitting, data: Array, alpha: float, *, final: bool
+) -> tuple[Fitted, list[dict[str, Any]]]:
+    """Return the best start after a few turns, and the values that all reach, best first.
+
+    A single start takes no turns if the functional is ``final``, that is, the same as that of the
+    turns that follow.
+    """
+    functional = fitting.functional(data, alpha)  # soft fits end at different temperatures
+    if len(starts) == 1 and final:
+        up = starts[0].up
+        latents = functional.project(up, starts[0].latents)
+        ran = [Fitted(up, latents, np.empty(0), 0)]
+    else:
+        short = fitting.shortly()
+        ran = [short.run(data, alpha, start.up, start.latents) for start in starts]
+    values = [functional.value(one.up, one.latents) for one in ran]
+    order = np.argsort(values, kind="stable")
+    return ran[order[0]], [{"name": starts[i].name, "value": values[i]} for i in order]
 
 
 def starts_of(
-    init: Any,
-    n_init: int,
+    settings: ManifoldSettings,
     fitting: Fitting,
     frame: Frame,
     data: Array,
     alpha: float,
     problem: Problem,
     rows: IntArray,
-    *,
-    robust: bool,
 ) -> list[Start]:
     """Return first maps.
 
     Parameters
     ----------
-    init, n_init : object and int
-        The parameters of the estimator.
+    settings : ManifoldSettings
+        The settings.
     fitting : Fitting
-        Settings.
+        Settings of descents.
     frame : Frame
         The coordinates of the data.
     data : ndarray of shape (n, r)
-        Rows that take part.
+        Rows that take part, in these coordinates.
     alpha : float
         Weight of the penalty.
     problem : Problem
-        All data as they came.
+        All data in the caller's units.
     rows : ndarray of shape (n,)
         The numbers of the rows that take part.
-    robust : bool
-        Whether outliers should not count.
     """
-    layout = fitting.layout
-    plane = _planes(layout, frame, data, robust)
+    init, n_random = settings.init, settings.n_init - 1
+    layout, domain = fitting.layout, fitting.layout.domain
+    plane = _planes(layout, frame, data, robust=settings.is_robust)
     starts: list[Start] = []
-    auto = isinstance(init, str) and init == "auto"
-    if isinstance(init, str) and init == "random":
+    name = init if isinstance(init, str) else ""
+    auto = name == "auto"
+    flat = data.shape[1] <= domain.n_components
+    if name == "random":
         starts.append(Start("random", plane(alpha, problem.rng)))
-    elif isinstance(init, str) and init in ("auto", "pca"):
+    elif name in ("auto", "pca"):
         up = plane(alpha)
         if not auto:
             starts.append(Start("pca", up))
-        elif isinstance(layout.domain, Points):
+        elif isinstance(domain, Points):
             starts.append(_codebook(fitting, data, alpha, problem.rng) or Start("pca", up))
-        elif data.shape[1] <= layout.domain.n_components:
+        elif flat:
             starts.append(_identity(fitting, data, alpha))
         else:
             some = data[some_rows(len(data), ROWS_OF_A_START)]
-            starts.append(Start("grown", fitting.grown(some, alpha, up).up))
-    names = [] if isinstance(init, str) and init in ("pca", "random") else [init]
+            starts.append(Start("grown", fitting.grown(some, alpha, up)))
+    inits: list[object] = [] if name in ("pca", "random") else [init]
+    few = np.arange(len(data))
     if auto:
-        unrolls = len(data) >= FEWEST_ROWS and not any(layout.domain.wrapped)
-        unrolls = unrolls and data.shape[1] > layout.domain.n_components
-        names = ["isomap"] if unrolls and not layout.domain.is_discrete else []
-        if any(layout.domain.wrapped) and layout.domain.n_components > 1:
-            n_init += STARTS_OF_TORI
-    few = some_rows(len(data), ROWS_OF_A_START) if auto else np.arange(len(data))
-    for one in names:
-        latents = attempt(lambda one: _latents(one, layout.domain, problem, rows[few]), one, auto)
+        few = some_rows(len(data), ROWS_OF_A_START)
+        unrolls = len(data) >= FEWEST_ROWS and not any(domain.wrapped) and not flat
+        inits = ["isomap"] if unrolls and not domain.is_discrete else []
+        if any(domain.wrapped) and domain.n_components > 1:
+            n_random += STARTS_OF_TORI
+    for one in inits:
+        latents = attempt(lambda one: _latents(one, domain, problem, rows[few]), one, auto)
         if latents is not None:
-            name = one if isinstance(one, str) else "given"
             up = fitting.at_latents(data[few], alpha, latents)
-            starts.append(Start(name, up, None if auto else latents))
-    starts += [Start("random", plane(alpha, problem.rng)) for _ in range(n_init - 1)]
-    return starts
+            given = one if isinstance(one, str) else "given"
+            starts.append(Start(given, up, None if auto else latents))
+    return starts + [Start("random", plane(alpha, problem.rng)) for _ in range(n_random)]
 
 
 def _identity(fitting: Fitting, data: Array, alpha: float) -> Start:
-    """Return latents that are the data themselves, scaled to the domain: there is nothing to unfold."""
+    """Return the data, scaled to the domain, as latents: there is nothing to unfold."""
     q = fitting.layout.domain.n_components
     axes, _ = principal_axes(data - data.mean(axis=0), min(q, *data.shape))
     latents = np.zeros((len(data), q))
@@ -131,7 +151,7 @@ def _identity(fitting: Fitting, data: Array, alpha: float) -> Start:
 def _codebook(
     fitting: Fitting, data: Array, alpha: float, rng: np.random.Generator
 ) -> Start | None:
-    """Return codes that are rows far from each other (k-means++), for codes that do not smooth each other."""
+    """Return rows that are far from each other (k-means++), if codes do not smooth each other."""
     from sklearn.cluster import kmeans_plusplus  # slow to import
 
     domain = fitting.layout.domain
@@ -147,7 +167,7 @@ def _codebook(
 
 
 def _latents(init: Any, domain: Domain | Points, problem: Problem, rows: IntArray) -> Array:
-    """Return latents of some rows within the domain; those that are not are centred and scaled to fit."""
+    """Return latents of some rows, centered and scaled to the domain unless they lie within it."""
     named = isinstance(init, str)
     if named:
         latents = latents_of(init, problem.data[rows], problem)
@@ -167,15 +187,15 @@ def _latents(init: Any, domain: Domain | Points, problem: Problem, rows: IntArra
 
 
 def _planes(
-    layout: Layout, frame: Frame, data: Array, robust: bool
+    layout: Layout, frame: Frame, data: Array, *, robust: bool
 ) -> Callable[..., NodeExpansion]:
-    """Return the function that makes a first map for a weight; turned and tilted by chance where it gets a generator."""
+    """Return a function of alpha that makes the plane; with a generator, turned and tilted."""
     k = min(layout.domain.n_components + sum(layout.domain.wrapped), *data.shape)
     if robust:
         axes, center = _robust_axes(data, k)
     else:
         center = data.mean(axis=0)
-        # Whitened data have no leading directions: take those of the data as they were.
+        # Whitened data have no leading directions: use those of the original data.
         found, variances = principal_axes(frame.out(data - center), k)
         axes = frame.into(found * np.sqrt(variances)[:, None])
 
@@ -185,15 +205,36 @@ def _planes(
             turn, _ = np.linalg.qr(rng.standard_normal((k, k)))
             size = np.sqrt(row_norms_sq(axes).mean())
             turned = turn @ axes + TILT * size * rng.standard_normal(axes.shape)
-        return first_map(layout, turned, center, max(alpha, SMALLEST_ALPHA))
+        return _plane(layout, turned, center, max(alpha, SMALLEST_ALPHA))
 
     return plane
 
 
-def _robust_axes(data: Array, n_axes: int) -> tuple[Array, Array]:
-    """Return axes, as long as the deviations along them, and a centre that gross outliers do not move.
+def _plane(layout: Layout, axes: Array, center: Array, alpha: float) -> NodeExpansion:
+    """Return the map of Eq. (35) through ``center`` (r,).
 
-    The directions are those of the rows seen from their spatial median (spherical components), the deviations median ones.
+    The axes (k, r) are as long as the deviations of the data along them, leading first. The map
+    uses one for each dimension, and one more for each circle, as far as there are enough.
+    """
+    places = layout.nodes
+    if isinstance(layout.domain, Points):
+        places = places - places.mean(axis=0)
+        places = places / max(float(np.abs(places).max()), 1.0)
+    waves: list[Array] = []
+    for column, wrapped in enumerate(layout.domain.wrapped):
+        angle = np.pi * places[:, column]
+        circle = [np.sqrt(2.0) * np.cos(angle), np.sqrt(2.0) * np.sin(angle)]
+        waves += circle if wrapped else [places[:, column]]
+    n_waves = min(len(waves), len(axes))
+    targets = center + np.stack(waves[:n_waves], axis=1) @ axes[:n_waves]
+    return layout.expansion(alpha).fit(layout.nodes, targets)
+
+
+def _robust_axes(data: Array, n_axes: int) -> tuple[Array, Array]:
+    """Return axes, as long as the deviations along them, and a center, all robust to outliers.
+
+    The directions are those of the rows seen from their spatial median (spherical components), the
+    deviations median ones.
 
     References
     ----------

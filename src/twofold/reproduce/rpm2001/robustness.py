@@ -10,6 +10,7 @@ import numpy as np
 
 from twofold import PrincipalManifold
 from twofold.plotting import LatentMapDisplay
+from twofold.principal_manifold import CrossValidation
 from twofold.protocols import Array
 from twofold.reproduce.pictures import draw
 from twofold.reproduce.processes import in_processes
@@ -38,7 +39,9 @@ L1_WEIGHTS = (0.001, 0.003, 0.01, 0.02, 0.03)
 def _loop_run(task: tuple[str, str, int]) -> tuple[Array, tuple[float, float]]:
     name, rule, seed = task
     X, truth = noisy_loop(name, 500, seed)
-    model = PrincipalManifold(domain="circle", alpha_rule=rule, random_state=seed, n_jobs=1)
+    model = PrincipalManifold(
+        domain="circle", alpha=CrossValidation(rule=rule), random_state=seed, n_jobs=1
+    )
     curve = model.fit(X).inverse_transform(PLACES)
     to, back = both_distances(curve, truth)
     return curve, (to / NOISE, back / NOISE)

@@ -3,10 +3,9 @@ import pytest
 from differences import central_gradient
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from registry import LOSSES, PENALTIES
+from registry import LOSSES
 
 from twofold.losses import Huber, Squared, resolve_loss
-from twofold.principal_manifold.penalties import L1Penalty, L2Penalty, RKHSPenalty
 
 
 @pytest.fixture
@@ -57,30 +56,3 @@ def test_resolve_loss():
     assert resolve_loss(loss) is loss
     with pytest.raises(ValueError, match="loss='cubic' is unknown"):
         resolve_loss("cubic")
-
-
-@pytest.mark.parametrize("penalty", PENALTIES.values(), ids=PENALTIES)
-def test_gradient_and_proximal_step_of_penalty(penalty):
-    rng = np.random.default_rng(1)
-    W = rng.standard_normal((6, 2))
-    numeric = central_gradient(penalty.value, W, step=1e-4)
-    np.testing.assert_allclose(penalty.gradient(W), numeric, rtol=1e-6, atol=1e-8)
-    V = penalty.proximal(W, 0.3)
-
-    def objective(U):
-        return np.square(U - W).sum() / 0.6 + penalty.value(U)
-
-    for _ in range(50):
-        assert objective(V) <= objective(V + 1e-3 * rng.standard_normal(V.shape)) + 1e-12
-
-
-def test_penalty_values():
-    W = np.array([[1.0, -2.0], [0.5, 0.0]])
-    assert L1Penalty().value(W) == 3.5
-    assert L2Penalty().value(W) == 5.25
-    G = np.array([[2.0, 1.0], [1.0, 2.0]])
-    assert RKHSPenalty(G).value(W) == pytest.approx(np.trace(W.T @ G @ W))
-    np.testing.assert_array_equal(RKHSPenalty(G).matrix(2), G)
-    np.testing.assert_array_equal(L2Penalty().matrix(2), np.eye(2))
-    with pytest.raises(ValueError, match="2 nodes, not 3"):
-        RKHSPenalty(G).matrix(3)

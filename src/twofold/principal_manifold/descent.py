@@ -1,0 +1,143 @@
+"""Descents of the functional of a principal manifold, from a map and for given settings."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from twofold.losses import Huber, Loss, Norm
+from twofold.numerics.threads import some_rows
+from twofold.numerics.turns import Callback, never_stop
+from twofold.numerics.validation import warn_user
+from twofold.principal_manifold.functional import Quantization
+from twofold.principal_manifold.node_layout import Layout
+from twofold.principal_manifold.nodes import NodeExpansion
+from twofold.principal_manifold.soft import SoftQuantization
+from twofold.protocols import Array
+
+__all__ = ["SMALLEST_ALPHA", "Fitted", "Fitting", "without_idle_nodes"]
+
+SHORT_TURNS, SHORT_TOL = 12, 2e-3
+SMALLEST_ALPHA = 1e-9
+HUBER_SCALES = 1.0
+"""The scale of Huber's loss, in medians of the residuals' lengths under the unsquared norm."""
+
+MOST_SOFT_PLACES = 1_000
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """A map, the rows' latents, the history of the functional, the turns and the temperature."""
+
+    up: NodeExpansion
+    latents: Array
+    history: Array
+    n_iter: int
+    temperature: float = 0.0
+
+
+@dataclass(frozen=True)
+class Fitting:
+    """The settings of a descent, except its data and the weight of the penalty."""
+
+    layout: Layout
+    loss: Loss
+    penalty: str
+    assignment: str
+    latent_noise: float
+    max_iter: int
+    tol: float
+
+    def functional(self, data: Array, alpha: float) -> Quantization:
+        """Return the functional of some data."""
+        layout = self.layout
+        return Quantization(
+            data, layout.domain, layout.grid, self.loss, self.penalty, alpha, self.latent_noise
+        )
+
+    def run(
+        self,
+        data: Array,
+        alpha: float,
+        up: NodeExpansion,
+        latents: Array | None = None,
+        callback: Callback = never_stop,
+        *,
+        state: Any = None,
+        note: Callable[[Any], None] | None = None,
+    ) -> Fitted:
+        """Descend from a map, and latents if there are some, or resume from a state."""
+        hard = self.functional(data, alpha)
+        turns: dict[str, Any] = {"max_iter": self.max_iter, "tol": self.tol}
+        turns |= {"callback": callback, "state": state, "note": note}
+        if self.assignment == "soft":
+            places = self.layout.grid[some_rows(len(self.layout.grid), MOST_SOFT_PLACES)]
+            soft = SoftQuantization(data, places, self.loss, self.penalty, alpha, self.latent_noise)
+            cold = soft.run(up, **turns)
+            projected = hard.project(cold.up, latents)
+            return Fitted(cold.up, projected, np.array(cold.history), cold.turn, cold.temperature)
+        ended = hard.run(up, latents, **turns)
+        return Fitted(ended.up, ended.latents, np.array(ended.history), ended.turn)
+
+    def shortly(self) -> Fitting:
+        """Return the settings of a short descent, which others continue."""
+        return replace(self, max_iter=min(self.max_iter, SHORT_TURNS), tol=max(self.tol, SHORT_TOL))
+
+    def grown(self, data: Array, alpha: float, up: NodeExpansion) -> NodeExpansion:
+        """Fit with few of the kernel's smoothest functions first, and then with more and more.
+
+        A plane bends before it ripples, so it is less likely to fold. Functions stay in use, so the
+        functional never rises.
+        """
+        functional = replace(self.functional(data, alpha), penalty="rkhs")
+        n_functions, most = self.layout.domain.n_components + 1, up.whitening().shape[1]
+        latents = None
+        while True:
+            narrow = replace(functional, n_functions=min(n_functions, most))
+            found = narrow.run(up, latents, max_iter=SHORT_TURNS, tol=SHORT_TOL)
+            up, latents = found.up, found.latents
+            if n_functions >= most:
+                return up
+            n_functions = max(n_functions + 1, int(1.5 * n_functions))
+
+    def with_scale(self, first: Fitted, data: Array) -> Fitting:
+        """Return the settings with Huber's loss, its scale taken from a fit with the norm."""
+        lengths = Norm().values(data - first.up.predict(first.latents))
+        return replace(self, loss=Huber(max(HUBER_SCALES * float(np.median(lengths)), 1e-9)))
+
+    def at_latents(self, data: Array, alpha: float, latents: Array) -> NodeExpansion:
+        """Return the map of least squares at given latents, with the "rkhs" penalty."""
+        return self.layout.expansion(max(alpha, SMALLEST_ALPHA)).fit(latents, data)
+
+    def error(self, data: Array, up: NodeExpansion) -> float:
+        """Return the mean loss of rows at their nearest images."""
+        nearest = up.predict(self.functional(data, 0.0).projection(up).predict(data))
+        return float(self.loss.values(data - nearest).mean())
+
+
+def without_idle_nodes(
+    fitting: Fitting, fitted: Fitted, data: Array, alpha: float, refit_alpha: float | None
+) -> tuple[Fitting, Fitted, float]:
+    """Drop nodes without weight, and refit the others with "rkhs" if ``refit_alpha`` is given.
+
+    Returns the settings, the fit, and the weight of its penalty.
+    """
+    if fitting.penalty != "l1":
+        return fitting, fitted, alpha
+    active = np.flatnonzero(np.abs(fitted.up.weights_).max(axis=1) > 0.0)
+    layout = fitting.layout.only(active)
+    up = layout.expansion(alpha)
+    up.weights_, up.intercept_ = fitted.up.weights_[active], fitted.up.intercept_
+    fitting, fitted = replace(fitting, layout=layout), replace(fitted, up=up)
+    if not len(active):
+        warn_user(
+            f"penalty='l1' with alpha={alpha:g} leaves no node: the map is constant. Lower alpha.",
+            UserWarning,
+        )
+    if refit_alpha is None or not len(active):
+        return fitting, fitted, alpha
+    fitting = replace(fitting, penalty="rkhs")
+    return fitting, fitting.run(data, refit_alpha, up, fitted.latents), refit_alpha
