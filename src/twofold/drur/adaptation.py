@@ -3,6 +3,9 @@
 An adapter learns one of the two maps whenever latents have moved (Carreira-Perpinan & Lu 2010,
 section 2.2), and keeps what does not change in between: centers and bandwidths once they are no
 longer placed anew, features and factors where the inputs are the data, weights of a perceptron.
+`adapt` returns the map for inputs and targets; with ``anew`` its centers and bandwidths may change.
+`predict` returns its values at the inputs of the last fit. `state` and `restore` exchange what
+further fits depend on, for checkpoints.
 
 References
 ----------
@@ -14,7 +17,7 @@ from __future__ import annotations
 
 from copy import deepcopy
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from sklearn.base import clone
@@ -33,48 +36,12 @@ KMEANS_ITERATIONS = 20
 """Centers only need to be spread like the inputs; k-means need not converge."""
 
 
-class Adapter(Protocol):
-    """Learns one of the maps again in every turn."""
-
-    def adapt(self, inputs: Array, targets: Array, *, anew: bool) -> Map:
-        """Return the map for targets; with ``anew`` its centers and bandwidths may change."""
-        ...
-
-    def predict(self, learned: Map, inputs: Array) -> Array:
-        """Return a map's values at the inputs of the last fit."""
-        ...
-
-    def penalty(self, learned: Map) -> float:
-        """Return what the regression adds to the energy for a map: ``lambda R`` of Eq. (2)."""
-        ...
-
-    def rescale(self, shift: Array, factor: float) -> None:
-        """Follow inputs that are shifted, then multiplied."""
-        ...
-
-    def state(self) -> Any:
-        """Return what further fits depend on, as plain data, arrays and maps."""
-        ...
-
-    def restore(self, state: Any) -> None:
-        """Continue from such a state."""
-        ...
-
-
 @dataclass
 class RadialAdapter:
-    """Adaptation of radial basis networks.
+    """Adaptation of radial basis networks, with ridges ``alphas`` to choose from.
 
-    Parameters
-    ----------
-    n_centers : int
-        Centers, M.
-    alphas : tuple of float
-        Ridges to choose from.
-    fixed : bool
-        Whether inputs never change; centers, features and factors are then computed once.
-    seed : int
-        Seeds k-means.
+    If the inputs are ``fixed``, centers, features and factors are computed once. ``seed`` is that
+    of k-means.
     """
 
     n_centers: int
@@ -170,3 +137,6 @@ class MapAdapter:
     def restore(self, state: Any) -> None:
         """Continue from such a perceptron."""
         self.learned = None if state is None else state["learned"]
+
+
+Adapter = RadialAdapter | MapAdapter

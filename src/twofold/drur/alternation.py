@@ -41,7 +41,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -53,7 +53,7 @@ from twofold.maps import MLP
 from twofold.maps.projection import NearestImage
 from twofold.numerics.linalg import row_norms_sq
 from twofold.numerics.threads import map_blocks, row_blocks
-from twofold.numerics.turns import Callback, falls, never_stop, run_turns
+from twofold.numerics.turns import Callback, State, falls, never_stop, run_turns
 from twofold.optimize import GaussNewton, Pull
 from twofold.protocols import Array, IntArray, Map
 
@@ -83,18 +83,10 @@ DECAY = 1e-6
 
 @dataclass(frozen=True)
 class Turns:
-    """The result of an alternation.
+    """The maps and latents (n, q) of the best turn, and the energies per row after each turn.
 
-    Attributes
-    ----------
-    up, down : Map
-        The maps of the best turn.
-    latents : ndarray of shape (n, q)
-        The latents of that turn.
-    energies : ndarray of shape (n_turns,)
-        The energy with its penalties after each projection, per row that takes part.
-    held_out : ndarray of shape (n_turns,)
-        Mean energy of the held-out rows, without penalties; nan if there are none.
+    ``energies`` are those of the rows that take part, with penalties; ``held_out`` those of the
+    others, without penalties, or nan if there are none.
     """
 
     up: Map
@@ -104,59 +96,27 @@ class Turns:
     held_out: Array
 
 
-@dataclass
-class TurnState:
+@dataclass(kw_only=True)
+class TurnState(State):
     """The state of an alternation between two turns.
 
-    Attributes
-    ----------
-    latents, others : ndarray of shape (m, q)
-        Latents of the rows that take part and of the held-out rows.
-    turn : int
-        Turns taken.
-    moves : object
-        The state of the `Moves`.
-    energies, judged : list of float
-        Energies after each turn: of the rows that take part, of the held-out rows.
-    idle : int
-        Idle turns in a row.
-    best : tuple
-        Value, maps, latents and latents of held-out rows of the best turn.
+    ``latents`` and ``others`` (m, q) belong to the rows that take part and to the held-out rows,
+    ``history`` and ``judged`` are their energies after each turn. ``moves`` is the state of the
+    `Moves`, ``idle`` the number of idle turns in a row, and ``best`` has the value, the maps and
+    both sets of latents of the best turn.
     """
 
-    latents: Array
     others: Array
-    turn: int = 0
-    moves: Any = None
-    energies: list[float] = field(default_factory=list)
+    history: list[float] = field(default_factory=list)
     judged: list[float] = field(default_factory=list)
+    moves: Any = None
     idle: int = 0
     best: tuple[float, Map, Map, Array, Array] | None = None
 
     @property
     def value(self) -> float:
-        """The energy that decides when to stop: that of held-out rows where there are any."""
-        return (self.judged or self.energies or [np.inf])[-1]
-
-
-class Moves(Protocol):
-    """One way to lower the energy in a turn."""
-
-    def move(self, data: Array, latents: Array, *, anew: bool) -> tuple[Map, Map, Array, float]:
-        """Return the maps up and down, the new latents, and the energy per row."""
-        ...
-
-    def rescale(self, shift: Array, factor: float) -> None:
-        """Follow latents that are shifted, then multiplied."""
-        ...
-
-    def state(self) -> Any:
-        """Return what further turns depend on, as plain data, arrays and maps."""
-        ...
-
-    def restore(self, state: Any) -> None:
-        """Continue from such a state."""
-        ...
+        """The energy of held-out rows, or that of all rows if there are none."""
+        return (self.judged or self.history or [np.inf])[-1]
 
 
 @dataclass(frozen=True)
@@ -188,24 +148,17 @@ class Alternation:
         self.down.restore(state[1])
 
 
+Moves = Alternation | JointDescent
+"""What a turn does: `move` returns the maps up and down, the new latents and the energy per row."""
+
+
 def moves_of(
-    settings: DRURSettings,
-    n_centers: tuple[int, int],
-    rng: np.random.Generator,
-    share: float = 1.0,
+    settings: DRURSettings, n_centers: tuple[int, int], rng: np.random.Generator, share: float = 1.0
 ) -> Moves:
     """Return what a turn does.
 
-    Parameters
-    ----------
-    settings : DRURSettings
-        The settings.
-    n_centers : tuple of int
-        Centers or hidden units, up and down; (0, 0) means one at every point.
-    rng : Generator
-        Seeds k-means and perceptrons.
-    share : float, default=1.0
-        Share of the rows that takes part; ridges are stated for all rows.
+    ``n_centers`` has the centers or hidden units, up and down; (0, 0) means one at every point.
+    ``share`` is that of the rows that take part, since ridges are stated for all rows.
     """
     ridges = [ALPHAS if alpha is None else (alpha * share,) for alpha in settings.alphas]
     if n_centers == (0, 0):
@@ -219,13 +172,7 @@ def moves_of(
             return RadialAdapter(size, alphas, fixed, seed)
         alpha = alphas[0] if len(alphas) == 1 else DECAY
         return MapAdapter(
-            MLP(
-                size,
-                alpha=alpha,
-                max_iter=HIDDEN_ITERATIONS,
-                warm_start=True,
-                random_state=seed,
-            )
+            MLP(size, alpha=alpha, max_iter=HIDDEN_ITERATIONS, warm_start=True, random_state=seed)
         )
 
     return Alternation(
@@ -247,22 +194,9 @@ def alternate(
 ) -> Turns:
     """Lower the energy turn by turn until it, or that of held-out rows, hardly falls.
 
-    Parameters
-    ----------
-    moves : Moves
-        What a turn does.
-    settings : DRURSettings
-        ``down_weight``, ``max_iter``, ``tol`` and ``recenter``.
-    data : ndarray of shape (n, D)
-        Centered data.
-    latents : ndarray of shape (n, q)
-        First latents, in any units.
-    held_out : ndarray of int
-        Rows that take no part in the regressions; may be empty.
-    callback, note
-        As in `twofold.numerics.turns.run_turns`.
-    state : TurnState, default=None
-        The state to resume from; None means to start.
+    ``settings`` gives ``down_weight``, ``max_iter``, ``tol`` and ``recenter``; ``latents`` (n, q)
+    may have any units; rows ``held_out`` take no part in the regressions. ``state`` resumes an
+    interrupted alternation, and ``note`` gets the state after each turn.
     """
     mask = np.zeros(len(data), dtype=bool)
     mask[held_out] = True
@@ -281,7 +215,7 @@ def alternate(
             note(now)
 
     now = run_turns(
-        state or TurnState(latents[~mask], latents[mask]),
+        state or TurnState(latents=latents[~mask], others=latents[mask]),
         take_turn,
         max_iter=settings.max_iter,
         callback=callback,
@@ -289,17 +223,12 @@ def alternate(
     )
     assert now.best is not None
     _, up, down, latents[~mask], latents[mask] = now.best
-    judged = np.array(now.judged) if now.judged else np.full(len(now.energies), np.nan)
-    return Turns(up, down, latents, np.array(now.energies), judged)
+    judged = np.array(now.judged) if now.judged else np.full(len(now.history), np.nan)
+    return Turns(up, down, latents, np.array(now.history), judged)
 
 
 def _take_turn(
-    now: TurnState,
-    moves: Moves,
-    settings: DRURSettings,
-    seen: Array,
-    others: Array,
-    weight: float,
+    now: TurnState, moves: Moves, settings: DRURSettings, seen: Array, others: Array, weight: float
 ) -> bool:
     """Take one turn, and return whether it is the last."""
     Z, Z_others, before = now.latents, now.others, now.value
@@ -309,7 +238,7 @@ def _take_turn(
         Z, Z_others = (Z + shift) * factor, (Z_others + shift) * factor
         moves.rescale(shift, factor)
     up, down, Z, energy = moves.move(seen, Z, anew=anew)
-    now.energies.append(energy)
+    now.history.append(energy)
     if len(others):
         Z_others, found = project_rows(up, others, down.predict(others), Z_others)
         now.judged.append(float(found.mean()))
@@ -344,25 +273,8 @@ def project_rows(
 ) -> tuple[Array, Array]:
     """Lower ``|x - f(z)|^2 + |z - c|^2`` for each row, by Gauss-Newton steps from its latent.
 
-    Parameters
-    ----------
-    up : Map
-        f.
-    data : ndarray of shape (n, D)
-        x.
-    pulls : ndarray of shape (n, q)
-        c, the values of F.
-    latents : ndarray of shape (n, q)
-        The first latents.
-    max_iter, tol
-        Limits of the Gauss-Newton iteration.
-
-    Returns
-    -------
-    latents : ndarray of shape (n, q)
-        The new latents.
-    energies : ndarray of shape (n,)
-        Their energies.
+    The arrays are x (n, D), the values c of F (n, q) and the first latents z (n, q). Returns the
+    new latents and their energies (n,).
     """
     small, basis = _in_row_space(up)
     offset = getattr(up, "intercept_", 0.0) if basis is not None else 0.0

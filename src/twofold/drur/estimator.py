@@ -31,24 +31,13 @@ from twofold.base.journal import Journal
 from twofold.drur.fitting import UnsupervisedFit, fit_rows
 from twofold.drur.maps import FromCoordinates, ways_down
 from twofold.drur.settings import DRURSettings
-from twofold.drur.stream import (
-    RowStream,
-    check_stream_settings,
-    sampled_rows,
-    warn_of_rare_columns,
-)
+from twofold.drur.stream import RowStream, check_stream_settings, sampled_rows, warn_of_rare_columns
 from twofold.drur.sweep import Sweep
 from twofold.numerics.density import LatentDensity
 from twofold.numerics.threads import map_blocks, row_blocks
 from twofold.numerics.tree_sums import ArrayRows, TreeSum, in_leaves
 from twofold.numerics.units import CentredUnits
-from twofold.numerics.validation import (
-    cast_back,
-    check_choice,
-    check_data,
-    check_int,
-    check_rng,
-)
+from twofold.numerics.validation import cast_back, check_choice, check_data, check_int, check_rng
 from twofold.protocols import Array, Map
 
 __all__ = ["DRUR"]

@@ -57,28 +57,10 @@ def _coordinates_of(source: RowSource, least: int) -> Coordinates:
 class UnsupervisedFit:
     """The result of a fit.
 
-    Attributes
-    ----------
-    coordinates : Coordinates
-        The space of the turns.
-    turns : Turns
-        The result of the turns.
-    maps : FinalMaps
-        The maps of all rows.
-    latents : ndarray of shape (n, q) or None
-        The latents of all rows after a joint descent.
-    embedder : Embedder
-        Computes the latents of any rows.
-    starts : ndarray of shape (n, q) or None
-        The embedder's starts for all rows, if they were kept.
-    domain : LatentDensity
-        The density of some latents.
-    errors : dict
-        Held-out errors of both ways to encode.
-    candidates : list of dict
-        Starts compared.
-    share : float
-        Share of the rows that took part in the turns.
+    ``latents`` (n, q) are those of all rows after a joint descent; otherwise ``embedder`` computes
+    the latents of any rows, from ``starts`` (n, q) if they were kept. ``errors`` are the held-out
+    errors of both ways to encode, ``candidates`` the starts compared, and ``share`` is that of the
+    rows that took part in the turns.
     """
 
     coordinates: Coordinates
@@ -103,19 +85,9 @@ def fit_rows(
 ) -> UnsupervisedFit:
     """Find latents of some rows by turns, then the maps of all rows by a sweep.
 
-    Parameters
-    ----------
-    settings : DRURSettings
-        The settings.
-    source : RowSource
-        All rows, centered.
-    problem : Problem
-        The same rows if they are in memory; otherwise it has no rows, and the fit puts those of the
-        turns in their place.
-    journal : Journal
-        Holds the steps that were completed before an interruption.
-    keep_starts : bool, default=False
-        Whether to keep the embedder's starts in memory.
+    ``problem`` has the same rows as ``source`` if they are in memory; otherwise it has none, and
+    the fit puts those of the turns in their place. ``journal`` holds the steps that were completed
+    before an interruption. With ``keep_starts``, the embedder's starts stay in memory.
     """
     n_rows, in_memory = source.n_rows, len(problem.data) == source.n_rows
     coordinates = journal.step("coordinates", lambda: _coordinates_of(source, problem.n_components))

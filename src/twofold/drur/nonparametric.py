@@ -49,10 +49,7 @@ STRETCH = 10
 class JointDescent:
     """A stretch of joint descent, as a turn of `twofold.drur.alternation.alternate`.
 
-    Parameters
-    ----------
-    up_alphas, down_alphas : tuple of float
-        Ridges to choose from, ascending.
+    The ridges to choose from are ascending.
     """
 
     up_alphas: tuple[float, ...]
@@ -90,18 +87,9 @@ class JointDescent:
 
 @dataclass(frozen=True)
 class TwoRegressions:
-    """The energy as a function of latents.
+    """The energy as a function of latents, for centered ``data`` (n, D).
 
-    Parameters
-    ----------
-    data : ndarray of shape (n, D)
-        Centered data, X.
-    up_width : float
-        Bandwidth of the Gaussian among latents.
-    up_alpha : float
-        ``lambda_f``.
-    down_penalty : ndarray of shape (n, n)
-        ``lambda_F B^{-1}``, from `down_penalty_of`.
+    ``down_penalty`` (n, n) is ``lambda_F B^{-1}``, from `down_penalty_of`.
     """
 
     data: Array

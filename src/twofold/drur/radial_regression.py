@@ -135,23 +135,12 @@ class RadialRegression:
         self._kept: tuple[float, Array] | None = None
 
     def choose(
-        self,
-        targets: Array,
-        alphas: tuple[float, ...],
-        near: tuple[float, float] | None = None,
+        self, targets: Array, alphas: tuple[float, ...], near: tuple[float, float] | None = None
     ) -> tuple[float, float]:
-        """Return a bandwidth and a ridge of low held-out error.
+        """Return a bandwidth, from the spacing of the centers to their spread, and a ridge.
 
-        Bandwidths range from the spacing of the centers to their spread.
-
-        Parameters
-        ----------
-        targets : ndarray of shape (n, D)
-            Targets.
-        alphas : tuple of float
-            Ridges to compare, ascending.
-        near : tuple of (float, float), default=None
-            Bandwidth and ridge to start from; None scans the whole range of bandwidths first.
+        Both have a low held-out error. ``near`` is the pair to start from; None scans the whole
+        range of bandwidths first. ``alphas`` are ascending.
         """
         return chosen_width_and_alpha(
             self.widths, alphas, lambda *pair: self._held_out_error(targets, *pair), near
@@ -257,10 +246,7 @@ class _Trial:
 
 
 def network_of(
-    centers: Array,
-    width: float,
-    alpha: float = np.nan,
-    solution: tuple[Array, Array] | None = None,
+    centers: Array, width: float, alpha: float = np.nan, solution: tuple[Array, Array] | None = None
 ) -> RBFNetwork:
     """Return a network of given centers, bandwidth, ridge, and (weights, bias)."""
     network = RBFNetwork(len(centers), bandwidth=width)

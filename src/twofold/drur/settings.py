@@ -37,18 +37,8 @@ MOST_JOINT = 10_000
 class DRURSettings:
     """Checked settings, with the estimator's defaults.
 
-    Attributes
-    ----------
-    up, down : {"rbf", "mlp"} or Map
-        The maps.
-    n_centers : "auto", "all" or tuple of int
-        Centers or hidden units, (up, down).
-    alphas : tuple of float or None
-        Ridges, (up, down); None means to choose one.
-    recenter : int
-        Turns that place centers and bandwidths anew.
-    down_weight, init, max_iter, tol, store_embedding
-        As in the estimator.
+    ``n_centers`` is "auto", "all" or (up, down); ``alphas`` are ridges (up, down), None to choose
+    one; ``recenter`` is a number of turns. The others are those of the estimator.
     """
 
     up: str | Map = "rbf"
@@ -67,7 +57,6 @@ class DRURSettings:
         """Check the parameters of an estimator; an error names the first invalid one."""
         n_threads(model.n_jobs)
         max_iter = check_int("max_iter", model.max_iter)
-        check_not_negative("tol", model.tol)
         check_bool("store_embedding", model.store_embedding)
         weight = check_real("down_weight", model.down_weight)
         if not 1.0 / MOST_WEIGHT <= weight <= MOST_WEIGHT:
@@ -77,31 +66,19 @@ class DRURSettings:
             )
         if not isinstance(model.recenter, bool):
             check_int("recenter", model.recenter, low=0)
-        maps: dict[str, str | Map] = {"up": model.up, "down": model.down}
-        for name, value in maps.items():
-            _check_map(name, value)
-        n_centers = model.n_centers
-        if isinstance(n_centers, str):
-            if n_centers not in ("auto", "all"):
-                raise ValueError(
-                    f"n_centers={n_centers!r} must be 'auto', 'all', a number or (up, down)."
-                )
-            if n_centers == "all" and list(maps.values()) != ["rbf", "rbf"]:
-                raise ValueError(f"n_centers='all' needs radial networks, not {maps}.")
-        else:
-            up, down = _pair_of(n_centers, "n_centers")
-            n_centers = check_int("n_centers", up), check_int("n_centers", down)
+        _check_map("up", model.up)
+        _check_map("down", model.down)
         return cls(
-            up=model.up,
-            down=model.down,
-            n_centers=n_centers,
-            alphas=_alphas_of(model.alpha),
-            down_weight=weight,
-            init=model.init,
-            max_iter=max_iter,
-            tol=float(model.tol),
-            recenter=max_iter if model.recenter is True else int(model.recenter),
-            store_embedding=bool(model.store_embedding),
+            model.up,
+            model.down,
+            _centers_of(model),
+            _alphas_of(model.alpha),
+            weight,
+            model.init,
+            max_iter,
+            check_not_negative("tol", model.tol),
+            max_iter if model.recenter is True else int(model.recenter),
+            model.store_embedding,
         )
 
     @property
@@ -149,6 +126,20 @@ def _check_map(name: str, value: Any) -> None:
             f"up={value!r} needs the method normal_terms for projections; see "
             "twofold.protocols.Map."
         )
+
+
+def _centers_of(model: DRUR) -> str | tuple[int, int]:
+    n_centers = model.n_centers
+    if not isinstance(n_centers, str):
+        up, down = _pair_of(n_centers, "n_centers")
+        return check_int("n_centers", up), check_int("n_centers", down)
+    if n_centers not in ("auto", "all"):
+        raise ValueError(f"n_centers={n_centers!r} must be 'auto', 'all', a number or (up, down).")
+    if n_centers == "all" and not (model.up == model.down == "rbf"):
+        raise ValueError(
+            f"n_centers='all' needs radial networks, not up={model.up!r}, down={model.down!r}."
+        )
+    return n_centers
 
 
 def _alphas_of(alpha: Any) -> tuple[float | None, float | None]:

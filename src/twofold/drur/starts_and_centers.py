@@ -28,18 +28,9 @@ def chosen_start(
 ) -> tuple[Array, list[dict[str, Any]]]:
     """Return the first latents of the lowest energy after one turn, and all candidates.
 
-    Parameters
-    ----------
-    settings : DRURSettings
-        The settings.
-    data : ndarray of shape (n, D)
-        Coordinates of total variance one, which named starts see.
-    rows : ndarray of int, shape (n,)
-        The rows of the problem that they belong to.
-    problem : Problem
-        The problem; estimators and functions see its original data.
-    n_rows : int
-        The number of all rows, for which ridges are stated.
+    Named starts see ``data`` (n, D), coordinates of total variance one; estimators and functions
+    see the original data of the problem, whose ``rows`` (n,) they are. Ridges are stated for all
+    ``n_rows`` rows.
     """
     auto = init_is_auto(settings.init)
 

@@ -38,15 +38,7 @@ def check_stream_settings(settings: DRURSettings) -> None:
 
 @dataclass(frozen=True)
 class RowStream:
-    """A source of row blocks.
-
-    Attributes
-    ----------
-    open : callable
-        Returns an iterator of blocks.
-    once : bool
-        Whether it can be read only once.
-    """
+    """A source of row blocks: ``open`` returns an iterator of them, maybe only ``once``."""
 
     open: Callable[[], Iterator[Any]]
     once: bool
@@ -104,17 +96,7 @@ def _twice(block: Any) -> Any:
 
 @dataclass(frozen=True)
 class Sampled:
-    """A sample of a stream.
-
-    Attributes
-    ----------
-    rows : ndarray of shape (m, D)
-        A uniform sample, in the order of the stream.
-    n_rows : int
-        Rows of the stream.
-    varying : ndarray of bool, shape (D,)
-        Columns that vary in the stream.
-    """
+    """A uniform sample (m, D) in the order of a stream, its length, and its varying columns (D,)."""
 
     rows: Array
     n_rows: int

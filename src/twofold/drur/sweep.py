@@ -30,20 +30,10 @@ __all__ = ["Embedder", "Sweep", "joint_maps"]
 
 @dataclass(frozen=True)
 class Sweep:
-    """One pass over all rows; called with the rows of a leaf.
+    """One pass over all rows; called with the centered rows of a leaf.
 
-    Parameters
-    ----------
-    coordinates : Coordinates
-        Where rows are projected.
-    up, down : Map
-        The present maps.
-    are_networks : tuple of bool
-        Whether they are radial networks, which are solved anew; other maps stay.
-    known : ndarray of shape (n, q), default=None
-        The latents of all rows; None means to project the rows.
-    kept : ndarray of shape (n, q), default=None
-        Receives the latents of the rows, if given.
+    Rows are projected in ``coordinates`` with the present maps, unless the latents of all rows are
+    ``known`` (n, q); ``kept`` (n, q) receives them. Maps that ``are_networks`` are solved anew.
     """
 
     coordinates: Coordinates

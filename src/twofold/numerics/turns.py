@@ -8,30 +8,32 @@ turns end its iteration.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Protocol, TypeVar
+from dataclasses import dataclass
+from typing import TypeVar
 
 from twofold.protocols import Array
 
-__all__ = ["Callback", "falls", "never_stop", "run_turns"]
+__all__ = ["Callback", "State", "falls", "never_stop", "run_turns"]
 
 Callback = Callable[[int, float, Array], bool]
 """Called with the number of turns, the value and the latents; True ends the iteration."""
 
 
-class State(Protocol):
-    """Everything that the next turn needs, as data that a checkpoint can hold."""
+@dataclass(kw_only=True)
+class State:
+    """What the next turn needs, as data that a checkpoint can hold.
 
-    turn: int
+    ``turn`` counts the turns taken; ``history`` has the values that they reached.
+    """
+
+    latents: Array
+    history: list[float]
+    turn: int = 0
 
     @property
     def value(self) -> float:
-        """The value that the last turn reached."""
-        ...
-
-    @property
-    def latents(self) -> Array:
-        """The latents (n, q) that the callback gets."""
-        ...
+        """The value that decides when to stop."""
+        return self.history[-1]
 
 
 AnyState = TypeVar("AnyState", bound=State)

@@ -27,17 +27,7 @@ MIDDLE_ALPHA = 1e-3
 
 @dataclass(frozen=True)
 class AlphaChoice:
-    """A chosen weight, and the errors that decided.
-
-    Attributes
-    ----------
-    alpha : float
-        The weight.
-    alphas : ndarray of shape (k,)
-        The weights compared, largest first.
-    errors : ndarray of shape (k, n_folds)
-        Mean held-out losses.
-    """
+    """A chosen weight, the weights compared (k,), largest first, and their errors (k, n_folds)."""
 
     alpha: float
     alphas: Array
@@ -51,21 +41,10 @@ def choose_alpha(
     latents: Array,
     rng: np.random.Generator,
 ) -> AlphaChoice:
-    """Choose the weight of the penalty by cross-validation.
+    """Choose the weight of the penalty for rows ``data`` (n, D); of many rows a sample is used.
 
-    Parameters
-    ----------
-    fitting : Fitting
-        All other settings.
-    validation : CrossValidation
-        Folds, rule and weights.
-    data : ndarray of shape (n, D)
-        Rows; of more than 2,000 a sample is used.
-    latents : ndarray of shape (n, q)
-        Their latents from a fit to all rows, where the fits of the folds start; they do not see
-        its map.
-    rng : Generator
-        Assigns rows to folds.
+    The fits of the folds start from ``latents`` (n, q), which come from a fit to all rows; they do
+    not use its map.
     """
     n_folds = validation.n_folds
     alphas = tuple(sorted(validation.alphas or ALPHAS, reverse=True))

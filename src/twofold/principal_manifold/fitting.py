@@ -20,6 +20,7 @@ from twofold.principal_manifold.maps import Frame
 from twofold.principal_manifold.node_layout import MOST_ON_A_GRID, layout_of
 from twofold.principal_manifold.settings import (
     MOST_MEASURED,
+    OF_LENGTH,
     CrossValidation,
     ManifoldSettings,
     rows_of_turns,
@@ -47,17 +48,9 @@ def fit_rows(
 ) -> ManifoldFit:
     """Find a map by turns on some rows, and adapt it to all.
 
-    Parameters
-    ----------
-    settings : ManifoldSettings
-        The settings.
-    source : RowSource
-        All rows, centered.
-    problem : Problem
-        The same rows if they are in memory; otherwise it has no rows, and the fit puts those of the
-        turns in their place.
-    journal : Journal
-        Holds the steps that were completed before an interruption.
+    ``problem`` has the same rows as ``source`` if they are in memory; otherwise it has none, and
+    the fit puts those of the turns in their place. ``journal`` holds the steps that were completed
+    before an interruption.
     """
     in_memory = len(problem.data) == source.n_rows
     frame = journal.step("frame", lambda: _frame(settings, source))
@@ -76,9 +69,9 @@ def fit_rows(
     def start() -> tuple[Fitting, Fitted, list[dict[str, Any]]]:
         starts = starts_of(settings, fitting, frame, some, alpha, problem, rows)
         # Another functional follows if its weight or scale is still to be found.
-        final = validation is None and not settings.is_huber
+        final = validation is None and settings.loss != "huber"
         first, candidates = best_start(starts, fitting, some, alpha, final=final)
-        scaled = fitting.with_scale(first, some) if settings.is_huber else fitting
+        scaled = fitting.with_scale(first, some) if settings.loss == "huber" else fitting
         return scaled, first, candidates
 
     with problem.progress.phase("starts"):
@@ -133,16 +126,17 @@ def _warn_if_cut_short(fitted: Fitted, settings: ManifoldSettings) -> None:
 
 def _frame(settings: ManifoldSettings, source: RowSource) -> Frame:
     n_rows, n_columns = source.n_rows, source.n_columns
-    if settings.is_whitened:
+    of_columns = settings.loss not in OF_LENGTH
+    if settings.loss == "mahalanobis":
         if n_columns > n_rows:
             return Frame.whitened(source.rows(np.arange(n_rows), "sample"))
         products = source.total(squares_and_products, "moments")["products"]
         return Frame.of_axes(*axes_of_products(products, n_rows, n_columns))
     if settings.is_robust:
         some = source.rows(some_rows(n_rows, MOST_MEASURED), "sample")
-        return Frame.scaled(some, robust=True, of_columns=not settings.is_of_length)
+        return Frame.scaled(some, robust=True, of_columns=of_columns)
     total = source.total(squares_of_rows, "moments")["squares"]
-    return Frame.of_size(total / n_rows, 1 if settings.is_of_length else n_columns)
+    return Frame.of_size(total / n_rows, n_columns if of_columns else 1)
 
 
 def _fitting(
@@ -153,7 +147,7 @@ def _fitting(
         inside = frame.into(source.rows(some_rows(source.n_rows, MOST_MEASURED), "sample"))
     return Fitting(
         layout_of(settings, inside, problem.rng),
-        Norm() if settings.is_huber else settings.resolved_loss(),
+        Norm() if settings.loss == "huber" else settings.resolved_loss(),
         settings.penalty,
         settings.assignment,
         settings.latent_noise,

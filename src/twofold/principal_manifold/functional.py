@@ -41,7 +41,7 @@ import numpy as np
 from twofold.losses import Loss
 from twofold.numerics.linalg import solve_psd
 from twofold.numerics.threads import map_blocks, row_blocks, single_threaded_blas
-from twofold.numerics.turns import Callback, falls, never_stop, run_turns
+from twofold.numerics.turns import Callback, State, falls, never_stop, run_turns
 from twofold.principal_manifold.domains import Domain, Points
 from twofold.principal_manifold.nodes import NodeExpansion
 from twofold.principal_manifold.projection import DomainProjection
@@ -50,9 +50,7 @@ from twofold.protocols import Array, IntArray
 __all__ = [
     "CAPS",
     "DescentState",
-    "NormalEquations",
     "Quantization",
-    "lowered",
     "penalised",
     "slope_products",
     "solved",
@@ -70,62 +68,25 @@ TURNS_BETWEEN_SEARCHES = 5
 STEPS_OF_A_TURN = 2
 """Gauss-Newton steps of a projection within the turns."""
 
-NormalEquations = tuple[list[Array], Array, bool]
-"""The matrices and right-hand sides of `solved`, and whether the parabolas equal the loss."""
 
+@dataclass(kw_only=True)
+class DescentState(State):
+    """The state of a descent; if ``stalled``, the next projection searches the whole grid.
 
-@dataclass
-class DescentState:
-    """The state of a descent between two turns.
-
-    Attributes
-    ----------
-    up : NodeExpansion
-        f.
-    latents : ndarray of shape (n, q)
-        The latents of the rows.
-    history : list of float
-        The functional at the start and after every projection and every adaptation.
-    stalled : bool
-        Whether the next projection searches the whole grid.
-    turn : int
-        Turns taken.
+    ``history`` has the functional at the start and after every projection and adaptation.
     """
 
     up: NodeExpansion
-    latents: Array
-    history: list[float]
     stalled: bool
-    turn: int = 0
-
-    @property
-    def value(self) -> float:
-        """The functional."""
-        return self.history[-1]
 
 
 @dataclass(frozen=True)
 class Quantization:
-    """The functional of some data.
+    """The functional of rows ``data`` (n, D) for latents in ``domain``.
 
-    Parameters
-    ----------
-    data : ndarray of shape (n, D)
-        Rows.
-    domain : Domain or Points
-        The domain of the latents.
-    grid : ndarray of shape (m, q)
-        Latents whose images are candidates for the nearest one.
-    loss : Loss
-        c.
-    penalty : {"rkhs", "l2", "l1"}
-        Q.
-    alpha : float
-        ``lambda``.
-    latent_noise : float, default=0.0
-        ``sigma``.
-    n_functions : int, default=None
-        With "rkhs", how many of the kernel's smoothest functions to use; None means all.
+    ``grid`` (m, q) has the latents that a search for the nearest image compares; ``loss`` is c,
+    ``penalty`` ("rkhs", "l2" or "l1") is Q, ``alpha`` lambda and ``latent_noise`` sigma. With
+    "rkhs", adaptations use the ``n_functions`` smoothest functions of the kernel; None means all.
     """
 
     data: Array
@@ -177,7 +138,8 @@ class Quantization:
             if state is None:
                 latents = self.project(up, latents)
                 history = [self.value(up, latents)]
-                state = DescentState(up, latents, history, self.domain.is_discrete)
+                stalled = self.domain.is_discrete
+                state = DescentState(latents=latents, history=history, up=up, stalled=stalled)
             return run_turns(state, take_turn, max_iter=max_iter, callback=callback, note=note)
 
     def project(
@@ -193,24 +155,20 @@ class Quantization:
 
     def adapt(self, up: NodeExpansion, latents: Array, value: float | None = None) -> NodeExpansion:
         """Return a map of lower or equal functional; ``value`` is the present one, if known."""
+        best, lowest = up, self.value(up, latents) if value is None else value
         slopes = self._slopes(up, latents) if self.latent_noise else 0.0
-
-        def equations(best: NodeExpansion, cap: float) -> NormalEquations:
+        for cap in CAPS:
             weights = self.loss.weights(self.data - best.predict(latents))
             weights = np.minimum(weights, cap * np.median(weights))
             grams, right = self._sums(up, latents, weights)
-            exact = bool(weights.shape[1] == 1 and np.ptp(weights) == 0.0)
-            return [gram + slopes for gram in grams], right, exact
-
-        return lowered(
-            up,
-            self.value(up, latents) if value is None else value,
-            lambda candidate: self.value(candidate, latents),
-            equations,
-            lambda best, grams, right: solved(
-                best, grams, right, self.penalty, self.alpha, self.n_functions
-            ),
-        )
+            sums = [gram + slopes for gram in grams]
+            candidate = solved(best, sums, right, self.penalty, self.alpha, self.n_functions)
+            value = self.value(candidate, latents)
+            if value < lowest:
+                best, lowest = candidate, value
+            if weights.shape[1] == 1 and np.ptp(weights) == 0.0:
+                break  # the parabola equals the loss
+        return best
 
     def _blocks(self, up: NodeExpansion) -> list[slice]:
         return row_blocks(len(self.data), 3 * 8 * len(up.nodes))
@@ -233,25 +191,6 @@ class Quantization:
 
         total: Array = np.sum(map_blocks(part, self._blocks(up)), axis=0)
         return total * (self.latent_noise**2 / len(self.data))
-
-
-def lowered(
-    best: NodeExpansion,
-    lowest: float,
-    value: Callable[[NodeExpansion], float],
-    equations: Callable[[NodeExpansion, float], NormalEquations],
-    solve: Callable[[NodeExpansion, list[Array], Array], NodeExpansion],
-) -> NodeExpansion:
-    """Return the best map of lower or equal ``value`` among the minimizers of capped parabolas."""
-    for cap in CAPS:
-        grams, right, exact = equations(best, cap)
-        candidate = solve(best, grams, right)
-        reached = value(candidate)
-        if reached < lowest:
-            best, lowest = candidate, reached
-        if exact:
-            break
-    return best
 
 
 def weighted_sums(up: NodeExpansion, latents: Array, weights: Array, data: Array) -> list[Array]:
@@ -291,22 +230,9 @@ def solved(
 ) -> NodeExpansion:
     """Return the map of least ``sum_d W_d^T G_d W_d - 2 W_d^T b_d`` plus its penalty.
 
-    The intercept has no penalty.
-
-    Parameters
-    ----------
-    up : NodeExpansion
-        The present map, where coordinate descent starts.
-    grams : list of ndarray of shape (M + 1, M + 1)
-        One ``G`` for all columns, or one for each.
-    right : ndarray of shape (M + 1, D)
-        The columns ``b``.
-    penalty : {"rkhs", "l2", "l1"}
-        Q.
-    alpha : float
-        Its weight.
-    n_functions : int, default=None
-        With "rkhs", the columns of the whitening to use; None means all.
+    ``grams`` has one ``G`` (M + 1, M + 1) for all columns or one for each, ``right`` (M + 1, D) the
+    columns ``b``. The intercept has no penalty. Coordinate descent starts from ``up``; with "rkhs"
+    the map uses ``n_functions`` columns of the whitening.
     """
     W = np.vstack([up.intercept_, up.weights_])
     basis = np.eye(len(W))

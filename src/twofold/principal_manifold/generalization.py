@@ -257,16 +257,8 @@ def learning_curve(
 ) -> LearningCurve:
     """Fit to more and more rows, at most half of ``data`` (n, D), and return the errors.
 
-    Parameters
-    ----------
-    errors : callable
-        Takes rows to fit, rows to test and a seed; returns the errors of both.
-    data : ndarray of shape (n, D)
-        All rows.
-    n_repeats : int
-        Random splits.
-    n_sizes : int, default=5
-        Points of the curve, each with half the rows of the next.
+    ``errors`` takes rows to fit, rows to test and a seed, and returns the errors of both. Each of
+    the ``n_sizes`` points of the curve has half the rows of the next.
     """
     half = len(data) // 2
     sizes = np.unique([half // 2**k for k in range(n_sizes) if half // 2**k >= 10])

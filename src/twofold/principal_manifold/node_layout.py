@@ -37,20 +37,9 @@ SMALLEST_WIDTH = 1e-100
 
 @dataclass(frozen=True)
 class Layout:
-    """The places of a manifold.
+    """The nodes (M, q), and one kernel and one bandwidth for each dimension of the domain.
 
-    Attributes
-    ----------
-    domain : Domain or Points
-        The domain of the latents.
-    nodes : ndarray of shape (M, q)
-        Centers of the expansion.
-    kernels : tuple of NodeKernel
-        One for each dimension.
-    widths : ndarray of shape (q,)
-        Their bandwidths.
-    grid : ndarray of shape (m, q)
-        Latents whose images are candidates for the nearest one.
+    ``grid`` (m, q) has the latents that a search for the nearest image compares.
     """
 
     domain: Domain | Points

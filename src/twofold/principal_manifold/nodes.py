@@ -43,32 +43,14 @@ SMALLEST_EIGENVALUE = 1e-10
 
 
 class NodeExpansion(LinearInFeatures):
-    """An expansion on given nodes.
+    """An expansion on ``nodes`` (M, q), with one kernel and one bandwidth for each dimension.
 
-    Parameters
-    ----------
-    nodes : ndarray of shape (M, q)
-        The nodes.
-    kernels : tuple of NodeKernel
-        One for each dimension.
-    widths : ndarray of shape (q,)
-        Their bandwidths.
-    alpha : float, default=1e-3
-        Weight of the penalty ``|P f|^2 / 2`` relative to the mean squared error.
-
-    Attributes
-    ----------
-    weights_, intercept_ : ndarray of shape (M, D) and (D,)
-        The learned coefficients.
+    ``alpha`` weighs the penalty ``|P f|^2 / 2`` relative to the mean squared error. `fit` learns
+    ``weights_`` (M, D) and ``intercept_`` (D,).
     """
 
     def __init__(
-        self,
-        nodes: Array,
-        kernels: tuple[NodeKernel, ...],
-        widths: Array,
-        *,
-        alpha: float = 1e-3,
+        self, nodes: Array, kernels: tuple[NodeKernel, ...], widths: Array, *, alpha: float = 1e-3
     ) -> None:
         self.nodes = nodes
         self.kernels = kernels

@@ -46,20 +46,9 @@ SMALLEST_GAIN = 1e-9
 
 @dataclass(frozen=True)
 class DomainProjection:
-    """The projection to a manifold.
+    """The projection to the manifold of ``up``, with the loss c and ``latent_noise`` sigma.
 
-    Parameters
-    ----------
-    up : NodeExpansion
-        f.
-    domain : Domain or Points
-        The domain of the latents.
-    grid : ndarray of shape (m, q)
-        Latents whose images are candidates for the nearest one.
-    loss : Loss
-        c.
-    latent_noise : float, default=0.0
-        ``sigma``.
+    ``grid`` (m, q) has the latents that a search for the nearest image compares.
     """
 
     up: NodeExpansion
@@ -126,18 +115,9 @@ class DomainProjection:
         *,
         everywhere: bool = True,
     ) -> Array:
-        """Return latents (n, q) of lower or equal losses.
+        """Return latents (n, q) of lower or equal losses, after at most ``n_steps`` steps.
 
-        Parameters
-        ----------
-        data : ndarray of shape (n, D)
-            Rows.
-        latents : ndarray of shape (n, q) or None
-            The present latents; None means to search the grid.
-        n_steps : int, default=20
-            Maximum number of Gauss-Newton steps.
-        everywhere : bool, default=True
-            Whether to search the grid; False needs latents.
+        If ``everywhere``, or without latents, rows may start from the places of the grid.
         """
         found = np.empty((len(data), self.grid.shape[1]))
         everywhere = everywhere or latents is None

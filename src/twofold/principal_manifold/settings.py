@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,7 +18,7 @@ from twofold.protocols import IntArray
 if TYPE_CHECKING:
     from twofold.principal_manifold.estimator import PrincipalManifold
 
-__all__ = ["CrossValidation", "ManifoldSettings", "is_array", "rows_of_turns"]
+__all__ = ["OF_LENGTH", "CrossValidation", "ManifoldSettings", "is_array", "rows_of_turns"]
 
 MOST_NODES = 3_000
 
@@ -40,6 +40,7 @@ MOST_OF_DENSITY = 10_000
 
 ROBUST = ("l1", "norm", "huber")
 OF_LENGTH = ("norm", "huber")
+"""Losses that are functions of the length of a residual."""
 
 
 def rows_of_turns(n_rows: int, n_nodes: int) -> IntArray:
@@ -112,46 +113,28 @@ class ManifoldSettings:
     @classmethod
     def of(cls, model: PrincipalManifold, n_components: int) -> ManifoldSettings:
         """Check the parameters of an estimator; an error names the first invalid one."""
-        domain = resolve_domain(model.domain, n_components)
         n_threads(model.n_jobs)
-        refit_alpha = model.refit_alpha
-        if refit_alpha is not None:
-            refit_alpha = check_not_negative("refit_alpha", refit_alpha)
+        values = {one.name: getattr(model, one.name) for one in fields(cls)}
+        values["domain"] = domain = resolve_domain(model.domain, n_components)
+        values["alpha"] = _alpha_of(model.alpha)
+        for name in ("max_iter", "n_init"):
+            check_int(name, values[name])
+        for name in ("tol", "latent_noise"):
+            check_not_negative(name, values[name])
+        check_real("width", model.width)
+        check_choice("penalty", model.penalty, ("rkhs", "l2", "l1"))
+        check_choice("assignment", model.assignment, ("hard", "soft"))
+        if model.refit_alpha is not None:
+            check_not_negative("refit_alpha", model.refit_alpha)
             if model.penalty != "l1":
                 raise ValueError(
-                    f"refit_alpha={refit_alpha!r} needs penalty='l1', not penalty="
-                    f"{model.penalty!r}."
+                    f"refit_alpha={model.refit_alpha!r} needs penalty='l1', not {model.penalty!r}."
                 )
         _check_loss(model.loss)
         _check_init(model.init)
         _check_nodes(model.n_nodes, domain)
         _check_kernel(model.kernel, domain)
-        return cls(
-            domain=domain,
-            kernel=model.kernel,
-            n_nodes=model.n_nodes,
-            width=check_real("width", model.width),
-            loss=model.loss,
-            penalty=check_choice("penalty", model.penalty, ("rkhs", "l2", "l1")),
-            alpha=_alpha_of(model.alpha),
-            assignment=check_choice("assignment", model.assignment, ("hard", "soft")),
-            latent_noise=check_not_negative("latent_noise", model.latent_noise),
-            refit_alpha=refit_alpha,
-            init=model.init,
-            n_init=check_int("n_init", model.n_init),
-            max_iter=check_int("max_iter", model.max_iter),
-            tol=check_not_negative("tol", model.tol),
-        )
-
-    @property
-    def is_whitened(self) -> bool:
-        """Whether distances are Mahalanobis's: the squared loss in whitened coordinates."""
-        return isinstance(self.loss, str) and self.loss == "mahalanobis"
-
-    @property
-    def is_huber(self) -> bool:
-        """Whether the scale of Huber's loss is to be estimated."""
-        return isinstance(self.loss, str) and self.loss == "huber"
+        return cls(**values)
 
     @property
     def is_robust(self) -> bool:
@@ -160,14 +143,9 @@ class ManifoldSettings:
             return self.loss in ROBUST
         return not isinstance(self.loss, Squared)
 
-    @property
-    def is_of_length(self) -> bool:
-        """Whether the loss is a named function of the residual's length."""
-        return isinstance(self.loss, str) and self.loss in OF_LENGTH
-
     def resolved_loss(self) -> Loss:
-        """Return the loss; the scale of "huber" is still to be estimated."""
-        return Squared() if self.is_whitened else resolve_loss(self.loss)
+        """Return the loss; Mahalanobis's is the squared one in whitened coordinates."""
+        return Squared() if self.loss == "mahalanobis" else resolve_loss(self.loss)
 
 
 def _alpha_of(alpha: Any) -> float | CrossValidation:

@@ -32,15 +32,8 @@ import numpy as np
 from twofold.losses import Loss, Squared
 from twofold.numerics.linalg import shifted_exp
 from twofold.numerics.threads import map_blocks, row_blocks, single_threaded_blas
-from twofold.numerics.turns import Callback, falls, never_stop, run_turns
-from twofold.principal_manifold.functional import (
-    NormalEquations,
-    lowered,
-    penalised,
-    slope_products,
-    solved,
-    with_ones,
-)
+from twofold.numerics.turns import Callback, State, falls, never_stop, run_turns
+from twofold.principal_manifold.functional import CAPS, penalised, slope_products, solved, with_ones
 from twofold.principal_manifold.nodes import NodeExpansion
 from twofold.principal_manifold.projection import losses_at
 from twofold.protocols import Array
@@ -54,55 +47,24 @@ FIRST_TEMPERATURE = 4.0
 COLDEST = 1e-9
 
 
-@dataclass
-class SoftState:
-    """The state of a soft descent between two turns.
+@dataclass(kw_only=True)
+class SoftState(State):
+    """The state of a soft descent; its latents are the places.
 
-    Attributes
-    ----------
-    up : NodeExpansion
-        f.
-    latents : ndarray of shape (K, q)
-        The places.
-    temperature : float
-        T.
-    history : list of float
-        The functional at the start, after every adaptation and after every cooling.
-    turn : int
-        Turns taken.
+    ``history`` has the functional at the start, after every adaptation and after every cooling.
     """
 
     up: NodeExpansion
-    latents: Array
     temperature: float
-    history: list[float]
-    turn: int = 0
-
-    @property
-    def value(self) -> float:
-        """The functional."""
-        return self.history[-1]
 
 
 @dataclass(frozen=True)
 class SoftQuantization:
-    """The functional of some data.
+    """The functional of rows ``data`` (n, D) at ``places`` (K, q).
 
-    Parameters
-    ----------
-    data : ndarray of shape (n, D)
-        Rows.
-    places : ndarray of shape (K, q)
-        The places.
-    loss : Loss
-        c.
-    penalty : {"rkhs", "l2", "l1"}
-        Q.
-    alpha : float
-        Its weight.
-    latent_noise : float, default=0.0
-        Adds ``sigma^2 |f'(g_k)|^2`` to the losses at a place, as in
-        `twofold.principal_manifold.functional`.
+    ``loss`` is c, ``penalty`` ("rkhs", "l2" or "l1") is Q, ``alpha`` its weight. ``latent_noise``
+    adds ``sigma^2 |f'(g_k)|^2`` to the losses at a place, as in
+    `twofold.principal_manifold.functional`.
     """
 
     data: Array
@@ -147,28 +109,28 @@ class SoftQuantization:
             if state is None:
                 temperature = max(FIRST_TEMPERATURE * self._likeliest(up, COLDEST), COLDEST)
                 history = [self.value(up, temperature)]
-                state = SoftState(up, self.places, temperature, history)
+                state = SoftState(
+                    latents=self.places, history=history, up=up, temperature=temperature
+                )
             return run_turns(state, take_turn, max_iter=max_iter, callback=callback, note=note)
 
     def adapt(self, up: NodeExpansion, temperature: float) -> NodeExpansion:
         """Return a map of lower or equal functional at a temperature."""
+        best, lowest = up, self.value(up, temperature)
         design = with_ones(up._features(self.places))
-
-        def equations(best: NodeExpansion, cap: float) -> NormalEquations:
+        for cap in CAPS:
             masses, weights, sums = self._responsible(best, temperature, cap)
             slopes: Array | float = 0.0
             if self.latent_noise:
                 slopes = self.latent_noise**2 * slope_products(up, self.places, masses)
             grams = [design.T @ (design * column[:, None]) + slopes for column in weights.T]
-            return grams, design.T @ sums, isinstance(self.loss, Squared)
-
-        return lowered(
-            up,
-            self.value(up, temperature),
-            lambda candidate: self.value(candidate, temperature),
-            equations,
-            lambda best, grams, right: solved(best, grams, right, self.penalty, self.alpha),
-        )
+            candidate = solved(best, grams, design.T @ sums, self.penalty, self.alpha)
+            value = self.value(candidate, temperature)
+            if value < lowest:
+                best, lowest = candidate, value
+            if isinstance(self.loss, Squared):
+                break
+        return best
 
     def _likeliest(self, up: NodeExpansion, temperature: float) -> float:
         """Return ``2 / D`` times the mean loss under the responsibilities."""

@@ -82,24 +82,9 @@ def starts_of(
     problem: Problem,
     rows: IntArray,
 ) -> list[Start]:
-    """Return first maps.
+    """Return first maps for rows ``data`` (n, r) in the coordinates of the frame.
 
-    Parameters
-    ----------
-    settings : ManifoldSettings
-        The settings.
-    fitting : Fitting
-        Settings of descents.
-    frame : Frame
-        The coordinates of the data.
-    data : ndarray of shape (n, r)
-        Rows that take part, in these coordinates.
-    alpha : float
-        Weight of the penalty.
-    problem : Problem
-        All data in the caller's units.
-    rows : ndarray of shape (n,)
-        The numbers of the rows that take part.
+    ``rows`` (n,) are their numbers in the problem, which has all data in the caller's units.
     """
     init, n_random = settings.init, settings.n_init - 1
     layout, domain = fitting.layout, fitting.layout.domain

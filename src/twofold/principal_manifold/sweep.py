@@ -34,24 +34,11 @@ STEPS_FOR_ALL = 4
 
 @dataclass(frozen=True)
 class ManifoldSweep:
-    """One pass over all rows; called with the rows of a leaf.
+    """One pass over all rows; called with the centered rows of a leaf.
 
-    Parameters
-    ----------
-    frame : Frame
-        Coordinates of rows.
-    projection : DomainProjection
-        Computes their latents.
-    around : NodeExpansion
-        The map whose residuals determine losses and weights.
-    largest : float
-        The largest weight.
-    with_sums : bool
-        Whether to sum normal equations, or losses only.
-    known : ndarray of shape (n, q), default=None
-        The latents of all rows, if they are known.
-    kept : ndarray of shape (n, q), default=None
-        Receives the latents, if given.
+    ``projection`` computes latents, unless those of all rows are ``known`` (n, q); ``kept`` (n, q)
+    receives them. Residuals of the map ``around`` determine losses and weights, which are at most
+    ``largest``. Without ``with_sums``, only losses are summed.
     """
 
     frame: Frame
@@ -97,22 +84,8 @@ def adapted_to_all(
 ) -> NodeExpansion:
     """Return a map of lower functional for all rows.
 
-    Parameters
-    ----------
-    source : RowSource
-        All rows, centered.
-    fitting : Fitting
-        The settings.
-    up : NodeExpansion
-        The present map.
-    alpha : float
-        Weight of the penalty.
-    frame : Frame
-        Coordinates of rows.
-    some : ndarray of shape (m, r)
-        Coordinates of the rows that took part in the turns, for medians.
-    keep : bool
-        Whether to keep latents in memory between passes, or to compute them again.
+    ``some`` (m, r) has the coordinates of the rows that took part in the turns, for medians. With
+    ``keep``, latents stay in memory between passes; otherwise each pass computes them again.
     """
     projection = fitting.functional(some[:0], alpha).projection(up)
     latents = projection.lower(some, None, STEPS_FOR_ALL)
