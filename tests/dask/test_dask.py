@@ -34,7 +34,7 @@ from twofold.kernels import resolve_kernel
 from twofold.metrics import procrustes_r2
 from twofold.numerics.sums import kernel_radius
 from twofold.numerics.tree_sums import LEAF_ROWS, ArrayRows, TreeSum, in_leaves
-from twofold.principal_manifold.domains import Points
+from twofold.principal_manifold import CrossValidation, Points
 from twofold.ukr.regression import KernelRegression
 
 # Closing a cluster leaves sockets to the garbage collector, also those of workers that were killed on purpose.
@@ -428,7 +428,12 @@ MANIFOLDS = {
     "squared": {"alpha": 1e-3, "init": "pca"},
     "huber": {"alpha": 1e-3, "init": "pca", "loss": "huber"},
     "noisy": {"alpha": 1e-3, "init": "pca", "latent_noise": 0.05},
-    "mahalanobis, cv": {"loss": "mahalanobis", "n_nodes": 4, "init": "pca", "cv": 2},
+    "mahalanobis, cv": {
+        "loss": "mahalanobis",
+        "n_nodes": 4,
+        "init": "pca",
+        "alpha": CrossValidation(2),
+    },
     "soft": {"alpha": 1e-2, "init": "pca", "assignment": "soft", "max_iter": 4, "tol": 0.1},
 }
 

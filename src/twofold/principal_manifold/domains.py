@@ -48,15 +48,8 @@ class Domain:
 
     A cylinder, with four places around it and three along it:
 
-    >>> cylinder = Domain((True, False))
-    >>> cylinder.n_components
-    2
-    >>> [axis.tolist() for axis in cylinder.axes((4, 3))]
-    [[-1.0, -0.5, 0.0, 0.5], [-1.0, 0.0, 1.0]]
-    >>> cylinder.grid((4, 3)).shape
+    >>> Domain((True, False)).grid((4, 3)).shape
     (12, 2)
-    >>> cylinder.spacing((4, 3))
-    array([0.5, 1. ])
     """
 
     wrapped: tuple[bool, ...]
@@ -83,16 +76,13 @@ class Domain:
             inside[:, column] = np.mod(Z[:, column] + 1.0, PERIOD) - 1.0
         return inside
 
-    def axes(self, n_nodes: tuple[int, ...]) -> list[Array]:
-        """Return equally spaced places along each dimension; both ends of a circle are one place."""
-        return [
+    def grid(self, n_nodes: tuple[int, ...]) -> Array:
+        """Return a grid (M, q) of equally spaced places; both ends of a circle are one place."""
+        axes = [
             np.linspace(-1.0, 1.0, n, endpoint=not wrapped) if n > 1 else np.zeros(1)
             for n, wrapped in zip(n_nodes, self.wrapped, strict=True)
         ]
-
-    def grid(self, n_nodes: tuple[int, ...]) -> Array:
-        """Return the grid (M, q) of these places."""
-        mesh = np.meshgrid(*self.axes(n_nodes), indexing="ij")
+        mesh = np.meshgrid(*axes, indexing="ij")
         return np.stack([axis.ravel() for axis in mesh], axis=1)
 
     def spacing(self, n_nodes: tuple[int, ...]) -> Array:
@@ -114,12 +104,9 @@ class Points:
     --------
     >>> import numpy as np
     >>> from twofold.principal_manifold import Points
-    >>> points = Points(3)
-    >>> points.into(np.array([[0.7], [5.0]]))
+    >>> Points(3).into(np.array([[0.7], [5.0]]))
     array([[1.],
            [2.]])
-    >>> points.grid((3,)).ravel(), points.spacing((3,))
-    (array([0., 1., 2.]), array([1.]))
     """
 
     n_points: int

@@ -99,17 +99,13 @@ class GaussianKernel:
     --------
     >>> import numpy as np
     >>> from twofold.principal_manifold import GaussianKernel
-    >>> z, centers = np.array([0.0, 0.5]), np.array([0.0])
-    >>> GaussianKernel().values(z, centers, width=0.5).round(3).ravel()
+    >>> GaussianKernel().values(np.array([0.0, 0.5]), np.zeros(1), width=0.5).round(3).ravel()
     array([1.   , 0.607])
-    >>> GaussianKernel().slopes(z, centers, width=0.5)[1].round(3)
-    array([-1.213])
     """
 
     def values(self, z: Array, centers: Array, width: float) -> Array:
         """Return the kernel."""
-        t = (z[:, None] - centers) / width
-        values: Array = np.exp(-0.5 * np.square(t))
+        values: Array = np.exp(-0.5 * np.square((z[:, None] - centers) / width))
         return values
 
     def slopes(self, z: Array, centers: Array, width: float) -> Array:
@@ -135,12 +131,8 @@ class PeriodicKernel:
     >>> import numpy as np
     >>> from twofold.principal_manifold import PeriodicKernel
     >>> kernel = PeriodicKernel(period=2.0)
-    >>> z, centers = np.array([-1.0, 1.0]), np.array([0.7])
-    >>> kernel.values(z, centers, width=0.3).round(3).ravel()
+    >>> kernel.values(np.array([-1.0, 1.0]), np.array([0.7]), width=0.3).round(3).ravel()
     array([0.607, 0.607])
-    >>> slopes = kernel.slopes(z, centers, width=0.3)
-    >>> bool(np.isclose(slopes[0], slopes[1]).all())
-    True
     """
 
     period: float = 2.0
@@ -177,11 +169,8 @@ class DampedKernel:
     --------
     >>> import numpy as np
     >>> from twofold.principal_manifold import DampedKernel
-    >>> z, centers = np.array([0.0, 0.5, 1.5]), np.array([0.0])
-    >>> DampedKernel().values(z, centers, width=0.5).ravel()
+    >>> DampedKernel().values(np.array([0.0, 0.5, 1.5]), np.zeros(1), width=0.5).ravel()
     array([1. , 0.5, 0.1])
-    >>> DampedKernel().slopes(z, centers, width=0.5)[1]
-    array([-1.])
     """
 
     def values(self, z: Array, centers: Array, width: float) -> Array:
@@ -199,19 +188,16 @@ class DampedKernel:
 
 @dataclass(frozen=True)
 class SplineKernel:
-    """``1 + min(z, c)`` on [-1, 1]: the length constraint of Example 7. It has no width.
+    """``1 + min(z, c)`` on [-1, 1]: the length constraint of Example 7. It has no bandwidth.
 
     Examples
     --------
-    Functions of it are polygons with corners at the nodes:
+    Its functions are polygons with corners at the nodes:
 
     >>> import numpy as np
     >>> from twofold.principal_manifold import SplineKernel
-    >>> z, centers = np.array([-1.0, 0.0, 1.0]), np.array([0.5])
-    >>> SplineKernel().values(z, centers, width=1.0).ravel()
+    >>> SplineKernel().values(np.array([-1.0, 0.0, 1.0]), np.array([0.5]), width=1.0).ravel()
     array([0. , 1. , 1.5])
-    >>> SplineKernel().slopes(z, centers, width=1.0).ravel()
-    array([1., 1., 0.])
     """
 
     def values(self, z: Array, centers: Array, width: float) -> Array:  # noqa: ARG002 - a protocol
@@ -226,18 +212,15 @@ class SplineKernel:
 
 @dataclass(frozen=True)
 class LinearKernel:
-    """``z c``, added over the dimensions. It has no width.
+    """``z c``, added over the dimensions. It has no bandwidth.
 
     Examples
     --------
     >>> import numpy as np
     >>> from twofold.principal_manifold import LinearKernel
-    >>> z, centers = np.array([1.0, 3.0]), np.array([0.5, 2.0])
-    >>> LinearKernel().values(z, centers, width=1.0)
+    >>> LinearKernel().values(np.array([1.0, 3.0]), np.array([0.5, 2.0]), width=1.0)
     array([[0.5, 2. ],
            [1.5, 6. ]])
-    >>> LinearKernel().slopes(z, centers, width=1.0)[0]
-    array([0.5, 2. ])
     """
 
     is_additive = True
@@ -254,18 +237,15 @@ class LinearKernel:
 
 @dataclass(frozen=True)
 class DeltaKernel:
-    """1 where ``z = c``, else 0. It has no width.
+    """1 where ``z = c``, else 0. It has no bandwidth.
 
     Examples
     --------
     >>> import numpy as np
     >>> from twofold.principal_manifold import DeltaKernel
-    >>> z, centers = np.array([0.0, 2.0]), np.array([0.0, 1.0, 2.0])
-    >>> DeltaKernel().values(z, centers, width=1.0)
+    >>> DeltaKernel().values(np.array([0.0, 2.0]), np.array([0.0, 1.0, 2.0]), width=1.0)
     array([[1., 0., 0.],
            [0., 0., 1.]])
-    >>> bool(DeltaKernel().slopes(z, centers, width=1.0).any())
-    False
     """
 
     def values(self, z: Array, centers: Array, width: float) -> Array:  # noqa: ARG002 - a protocol
