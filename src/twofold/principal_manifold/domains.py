@@ -48,8 +48,9 @@ class Domain:
 
     A cylinder, with four places around it and three along it:
 
-    >>> Domain((True, False)).grid((4, 3)).shape
-    (12, 2)
+    >>> cylinder = Domain((True, False))
+    >>> cylinder.n_components, cylinder.grid((4, 3)).shape, cylinder.spacing((4, 3)).tolist()
+    (2, (12, 2), [0.5, 1.0])
     """
 
     wrapped: tuple[bool, ...]
@@ -107,6 +108,8 @@ class Points:
     >>> Points(3).into(np.array([[0.7], [5.0]]))
     array([[1.],
            [2.]])
+    >>> Points(3).grid((3,)).ravel(), Points(3).spacing((3,))
+    (array([0., 1., 2.]), array([1.]))
     """
 
     n_points: int

@@ -101,6 +101,8 @@ class GaussianKernel:
     >>> from twofold.principal_manifold import GaussianKernel
     >>> GaussianKernel().values(np.array([0.0, 0.5]), np.zeros(1), width=0.5).round(3).ravel()
     array([1.   , 0.607])
+    >>> GaussianKernel().slopes(np.array([0.5]), np.zeros(1), width=0.5).round(3)
+    array([[-1.213]])
     """
 
     def values(self, z: Array, centers: Array, width: float) -> Array:
@@ -133,6 +135,8 @@ class PeriodicKernel:
     >>> kernel = PeriodicKernel(period=2.0)
     >>> kernel.values(np.array([-1.0, 1.0]), np.array([0.7]), width=0.3).round(3).ravel()
     array([0.607, 0.607])
+    >>> kernel.slopes(np.array([-1.0, 1.0]), np.array([0.7]), width=0.3).round(1).ravel()
+    array([-2., -2.])
     """
 
     period: float = 2.0
@@ -171,6 +175,8 @@ class DampedKernel:
     >>> from twofold.principal_manifold import DampedKernel
     >>> DampedKernel().values(np.array([0.0, 0.5, 1.5]), np.zeros(1), width=0.5).ravel()
     array([1. , 0.5, 0.1])
+    >>> DampedKernel().slopes(np.array([0.5]), np.zeros(1), width=0.5)
+    array([[-1.]])
     """
 
     def values(self, z: Array, centers: Array, width: float) -> Array:
@@ -198,6 +204,8 @@ class SplineKernel:
     >>> from twofold.principal_manifold import SplineKernel
     >>> SplineKernel().values(np.array([-1.0, 0.0, 1.0]), np.array([0.5]), width=1.0).ravel()
     array([0. , 1. , 1.5])
+    >>> SplineKernel().slopes(np.array([-1.0, 0.0, 1.0]), np.array([0.5]), width=1.0).ravel()
+    array([1., 1., 0.])
     """
 
     def values(self, z: Array, centers: Array, width: float) -> Array:  # noqa: ARG002 - a protocol
@@ -221,6 +229,8 @@ class LinearKernel:
     >>> LinearKernel().values(np.array([1.0, 3.0]), np.array([0.5, 2.0]), width=1.0)
     array([[0.5, 2. ],
            [1.5, 6. ]])
+    >>> LinearKernel().slopes(np.array([1.0]), np.array([0.5, 2.0]), width=1.0)
+    array([[0.5, 2. ]])
     """
 
     is_additive = True
@@ -246,6 +256,8 @@ class DeltaKernel:
     >>> DeltaKernel().values(np.array([0.0, 2.0]), np.array([0.0, 1.0, 2.0]), width=1.0)
     array([[1., 0., 0.],
            [0., 0., 1.]])
+    >>> DeltaKernel().slopes(np.zeros(1), np.zeros(1), width=1.0)
+    array([[0.]])
     """
 
     def values(self, z: Array, centers: Array, width: float) -> Array:  # noqa: ARG002 - a protocol
