@@ -61,7 +61,7 @@ def few_rows_take_part():
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("twofold.drur.settings.N_TURNED", N_TURNED)
         patch.setattr("twofold.principal_manifold.settings.MOST_ROWS", N_TURNED)
-        for module in ("estimators.principal_manifold", "dask._principal_manifold"):
+        for module in ("principal_manifold.estimator", "dask._principal_manifold"):
             patch.setattr(f"twofold.{module}.MOST_OF_DENSITY", 300)
         yield
 
