@@ -123,7 +123,8 @@ LOSSES = ("squared", "l1", "norm", "huber", "mahalanobis")
 PENALTIES = ("rkhs", "l2", "l1")
 ASSIGNMENTS = ("hard", "soft")
 COMBINED = [("gaussian", *rest) for rest in itertools.product(LOSSES, PENALTIES, ASSIGNMENTS)]
-"""Every loss with every penalty and assignment; the other kernels meet every pair of loss and assignment, and the penalties in turn."""
+"""Every loss with every penalty and assignment; the other kernels meet every pair of loss and
+assignment, and the penalties in turn."""
 for number, kernel in enumerate(("periodic", "damped", "spline")):
     COMBINED += [
         (kernel, loss, PENALTIES[(number + place) % 3], assignment)

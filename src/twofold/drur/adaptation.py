@@ -109,7 +109,7 @@ class MapAdapter:
     prototype: Any
     learned: Any = None
 
-    def adapt(self, inputs: Array, targets: Array, *, anew: bool) -> Map:  # noqa: ARG002 - a protocol
+    def adapt(self, inputs: Array, targets: Array, *, anew: bool) -> Map:  # noqa: ARG002
         """Return the fitted map."""
         if self.learned is None or not isinstance(self.prototype, MLP):
             self.learned = clone(self.prototype)

@@ -8,10 +8,10 @@ by turns, as in their Fig. 1: *projection* moves each latent on its own (Gauss-N
 backtracking, Eqs. 7-12), *adaptation* is two regressions (Eqs. 13-20).
 
 **Scale.** The first term does not depend on the units of the latents, since f adapts to them; the
-second shrinks with them. So the scale of the latents is the weight of the second term, and is fixed:
-their total variance is ``down_weight`` times that of the data. While centers and bandwidths of f are
-placed anew, each turn rescales the latents to that variance. Once they are kept, they hold the scale
-themselves, and every turn lowers the energy.
+second shrinks with them. So the scale of the latents is the weight of the second term, and is
+fixed: their total variance is ``down_weight`` times that of the data. While centers and bandwidths
+of f are placed anew, each turn rescales the latents to that variance. Once they are kept, they hold
+the scale themselves, and every turn lowers the energy.
 
 **Held-out energy.** Some rows take no part in the regressions. Their energy under the maps of a
 turn, ``min_z |x - f(z)|^2 + |z - F(x)|^2``, shows when further turns only fit noise: it then still
@@ -298,7 +298,7 @@ def project_rows(
 
 
 def _in_row_space(up: Any) -> tuple[Map, Array | None]:
-    """Return an equivalent map to the span of its weights, and that basis, if it has few centers."""
+    """Return an equivalent map to the span of its weights and their basis, if centers are few."""
     if not hasattr(up, "in_row_space") or up.weights_.shape[0] >= up.weights_.shape[1]:
         return up, None
     small, basis = up.in_row_space()

@@ -1,10 +1,10 @@
 r"""Dimensionality reduction by unsupervised regression (DRUR).
 
 Latents and both maps are learned together, from the energy ``sum |x - f(z)|^2 + |z - F(x)|^2`` plus
-penalties on the maps: f should reconstruct each row from its latent *and* F should find that latent,
-so neither map can fold distant rows onto each other (Carreira-Perpinan & Lu 2010). The mathematics
-is in `twofold.drur.alternation`, the steps of a fit in `twofold.drur.fitting`; this module assembles
-the model.
+penalties on the maps: f should reconstruct each row from its latent *and* F should find that
+latent, so neither map can fold distant rows onto each other (Carreira-Perpinan & Lu 2010). The
+mathematics is in `twofold.drur.alternation`, the steps of a fit in `twofold.drur.fitting`; this
+module assembles the model.
 
 Data are centered and scaled to a total variance of one. Data with many columns are fitted in their
 leading principal subspace; the up-map is refitted to all columns at the end.

@@ -96,7 +96,7 @@ def _twice(block: Any) -> Any:
 
 @dataclass(frozen=True)
 class Sampled:
-    """A uniform sample (m, D) in the order of a stream, its length, and its varying columns (D,)."""
+    """A uniform sample (m, D) of a stream, in its order, its length, and its varying columns."""
 
     rows: Array
     n_rows: int

@@ -1,9 +1,9 @@
 r"""Sweeps: the maps of unsupervised regression from sums over all rows.
 
 The turns of a fit need only as many rows as determine two small networks. A sweep then includes the
-others: it projects each row with the present maps, and solves both regressions for the sums over all
-rows. It works on one leaf of rows at a time (`twofold.numerics.tree_sums`), so rows may come from
-memory, a file or a cluster.
+others: it projects each row with the present maps, and solves both regressions for the sums over
+all rows. It works on one leaf of rows at a time (`twofold.numerics.tree_sums`), so rows may come
+from memory, a file or a cluster.
 
 The up-map is solved for all columns of the data at once. The map to the coordinates in which rows
 are projected follows from it, since a ridge regression is linear in its targets.

@@ -52,7 +52,7 @@ Nodes = dict[tuple[int, int], Any]
 including, ``(k + 1) 2^l``."""
 
 LeafKernel = Callable[[Array, int], Any]
-"""Computes the summand of some rows (m, D), given the number of the first. Summands support ``+``."""
+"""Computes the summand of rows (m, D), given the number of the first. Summands support ``+``."""
 
 
 def squares_of_rows(data: Array, start: int = 0) -> Sums:  # noqa: ARG001 - a leaf kernel
@@ -91,7 +91,7 @@ class TreeSum:
             self.add(level, number, summand)
 
     def add_rows(self, kernel: LeafKernel, data: Array, first: int) -> None:
-        """Add rows from number ``first`` on, where a leaf begins; only the last leaf may be short."""
+        """Add rows from number ``first`` on, where a leaf begins; only the last may be short."""
         if first % LEAF_ROWS:
             raise ValueError(f"row {first} is not the first of a leaf.")
         for start in range(0, len(data), LEAF_ROWS):

@@ -1,7 +1,7 @@
 r"""The choice of the penalty's weight by cross-validation along a path.
 
-The path leads from a middle weight to smaller and to larger ones; each fit starts from the result of
-the last. (A path from the largest weight downwards would begin with a point, and fold.)
+The path leads from a middle weight to smaller and to larger ones; each fit starts from the result
+of the last. (A path from the largest weight downwards would begin with a point, and fold.)
 
 Held-out error alone takes weights that are too small on noisy curves, where a fit may follow the
 noise without being worse on new rows. The rule of one standard error takes the largest weight whose

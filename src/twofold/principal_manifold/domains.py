@@ -1,9 +1,9 @@
 r"""Latent domains: boxes, circles and their products, where principal manifolds live.
 
-A domain is ``[-1, 1]`` in every dimension. A dimension may be *wrapped*: 1 is then the same place as
--1, and the interval is a circle of circumference 2 (Smola et al. 2001, Example 9). So a curve may be
-closed, and a surface be a cylinder or a torus. A domain may also be a few points (`Points`), and the
-manifold their images: vector quantization.
+A domain is ``[-1, 1]`` in every dimension. A dimension may be *wrapped*: 1 is then the same place
+as -1, and the interval is a circle of circumference 2 (Smola et al. 2001, Example 9). So a curve
+may be closed, and a surface be a cylinder or a torus. A domain may also be a few points (`Points`),
+and the manifold their images: vector quantization.
 
 References
 ----------
@@ -130,7 +130,7 @@ class Points:
         return np.arange(float(self.n_points))[:, None]
 
     def spacing(self, n_nodes: tuple[int, ...]) -> Array:  # noqa: ARG002
-        """Return 1: the distance between neighbours."""
+        """Return 1: the distance between neighbors."""
         return np.ones(1)
 
 

@@ -54,9 +54,9 @@ __all__ = ["PrincipalManifold"]
 class PrincipalManifold(TwoWayEstimator):
     """Regularized principal manifold: the smooth curve or surface that passes closest to all rows.
 
-    The up-map is a kernel expansion on a domain of your choice, so curves may be closed and surfaces
-    be cylinders or tori; the down-map is the projection to the nearest point. The cost of a fit is
-    linear in the number of rows, and the size of the maps does not depend on it.
+    The up-map is a kernel expansion on a domain of your choice, so curves may be closed and
+    surfaces be cylinders or tori; the down-map is the projection to the nearest point. The cost of
+    a fit is linear in the number of rows, and the size of the maps does not depend on it.
 
     Parameters
     ----------
@@ -101,7 +101,8 @@ default="gaussian"
         the functional. Derived for the squared loss; with other losses it is a penalty of the same
         form.
     refit_alpha : float or None, default=None
-        With ``penalty="l1"``: refit the map on the nodes that are left, with "rkhs" and this weight.
+        With ``penalty="l1"``: refit the map on the nodes that are left, with "rkhs" and this
+        weight.
     init : {"auto", "pca", "random"}, name of an embedding, array or callable, default="auto"
         The first map. "pca" lies in the plane of the leading components, as in the paper; "random"
         is the same, turned and tilted at random. Given latents, or those of a named embedding
@@ -282,8 +283,8 @@ default="gaussian"
         """Report how fast held-out and training errors approach each other as rows are added.
 
         The eigenvalues of the kernel on the domain give a rate (Smola et al. 2001, Eqs. 56-57).
-        With data, the report also measures it: manifolds are fitted to more and more of the rows. The
-        report is a diagnostic, not a certificate.
+        With data, the report also measures it: manifolds are fitted to more and more of the rows.
+        The report is a diagnostic, not a certificate.
 
         Parameters
         ----------

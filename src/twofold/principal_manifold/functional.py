@@ -12,9 +12,9 @@ r"""The regularized quantization functional, and its descent by turns.
 
 (Eqs. 17 and 22; the last gives expansions in few nodes). *Projection* (Eq. 30,
 `twofold.principal_manifold.projection`) moves each latent on its own, *adaptation* the map. Neither
-raises the functional. Quadratic penalties have a closed form (Eq. 33); coordinate descent lowers the
-absolute one (Eq. 34). Losses other than the squared one are majorized by parabolas at the present
-residuals (`twofold.losses`); the map that minimizes them is accepted only if it lowers the
+raises the functional. Quadratic penalties have a closed form (Eq. 33); coordinate descent lowers
+the absolute one (Eq. 34). Losses other than the squared one are majorized by parabolas at the
+present residuals (`twofold.losses`); the map that minimizes them is accepted only if it lowers the
 functional.
 
 If latents pass a noisy channel of variance ``sigma^2``, the functional has the further term

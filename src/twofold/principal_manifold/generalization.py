@@ -1,4 +1,4 @@
-r"""How fast held-out and training errors approach each other: the kernel's rate, and a measured one.
+r"""How fast held-out and training errors approach each other: a bound, and a measurement.
 
 The eigenvalues ``lambda_j`` of the kernel's integral operator on the domain bound the covering
 numbers of smooth manifolds, and these the distance between the learned and the best quantization
@@ -163,7 +163,7 @@ class GeneralizationReport:
     curve: LearningCurve | None = None
 
     def predicted(self) -> Array:
-        """Return the gaps (k,) that the rate gives, through the geometric mean of those measured."""
+        """Return the gaps (k,) of the rate, scaled to the geometric mean of those measured."""
         if self.curve is None:
             raise ValueError("There is no learning curve: call generalization_report(X) with data.")
         gaps, falls = self.curve.gaps, self.curve.sizes**-self.spectrum.rate

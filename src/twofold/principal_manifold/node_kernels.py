@@ -14,13 +14,13 @@ k_d(z_d, c_d)`` (the linear one is a sum), and so are their derivatives:
 * ``k_P``, Eq. (21), is its periodic form; the Fourier form of Eq. (20) with ``c_j = s_j =
   e^{-(2 pi j / tau)^2 / 2}`` is the same function up to a factor (Poisson's formula), which
   `fourier_form` includes.
-* ``k_D``, the damped harmonic oscillator: its spectrum falls like ``e^{-|omega|}``, so its functions
-  are rougher than a Gaussian's. In several dimensions it is a product here, where the paper's is a
-  function of the distance.
-* ``k_S`` on ``[-1, 1]`` has the norm ``int |f'|^2`` (Example 7): the squared speed of a curve, whose
-  least value for a given image is that of constant speed. One dimension only.
-* `LinearKernel`, ``z c``, gives planes (principal components); `DeltaKernel`, 1 where ``z = c``, free
-  images of a few points (vector quantization).
+* ``k_D``, the damped harmonic oscillator: its spectrum falls like ``e^{-|omega|}``, so its
+  functions are rougher than a Gaussian's. In several dimensions it is a product here, where the
+  paper's is a function of the distance.
+* ``k_S`` on ``[-1, 1]`` has the norm ``int |f'|^2`` (Example 7): the squared speed of a curve,
+  whose least value for a given image is that of constant speed. One dimension only.
+* `LinearKernel`, ``z c``, gives planes (principal components); `DeltaKernel`, 1 where ``z = c``,
+  free images of a few points (vector quantization).
 
 Lengths are in units of the bandwidth.
 
@@ -213,7 +213,7 @@ class SplineKernel:
         return 1.0 + np.minimum(z[:, None], centers)
 
     def slopes(self, z: Array, centers: Array, width: float) -> Array:  # noqa: ARG002 - a protocol
-        """Return 1 below the centre, 0 above it, a half at it."""
+        """Return 1 below the center, 0 above it, a half at it."""
         slopes: Array = 0.5 * (1.0 + np.sign(centers - z[:, None]))
         return slopes
 
@@ -241,7 +241,7 @@ class LinearKernel:
         return products
 
     def slopes(self, z: Array, centers: Array, width: float) -> Array:  # noqa: ARG002 - a protocol
-        """Return the centres."""
+        """Return the centers."""
         return np.broadcast_to(centers, (len(z), len(centers)))
 
 

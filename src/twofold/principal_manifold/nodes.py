@@ -2,8 +2,8 @@ r"""Kernel expansions on the nodes of a latent domain.
 
 .. math:: f(z) = f_0 + \sum_{m=1}^M w_m \prod_d k_d(z_d, c_{md})
 
-(Smola et al. 2001, Eq. 16). With periodic kernels the map is one of a circle, a cylinder or a torus.
-`fit` is the adaptation of their Eqs. (32)-(33) for given latents.
+(Smola et al. 2001, Eq. 16). With periodic kernels the map is one of a circle, a cylinder or a
+torus. `fit` is the adaptation of their Eqs. (32)-(33) for given latents.
 
 Notation
 --------
@@ -106,7 +106,7 @@ class NodeExpansion(LinearInFeatures):
         return reduce(np.add if self._is_additive else np.multiply, factors)
 
     def _factor(self, inputs: Array, column: int, what: str) -> Array:
-        """Return values or slopes along one dimension (n, M); nodes of a grid share most of them."""
+        """Return values or slopes along one dimension (n, M), computed once for equal nodes."""
         places, numbers = self._once(
             "_places", lambda: [np.unique(one, return_inverse=True) for one in self.nodes.T]
         )[column]

@@ -2,13 +2,13 @@ r"""The nearest place of a domain: the projection step of principal manifolds.
 
 .. math:: \zeta_i = \arg\min_{z \in \mathcal Z} \; c(x_i, f(z)) + \sigma^2 |f'(z)|^2
 
-(Smola et al. 2001, Eq. 30; the second term if latents pass a noisy channel, Eqs. 36-40). A row starts
-from the better of its last latent and the place of the nearest image of a grid, and descends by
-damped Gauss-Newton steps within the domain; only steps that lower the loss are accepted.
+(Smola et al. 2001, Eq. 30; the second term if latents pass a noisy channel, Eqs. 36-40). A row
+starts from the better of its last latent and the place of the nearest image of a grid, and descends
+by damped Gauss-Newton steps within the domain; only steps that lower the loss are accepted.
 
-The steps are those of ``c`` alone, so with a noisy channel a row stops a little short of the minimum.
-(The paper's codes are the nearest places even then, Eq. 36, and its functional could rise in a
-projection. Final codes are the nearest places here too.)
+The steps are those of ``c`` alone, so with a noisy channel a row stops a little short of the
+minimum. (The paper's codes are the nearest places even then, Eq. 36, and its functional could rise
+in a projection. Final codes are the nearest places here too.)
 
 References
 ----------
@@ -35,8 +35,8 @@ __all__ = ["DomainProjection", "losses_at"]
 
 MOST_STEPS = 20
 DAMPINGS = (1e-9, 1e-1, 10.0, 1e3)
-"""Of a step, in units of the mean of its matrix's diagonal; the first that lowers the loss is taken.
-Distant rows need the strongest: their residual bends the loss more than the map's derivative does."""
+"""Of a step, in units of the mean of its matrix's diagonal; the first that lowers the loss is used.
+Distant rows need the strongest: their residual bends the loss more than the map's derivative."""
 
 N_STARTS = 2
 PART = 1.0 / 3.0
@@ -90,7 +90,7 @@ class DomainProjection:
         return best
 
     def _reach(self, images: Array) -> Array:
-        """Return the largest distance to images of neighboring places, for each of the grid (m,)."""
+        """Return the largest distance to images of neighboring places (m,)."""
         from sklearn.neighbors import NearestNeighbors  # slow to import
 
         n_near = min(len(self.grid), 3 ** self.grid.shape[1] + 1)

@@ -1,4 +1,4 @@
-"""The settings of `PrincipalManifold`, checked once at the start of a fit, and its limits on rows."""
+"""The settings of `PrincipalManifold`, checked once before a fit, and its limits on rows."""
 
 from __future__ import annotations
 

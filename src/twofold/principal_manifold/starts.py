@@ -36,7 +36,7 @@ __all__ = ["Start", "best_start", "starts_of"]
 
 FEWEST_ROWS = 10
 CORE = 0.95
-"""The share of an embedding's latents that is scaled into the domain; the rest begin at its edge."""
+"""The share of an embedding's latents that is scaled into the domain; others begin at its edge."""
 
 TILT = 0.2
 STARTS_OF_TORI = 4
