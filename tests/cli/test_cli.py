@@ -89,7 +89,7 @@ def test_wrong_usage_is_one_line(monkeypatch, capsys):
     assert run_main(monkeypatch, "fit", "--nonsense") == 2
     error = capsys.readouterr().err
     assert error.startswith("Error: No such option")
-    assert error.endswith("('twofold fit -h' says more)\n")
+    assert error.endswith("(see 'twofold fit -h')\n")
     assert error.count("\n") == 1
     assert run_main(monkeypatch) == 2
     assert "Commands:" in capsys.readouterr().err

@@ -15,7 +15,7 @@ from sklearn.datasets import load_digits
 import twofold
 from twofold import plotting
 from twofold.cli.commands.demo import PICTURES
-from twofold.cli.pictures import KINDS
+from twofold.cli.plots import KINDS
 
 ROLES = ("--label", "kind", "--id", "plant")
 FEATURES = ["width", "height", "leaf length"]
@@ -40,9 +40,9 @@ def data(folder):
 
 def stand_in(monkeypatch, name, **functions):
     """Put a module in the place of a part of the library."""
-    module = types.ModuleType(f"twofold.{name}")
+    module = types.ModuleType(f"twofold.export.{name}")
     vars(module).update(functions)
-    monkeypatch.setitem(sys.modules, f"twofold.{name}", module)
+    monkeypatch.setitem(sys.modules, f"twofold.export.{name}", module)
 
 
 def png(path):
@@ -90,7 +90,7 @@ def test_score(model, data, tmp_path):
     np.testing.assert_array_equal(found["log_density"], expected)
     told = json.loads(run("score", model, data, *ROLES, "--json").stdout)
     assert told["score"] == pytest.approx(estimator.score(X))
-    assert "both want standard output" in fails("score", model, data, "-o", "-", "--json", code=2)
+    assert "both use standard output" in fails("score", model, data, "-o", "-", "--json", code=2)
     rows = run("score", model, data, *ROLES, "-o", "-")
     assert rows.stdout.count("\n") == 41
     assert "of the variance kept" in rows.stderr
@@ -216,7 +216,7 @@ def test_export(model, data, tmp_path, monkeypatch):
     Z = fitted.embedding_[:5]
     (images,) = runtime.InferenceSession(out).run(None, {"Z": Z.astype(np.float32)})
     np.testing.assert_allclose(images, fitted.inverse_transform(Z), rtol=1e-4, atol=1e-4)
-    assert "the way up is a formula" in fails(
+    assert "the decoder is a formula" in fails(
         "export", model, "--map", "up", "--distill", "-o", out, code=2
     )
     searching, down = tmp_path / "ukr.twofold", tmp_path / "down.onnx"
@@ -224,7 +224,7 @@ def test_export(model, data, tmp_path, monkeypatch):
     assert "--distill writes a formula" in fails("export", searching, "-o", down)
     distill = ("export", searching, data, *ROLES, "--distill", "-o", down)
     assert 0.0 <= json.loads(run(*distill, "--json").stdout)["deviation"] < 1.0
-    assert "off on held-out rows" in run(*distill).stdout
+    assert "held-out latents deviate by" in run(*distill).stdout
     down.unlink()
     searching.unlink()
 

@@ -160,6 +160,16 @@ def test_cells_that_need_quotes(tmp_path, model):
     assert list(back["plant"]) == list(frame["plant"])
 
 
+def test_labels_that_look_like_missing_values(tmp_path, model):
+    frame = flowers(6)
+    frame["kind"] = ["NA", "None", "null", "", "nan", "rose"]
+    data = tmp_path / "words.csv"
+    frame.to_csv(data, index=False)
+    run("transform", model, data, *ROLES, "-o", tmp_path / "out.csv")
+    back = pd.read_csv(tmp_path / "out.csv", keep_default_na=False)
+    assert list(back["kind"]) == list(frame["kind"])
+
+
 def test_names_that_are_taken_get_a_mark(tmp_path, model):
     frame = flowers(6).rename(columns={"plant": "twoway0", "kind": "file"})
     data = tmp_path / "t.csv"
@@ -231,7 +241,7 @@ def test_tables_without_names(model, tmp_path):
     values = flowers()[FEATURES].to_numpy()
     np.save(tmp_path / "a.npy", values)
     result = run("transform", model, tmp_path / "a.npy")
-    assert "has no names of columns: they are taken in their order" in result.stderr
+    assert "has no column names: columns are matched by their order" in result.stderr
     np.save(tmp_path / "b.npy", values[:, :2])
     assert "has 2 columns of numbers, the model needs 3" in fails(
         "transform", model, tmp_path / "b.npy"
@@ -240,7 +250,7 @@ def test_tables_without_names(model, tmp_path):
     run("fit", tmp_path / "a.npy", *QUICK, "-o", nameless)
     assert not hasattr(load(nameless), "feature_names_in_")
     result = run("transform", nameless, write_flowers(tmp_path))
-    assert "the model has no names of columns" in result.stderr
+    assert "the model has no column names" in result.stderr
     assert run("sample", nameless).stdout.startswith("x0,x1,x2\n")
 
 
@@ -266,7 +276,7 @@ def test_a_first_line_of_both_is_asked_about(tmp_path):
     data = tmp_path / "iris.data.csv"
     data.write_text("5.1,3.5,setosa\n4.9,3.0,setosa\n6.3,3.3,virginica\n")
     error = fails("fit", data, *QUICK, "-o", tmp_path / "m.twofold")
-    assert "both names ('setosa') and numbers ('5.1'); say --header" in error
+    assert "both names ('setosa') and numbers ('5.1'); use --header" in error
     run("fit", data, *QUICK, "-q", 1, "--no-header", "--label", "x2", "-o", tmp_path / "m.twofold")
 
 
@@ -285,11 +295,11 @@ def test_separators(model, tmp_path):
         assert run("transform", model, data, *ROLES, "--delimiter", given).stderr == ""
     data = tmp_path / "comma.csv"
     frame.to_csv(data, index=False, sep=";", decimal=",")
-    assert "say --decimal ," in fails("transform", model, data)
+    assert "use --decimal ," in fails("transform", model, data)
     assert run("transform", model, data, *ROLES, "--decimal", ",").stdout == expected
     assert "must be one character" in fails("transform", model, data, "--delimiter", "::", code=2)
     frame[FEATURES].to_csv(data, index=False, sep=" ")
-    assert "say --delimiter ' '" in fails("standardize", data)
+    assert "use --delimiter ' '" in fails("standardize", data)
     run("standardize", data, "--delimiter", " ", "-o", tmp_path / "spaces.npy")
     assert np.load(tmp_path / "spaces.npy").shape == (40, 3)
 
@@ -456,11 +466,11 @@ def test_files_of_numpy_that_are_none(tmp_path):
     np.save(good, np.eye(9))
     bad = tmp_path / "bad.npy"
     bad.write_bytes(good.read_bytes()[:300])
-    assert "cannot be read as a file of NumPy" in fails("standardize", bad)
+    assert "cannot be read as a NumPy file" in fails("standardize", bad)
     np.save(bad, np.array([[object()]]), allow_pickle=True)
     assert "Python objects, which are not read" in fails("standardize", bad)
     bad.write_bytes(b"no array")
-    assert "cannot be read as a file of NumPy" in fails("standardize", bad)
+    assert "cannot be read as a NumPy file" in fails("standardize", bad)
     archive = tmp_path / "good.npz"
     np.savez(archive, X=np.eye(3))
     assert "name it .npz" in fails("standardize", archive, "--format", "npy")
@@ -487,8 +497,8 @@ def test_devices_are_not_replaced(model, tmp_path):
     pipe = tmp_path / "pipe.csv"
     os.mkfifo(pipe)
     data = write_flowers(tmp_path)
-    assert "it is no plain file" in fails("transform", model, data, "-o", pipe)
-    assert "it is no plain file" in fails("fit", data, *QUICK, *ROLES, "-o", "/dev/null")
+    assert "it is no regular file" in fails("transform", model, data, "-o", pipe)
+    assert "it is no regular file" in fails("fit", data, *QUICK, *ROLES, "-o", "/dev/null")
     assert not Path("/dev/null").is_file()
     assert pipe.is_fifo()
 

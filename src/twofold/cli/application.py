@@ -1,4 +1,4 @@
-"""The program: its commands, and how it ends."""
+"""The command group, its exit codes and its error messages."""
 
 from __future__ import annotations
 
@@ -25,19 +25,20 @@ __all__ = ["cli"]
 
 
 class CommandLine(click.Group):
-    """A group of commands whose errors are one line each."""
+    """A command group that prints each error on one line."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
-        """Return the commands in the order in which they are used, not of the alphabet."""
+        """Return the commands in the order of their use, not of the alphabet."""
         return list(self.commands)
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run a command; what it raises becomes an error of the command line."""
+        """Run a command and convert its exceptions."""
         try:
             with translated():
                 return super().invoke(ctx)
         except BrokenPipeError:
-            _write_to_nobody()
+            # The reader has left, as ``head`` does: discard the rest of the output.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             ctx.exit(1)
 
     def main(
@@ -48,7 +49,7 @@ class CommandLine(click.Group):
         standalone_mode: bool = True,
         **extra: Any,
     ) -> Any:
-        """Run the program and leave it with an exit code."""
+        """Run the program and exit with its code."""
         if not standalone_mode:
             return super().main(args, prog_name, complete_var, False, **extra)
         try:
@@ -56,14 +57,14 @@ class CommandLine(click.Group):
         except click.ClickException as error:
             _show(error)
             code = error.exit_code
-        except (click.Abort, KeyboardInterrupt):  # while arguments were read
+        except (click.Abort, KeyboardInterrupt):  # while arguments are parsed
             _show(Interrupted())
             code = Interrupted.exit_code
         sys.exit(code if isinstance(code, int) else 0)
 
 
 def _show(error: click.ClickException) -> None:
-    """Print an error on one line, with a pointer to the help where the usage was wrong."""
+    """Print an error on one line, with a hint at the help text for wrong usage."""
     if type(error).__name__ == "NoArgsIsHelpError":  # since click 8.2; its message is the help
         error.show()
         return
@@ -72,13 +73,8 @@ def _show(error: click.ClickException) -> None:
         return
     message = " ".join(error.format_message().split())
     if isinstance(error, click.UsageError) and error.ctx is not None:
-        message = f"{message.rstrip('.')} ('{error.ctx.command_path} -h' says more)"
+        message = f"{message.rstrip('.')} (see '{error.ctx.command_path} -h')"
     click.echo(f"Error: {message}", err=True)
-
-
-def _write_to_nobody() -> None:
-    """Let what is still to be written go nowhere: whoever read it has left, as ``head`` does."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 @click.group(
@@ -92,7 +88,7 @@ def _write_to_nobody() -> None:
 )
 @click.version_option(__version__, prog_name="twofold")
 def cli() -> None:
-    """Two-way manifold learning: a map of your table, down to it and back up."""
+    """Two-way manifold learning: encode a table into a latent space, and decode it again."""
 
 
 for command in (

@@ -1,37 +1,37 @@
-"""Options that several commands have in common, each group handed over as one object."""
+"""Options that commands share; each group reaches the command as one object."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import partial, wraps
+from collections.abc import Callable, Sequence
+from functools import wraps
 from pathlib import Path
 from typing import Any
 
 import click
 
-from twofold.cli.tables import Columns, Reading
-from twofold.cli.tables.sources import STANDARD
-from twofold.cli.talk import Talk
+from twofold.cli.inputs import InputTable
+from twofold.cli.messages import Messages
+from twofold.cli.tables import Columns, Output, Reading, check_writable
+from twofold.cli.tables.reading import STANDARD
 
 __all__ = [
-    "TO_STANDARD_OUTPUT",
     "column_options",
-    "data_argument",
     "examples",
     "file_option",
     "image_shape_option",
+    "message_options",
     "model_argument",
     "output_options",
     "seed_option",
+    "table_input",
     "table_options",
-    "talk_options",
 ]
 
 Command = Callable[..., Any]
+Decorator = Callable[[Command], Command]
 
 TABLE_FORMATS = click.Choice(["csv", "tsv", "parquet", "npy", "npz"])
 
-data_argument = click.argument("data", metavar="DATA", type=click.Path(path_type=str))
 model_argument = click.argument("model", metavar="MODEL", type=click.Path(path_type=Path))
 seed_option = click.option(
     "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Random seed."
@@ -39,22 +39,28 @@ seed_option = click.option(
 
 
 def examples(*lines: str) -> str:
-    """Return commands to show below a command's help, as they are."""
+    """Return example commands for the end of a help text, without line wrapping."""
     return "\b\nExamples:\n" + "\n".join(f"  {line}" for line in lines)
 
 
-def _with(options: list[Any], command: Command) -> Command:
+def _with(options: Sequence[Decorator], command: Command) -> Command:
     for option in reversed(options):
         command = option(command)
     return command
 
 
-def talk_options(command: Command) -> Command:
-    """Add ``--quiet`` and ``--json``; the command gets them as ``talk``."""
+def _inputs() -> list[str]:
+    """Return the files that the current command reads."""
+    params = click.get_current_context().params
+    return [str(params[name]) for name in ("model", "data", "by") if params.get(name)]
+
+
+def message_options(command: Command) -> Command:
+    """Add ``--quiet`` and ``--json``; the command gets them as ``messages``."""
 
     @wraps(command)
     def wrapped(*, quiet: bool, as_json: bool, **others: Any) -> Any:
-        return command(talk=Talk(quiet, as_json), **others)
+        return command(messages=Messages(quiet, as_json), **others)
 
     options = [
         click.option("--quiet", is_flag=True, help="No progress and no notes on standard error."),
@@ -64,7 +70,7 @@ def talk_options(command: Command) -> Command:
 
 
 def table_options(command: Command) -> Command:
-    """Add how a table is read; the command gets it as ``reading``."""
+    """Add options for reading a table; the command gets them as ``reading``."""
 
     @wraps(command)
     def wrapped(
@@ -82,17 +88,17 @@ def table_options(command: Command) -> Command:
             "--format",
             "input_format",
             type=TABLE_FORMATS,
-            help="Format of DATA; else by its suffix, CSV for '-'.",
+            help="Format of DATA [default: by its suffix, CSV for '-'].",
         ),
         click.option(
             "--header/--no-header",
             default=None,
-            help="Whether the first line of a CSV names the columns; else by its looks.",
+            help="Whether the first line of a CSV names the columns [default: detect].",
         ),
         click.option(
             "--delimiter",
             callback=_one_character,
-            help="What separates cells of a CSV; else by its looks.",
+            help="Separator of the cells of a CSV [default: detect].",
         ),
         click.option(
             "--decimal",
@@ -112,13 +118,11 @@ def _one_character(_: click.Context, __: click.Parameter, value: str | None) -> 
     return value
 
 
-def column_options(*, others: str) -> Callable[[Command], Command]:
-    """Add what columns are; the command gets it as ``columns``.
+def column_options(*, others: str) -> Decorator:
+    """Add options for columns; the command gets them as ``columns``.
 
-    Parameters
-    ----------
-    others : {"--text-columns", "--extra-columns"}
-        The option for columns that cannot be features.
+    ``others``, "--text-columns" or "--extra-columns", names the option for columns that cannot be
+    features.
     """
     what = "that are not numbers" if others == "--text-columns" else "that the model does not know"
 
@@ -136,34 +140,67 @@ def column_options(*, others: str) -> Callable[[Command], Command]:
             columns = Columns(label, row_names, drop, other_columns, missing)
             return command(columns=columns, **rest)
 
-        choice = click.Choice(["error", "drop"])
+        decision: dict[str, Any] = {
+            "type": click.Choice(["error", "drop"]),
+            "default": "error",
+            "show_default": True,
+        }
+        labels = "Column with labels: kept, never a feature."
+        row_names = "Column that names rows: kept, never a feature."
+        left_out = "Column to leave out; may be repeated."
+        options = [
+            click.option("--label", metavar="COL", help=labels),
+            click.option("--id", "row_names", metavar="COL", help=row_names),
+            click.option("--drop", metavar="COL", multiple=True, help=left_out),
+            click.option(others, "other_columns", help=f"Columns {what}.", **decision),
+            click.option("--missing", help="Rows with missing cells.", **decision),
+        ]
+        return _with(options, wrapped)
+
+    return add
+
+
+def table_input(*, others: str = "--extra-columns", required: bool = True) -> Decorator:
+    """Add the argument DATA with its options; the command gets them as ``table``.
+
+    Without ``required``, DATA may be missing, and ``table`` is then None.
+    """
+
+    def add(command: Command) -> Command:
+        @wraps(command)
+        def wrapped(*, data: str | None, reading: Reading, columns: Columns, **rest: Any) -> Any:
+            if data is None and columns.label is not None:
+                raise click.UsageError("--label names a column of DATA, which is missing")
+            table = None if data is None else InputTable(data, reading, columns)
+            return command(table=table, **rest)
+
+        metavar = "DATA" if required else "[DATA]"
+        argument = click.argument("data", metavar=metavar, required=required, type=click.Path())
+        return _with([argument, column_options(others=others), table_options], wrapped)
+
+    return add
+
+
+def output_options(
+    help_text: str = "Table to write; '-', the default, is standard output.",
+    default: str | None = STANDARD,
+) -> Decorator:
+    """Add where a table goes; the command gets a checked ``output``, None if there is no target."""
+
+    def add(command: Command) -> Command:
+        @wraps(command)
+        def wrapped(*, target: str | None, output_format: str | None, **rest: Any) -> Any:
+            output = None if target is None else Output.of(target, output_format, *_inputs())
+            return command(output=output, **rest)
+
         options = [
             click.option(
-                "--label", metavar="COL", help="Column with labels: kept, never a feature."
+                "-o", "--output", "target", metavar="FILE", default=default, help=help_text
             ),
             click.option(
-                "--id",
-                "row_names",
-                metavar="COL",
-                help="Column that names rows: kept, never a feature.",
-            ),
-            click.option(
-                "--drop", metavar="COL", multiple=True, help="Column to leave out; may be repeated."
-            ),
-            click.option(
-                others,
-                "other_columns",
-                type=choice,
-                default="error",
-                show_default=True,
-                help=f"Columns {what}.",
-            ),
-            click.option(
-                "--missing",
-                type=choice,
-                default="error",
-                show_default=True,
-                help="Rows with missing cells.",
+                "--output-format",
+                type=TABLE_FORMATS,
+                help="Format of the table [default: by its suffix, CSV for '-'].",
             ),
         ]
         return _with(options, wrapped)
@@ -171,41 +208,28 @@ def column_options(*, others: str) -> Callable[[Command], Command]:
     return add
 
 
-def output_options(help_text: str, default: str | None = STANDARD) -> Callable[[Command], Command]:
-    """Add where a table goes, as ``target`` and ``output_format``."""
-    options = [
-        click.option("-o", "--output", "target", metavar="FILE", default=default, help=help_text),
-        click.option(
-            "--output-format",
-            type=TABLE_FORMATS,
-            help="Its format; else by its suffix, CSV for '-'.",
-        ),
-    ]
-    return partial(_with, options)
+def file_option(help_text: str, *suffixes: str) -> Decorator:
+    """Add ``-o`` for a file with one of some suffixes; the command gets a checked ``output``."""
 
+    def add(command: Command) -> Command:
+        @wraps(command)
+        def wrapped(*, output: Path, **rest: Any) -> Any:
+            check_writable(output, *_inputs())
+            return command(output=output, **rest)
 
-TO_STANDARD_OUTPUT = "Table to write; '-', the default, is standard output."
+        def check(_: click.Context, __: click.Parameter, value: Path) -> Path:
+            if value.suffix.lower() not in suffixes:
+                raise click.BadParameter(f"{value} must end in {' or '.join(suffixes)}.")
+            return value
 
+        path = click.Path(path_type=Path)
+        option = click.option(
+            "-o", "--output", type=path, metavar="FILE", required=True, callback=check,
+            help=help_text,
+        )  # fmt: skip
+        return option(wrapped)
 
-def file_option(
-    help_text: str, *suffixes: str, required: bool = True
-) -> Callable[[Command], Command]:
-    """Return the option ``-o`` for a file with one of some suffixes, as ``output``."""
-
-    def check(_: click.Context, __: click.Parameter, value: Path | None) -> Path | None:
-        if value is not None and suffixes and value.suffix.lower() not in suffixes:
-            raise click.BadParameter(f"{value} must end in {' or '.join(suffixes)}.")
-        return value
-
-    return click.option(
-        "-o",
-        "--output",
-        type=click.Path(path_type=Path),
-        metavar="FILE",
-        required=required,
-        callback=check,
-        help=help_text,
-    )
+    return add
 
 
 def _image_shape(
@@ -225,5 +249,5 @@ image_shape_option = click.option(
     "--image-shape",
     metavar="HxW",
     callback=_image_shape,
-    help="Height and width in pixels, where a row is an image.",
+    help="Height and width in pixels, if rows are images.",
 )

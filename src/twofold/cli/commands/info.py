@@ -1,4 +1,4 @@
-"""``twofold info``: what a model file holds."""
+"""``twofold info``: describe a model file."""
 
 from __future__ import annotations
 
@@ -6,66 +6,54 @@ from pathlib import Path
 
 import click
 
+from twofold.cli.inputs import load_model
+from twofold.cli.messages import Messages, listed, table_size
 from twofold.cli.methods import METHODS
-from twofold.cli.models import load_model
-from twofold.cli.options import examples, model_argument, talk_options
-from twofold.cli.talk import Talk
-from twofold.cli.words import listed, table_size
+from twofold.cli.options import examples, message_options, model_argument
 
 __all__ = ["info"]
 
 
 @click.command(epilog=examples("twofold info flowers.twofold"))
 @model_argument
-@talk_options
-def info(model: Path, talk: Talk) -> None:
-    """Say what a model file holds.
+@message_options
+def info(model: Path, messages: Messages) -> None:
+    """Describe a model file.
 
-    The file is read as a whole: one that is damaged is an error.
+    The file is read completely: a damaged file is an error.
     """
     from twofold.export.model_files import describe
 
     estimator = load_model(model)
     about = describe(model)
-    method = next(
-        (name for name, one in METHODS.items() if one.class_name == type(estimator).__name__),
-        about["class"],
-    )
+    name, names, size = about["class"], about["feature_names"], model.stat().st_size
+    methods = (key for key, one in METHODS.items() if one.class_name == name)
+    method = next(methods, name)
     rows, n_components = estimator.embedding_.shape
     document = {
         "file": str(model),
-        "bytes": model.stat().st_size,
+        "bytes": size,
         "method": method,
-        "class": about["class"],
+        "class": name,
         "rows": rows,
         "columns": about["n_features"],
-        "feature_names": about["feature_names"],
+        "feature_names": names,
         "latents": n_components,
         "parameters": about["parameters"],
         "versions": about["versions"],
     }
-    defaults = {
-        name: repr(value) for name, value in type(estimator)().get_params(deep=False).items()
-    }
+    defaults = {key: repr(one) for key, one in type(estimator)().get_params(deep=False).items()}
     changed = [
-        f"{name}={value}"
-        for name, value in about["parameters"].items()
-        if value != defaults.get(name)
+        f"{key}={value}" for key, value in about["parameters"].items() if value != defaults.get(key)
     ]
-    names = about["feature_names"]
+    parameters = f"{listed(changed)}, others by default" if changed else "all by default"
+    versions = (f"{package} {number}" for package, number in about["versions"].items())
     lines = [
-        ("model", f"{about['class']} (-m {method}), {document['bytes'] / 1e6:.2f} MB"),
+        ("model", f"{name} (-m {method}), {size / 1e6:.2f} MB"),
         ("fitted to", table_size((rows, about["n_features"]))),
         ("latents", str(n_components)),
         ("columns", "without names" if names is None else listed(names)),
-        (
-            "parameters",
-            (listed(changed) or "as they are by default")
-            + ("" if not changed else ", others by default"),
-        ),
-        (
-            "written by",
-            listed(f"{package} {number}" for package, number in about["versions"].items()),
-        ),
+        ("parameters", parameters),
+        ("written by", listed(versions)),
     ]
-    talk.result(document, lines)
+    messages.result(document, lines)
