@@ -15,7 +15,7 @@ from sklearn.datasets import load_digits
 import twofold
 from twofold import plotting
 from twofold.cli.commands.demo import PICTURES
-from twofold.cli.plots import KINDS
+from twofold.cli.commands.show import KINDS
 
 ROLES = ("--label", "kind", "--id", "plant")
 FEATURES = ["width", "height", "leaf length"]

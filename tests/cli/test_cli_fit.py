@@ -11,9 +11,9 @@ from cli_runs import QUICK, flowers, run, write_flowers
 from rich.console import Console
 
 import twofold
+from twofold.cli.messages import Messages, as_json
 from twofold.cli.methods import METHODS, parse_settings
 from twofold.cli.progress import in_blocks, shown_progress
-from twofold.cli.messages import Messages, as_json
 
 ROLES = ("--label", "kind", "--id", "plant")
 FEATURES = ["width", "height", "leaf length"]
@@ -225,7 +225,7 @@ def test_progress_as_a_bar():
 
 
 def test_rows_in_blocks(monkeypatch):
-    monkeypatch.setattr("twofold.cli.progress.ROWS_OF_A_BLOCK", 7)
+    monkeypatch.setattr("twofold.cli.progress.ROWS_PER_BLOCK", 7)
     monkeypatch.setattr("twofold.cli.progress.SECONDS_BETWEEN_LINES", 0.0)
     rows = np.arange(60.0).reshape(20, 3)
     calls = []

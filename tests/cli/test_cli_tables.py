@@ -474,7 +474,7 @@ def test_files_of_numpy_that_are_none(tmp_path):
     archive = tmp_path / "good.npz"
     np.savez(archive, X=np.eye(3))
     assert "name it .npz" in fails("standardize", archive, "--format", "npy")
-    assert "name it .npy" in fails("standardize", good, "--format", "npz")
+    assert "one array; name it .npy" in fails("standardize", good, "--format", "npz")
 
 
 def test_files_that_cannot_be_written(model, tmp_path):

@@ -13,15 +13,12 @@ from twofold import __version__
 from twofold.cli.commands.bench import bench
 from twofold.cli.commands.demo import demo
 from twofold.cli.commands.fit import fit
-from twofold.cli.commands.info import info
 from twofold.cli.commands.maps import reconstruct, sample, score, transform
 from twofold.cli.commands.reproduce import reproduce
-from twofold.cli.commands.show import explore, export, plot
+from twofold.cli.commands.show import explore, export, info, plot
 from twofold.cli.commands.standardize import standardize
 from twofold.cli.errors import Interrupted, translated
 from twofold.cli.options import examples
-
-__all__ = ["cli"]
 
 
 class CommandLine(click.Group):
@@ -84,7 +81,7 @@ def _show(error: click.ClickException) -> None:
         "twofold plot flowers.twofold flowers.csv --label species -o map.png",
         "twofold explore flowers.twofold flowers.csv --label species -o page.html",
     ),
-    context_settings={"help_option_names": ["-h", "--help"]},
+    context_settings={"help_option_names": ["-h", "--help"], "show_default": True},
 )
 @click.version_option(__version__, prog_name="twofold")
 def cli() -> None:
@@ -92,6 +89,6 @@ def cli() -> None:
 
 
 for command in (
-    fit, transform, reconstruct, sample, score, info, plot, explore, export, standardize, bench, demo, reproduce,
+    fit, transform, reconstruct, sample, score, info, plot, explore, export, standardize, bench, demo, reproduce
 ):  # fmt: skip
     cli.add_command(command)

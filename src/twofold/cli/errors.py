@@ -8,8 +8,6 @@ from contextlib import contextmanager
 
 import click
 
-__all__ = ["EXPECTED", "Interrupted", "needing", "one_line", "translated"]
-
 TRACEBACK = "TWOFOLD_TRACEBACK"
 """An environment variable: if set, errors keep their traceback."""
 

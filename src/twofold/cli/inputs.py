@@ -14,8 +14,6 @@ from twofold.cli.tables import Columns, Reading, Selection, Table, read_table
 if TYPE_CHECKING:
     from twofold.base.estimator import TwoWayEstimator
 
-__all__ = ["InputTable", "feature_names", "latent_names", "load_model"]
-
 
 def load_model(path: Path) -> TwoWayEstimator:
     """Load the model of a file."""

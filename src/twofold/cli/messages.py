@@ -15,8 +15,6 @@ import click
 import numpy as np
 from rich.console import Console
 
-__all__ = ["Messages", "as_json", "counted", "did_you_mean", "listed", "table_size"]
-
 
 @dataclass
 class Messages:

@@ -16,8 +16,6 @@ from twofold.cli.messages import did_you_mean
 if TYPE_CHECKING:
     from twofold.base.estimator import TwoWayEstimator
 
-__all__ = ["METHODS", "Method", "complete_setting", "parse_settings"]
-
 PYTHON_WORDS: Final = {"True": True, "False": False, "None": None}
 """Values that Python spells differently from JSON."""
 

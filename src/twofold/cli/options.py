@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import wraps
 from pathlib import Path
 from typing import Any
@@ -14,28 +14,13 @@ from twofold.cli.messages import Messages
 from twofold.cli.tables import Columns, Output, Reading, check_writable
 from twofold.cli.tables.reading import STANDARD
 
-__all__ = [
-    "column_options",
-    "examples",
-    "file_option",
-    "image_shape_option",
-    "message_options",
-    "model_argument",
-    "output_options",
-    "seed_option",
-    "table_input",
-    "table_options",
-]
-
 Command = Callable[..., Any]
 Decorator = Callable[[Command], Command]
 
 TABLE_FORMATS = click.Choice(["csv", "tsv", "parquet", "npy", "npz"])
 
 model_argument = click.argument("model", metavar="MODEL", type=click.Path(path_type=Path))
-seed_option = click.option(
-    "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Random seed."
-)
+seed_option = click.option("--seed", type=click.IntRange(min=0), default=0, help="Random seed.")
 
 
 def examples(*lines: str) -> str:
@@ -43,72 +28,38 @@ def examples(*lines: str) -> str:
     return "\b\nExamples:\n" + "\n".join(f"  {line}" for line in lines)
 
 
-def _with(options: Sequence[Decorator], command: Command) -> Command:
-    for option in reversed(options):
-        command = option(command)
-    return command
+def command(*lines: str) -> Callable[[Command], click.Command]:
+    """Return the decorator of a command with examples in its help text."""
+    return click.command(epilog=examples(*lines))
 
 
-def _inputs() -> list[str]:
-    """Return the files that the current command reads."""
-    params = click.get_current_context().params
-    return [str(params[name]) for name in ("model", "data", "by") if params.get(name)]
+def _grouped(name: str, make: Callable[..., Any], *options: Decorator) -> Decorator:
+    """Add options; the command gets ``make(**values)`` of them as its argument ``name``."""
+
+    def declare(command: Command) -> Command:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    keys = [param.name for param in declare(lambda: None).__click_params__]  # type: ignore[attr-defined]
+
+    def add(command: Command) -> Command:
+        @wraps(command)
+        def wrapped(**values: Any) -> Any:
+            group = make(**{key: values.pop(key) for key in keys})
+            return command(**{name: group}, **values)
+
+        return declare(wrapped)
+
+    return add
 
 
-def message_options(command: Command) -> Command:
-    """Add ``--quiet`` and ``--json``; the command gets them as ``messages``."""
-
-    @wraps(command)
-    def wrapped(*, quiet: bool, as_json: bool, **others: Any) -> Any:
-        return command(messages=Messages(quiet, as_json), **others)
-
-    options = [
-        click.option("--quiet", is_flag=True, help="No progress and no notes on standard error."),
-        click.option("--json", "as_json", is_flag=True, help="The result as one JSON document."),
-    ]
-    return _with(options, wrapped)
-
-
-def table_options(command: Command) -> Command:
-    """Add options for reading a table; the command gets them as ``reading``."""
-
-    @wraps(command)
-    def wrapped(
-        *,
-        input_format: str | None,
-        header: bool | None,
-        delimiter: str | None,
-        decimal: str,
-        **others: Any,
-    ) -> Any:
-        return command(reading=Reading(input_format, header, delimiter, decimal), **others)
-
-    options = [
-        click.option(
-            "--format",
-            "input_format",
-            type=TABLE_FORMATS,
-            help="Format of DATA [default: by its suffix, CSV for '-'].",
-        ),
-        click.option(
-            "--header/--no-header",
-            default=None,
-            help="Whether the first line of a CSV names the columns [default: detect].",
-        ),
-        click.option(
-            "--delimiter",
-            callback=_one_character,
-            help="Separator of the cells of a CSV [default: detect].",
-        ),
-        click.option(
-            "--decimal",
-            type=click.Choice([".", ","]),
-            default=".",
-            show_default=True,
-            help="Decimal mark of a CSV.",
-        ),
-    ]
-    return _with(options, wrapped)
+message_options = _grouped(
+    "messages",
+    Messages,
+    click.option("--quiet", is_flag=True, help="No progress and no notes on standard error."),
+    click.option("--json", "as_json", is_flag=True, help="The result as one JSON document."),
+)
 
 
 def _one_character(_: click.Context, __: click.Parameter, value: str | None) -> str | None:
@@ -118,53 +69,45 @@ def _one_character(_: click.Context, __: click.Parameter, value: str | None) -> 
     return value
 
 
+table_options = _grouped(
+    "reading",
+    Reading,
+    click.option(
+        "--format", type=TABLE_FORMATS, help="Format of DATA [default: by suffix, CSV for '-']."
+    ),
+    click.option(
+        "--header/--no-header",
+        default=None,
+        help="Whether the first line of a CSV names the columns [default: detect].",
+    ),
+    click.option(
+        "--delimiter", callback=_one_character, help="Separator of a CSV [default: detect]."
+    ),
+    click.option("--decimal", type=click.Choice([".", ","]), default=".", help="Decimal mark."),
+)
+
+
 def column_options(*, others: str) -> Decorator:
-    """Add options for columns; the command gets them as ``columns``.
-
-    ``others``, "--text-columns" or "--extra-columns", names the option for columns that cannot be
-    features.
-    """
+    """Add options for columns; ``others`` names the option for columns that are no features."""
     what = "that are not numbers" if others == "--text-columns" else "that the model does not know"
-
-    def add(command: Command) -> Command:
-        @wraps(command)
-        def wrapped(
-            *,
-            label: str | None,
-            row_names: str | None,
-            drop: tuple[str, ...],
-            other_columns: str,
-            missing: str,
-            **rest: Any,
-        ) -> Any:
-            columns = Columns(label, row_names, drop, other_columns, missing)
-            return command(columns=columns, **rest)
-
-        decision: dict[str, Any] = {
-            "type": click.Choice(["error", "drop"]),
-            "default": "error",
-            "show_default": True,
-        }
-        labels = "Column with labels: kept, never a feature."
-        row_names = "Column that names rows: kept, never a feature."
-        left_out = "Column to leave out; may be repeated."
-        options = [
-            click.option("--label", metavar="COL", help=labels),
-            click.option("--id", "row_names", metavar="COL", help=row_names),
-            click.option("--drop", metavar="COL", multiple=True, help=left_out),
-            click.option(others, "other_columns", help=f"Columns {what}.", **decision),
-            click.option("--missing", help="Rows with missing cells.", **decision),
-        ]
-        return _with(options, wrapped)
-
-    return add
+    decision: dict[str, Any] = {"type": click.Choice(["error", "drop"]), "default": "error"}
+    return _grouped(
+        "columns",
+        Columns,
+        click.option("--label", metavar="COL", help="Column with labels: kept, never a feature."),
+        click.option("--id", metavar="COL", help="Column that names rows: kept, never a feature."),
+        click.option(
+            "--drop", metavar="COL", multiple=True, help="Column to leave out; repeatable."
+        ),
+        click.option(others, "others", help=f"Columns {what}.", **decision),
+        click.option("--missing", help="Rows with missing cells.", **decision),
+    )
 
 
 def table_input(*, others: str = "--extra-columns", required: bool = True) -> Decorator:
-    """Add the argument DATA with its options; the command gets them as ``table``.
-
-    Without ``required``, DATA may be missing, and ``table`` is then None.
-    """
+    """Add the argument DATA with its options; the command gets them as ``table``, or None."""
+    metavar = "DATA" if required else "[DATA]"
+    argument = click.argument("data", metavar=metavar, required=required, type=click.Path())
 
     def add(command: Command) -> Command:
         @wraps(command)
@@ -174,62 +117,48 @@ def table_input(*, others: str = "--extra-columns", required: bool = True) -> De
             table = None if data is None else InputTable(data, reading, columns)
             return command(table=table, **rest)
 
-        metavar = "DATA" if required else "[DATA]"
-        argument = click.argument("data", metavar=metavar, required=required, type=click.Path())
-        return _with([argument, column_options(others=others), table_options], wrapped)
+        return argument(column_options(others=others)(table_options(wrapped)))
 
     return add
+
+
+def _inputs() -> list[str]:
+    """Return the files that the current command reads."""
+    params = click.get_current_context().params
+    return [str(params[name]) for name in ("model", "data", "by") if params.get(name)]
 
 
 def output_options(
-    help_text: str = "Table to write; '-', the default, is standard output.",
-    default: str | None = STANDARD,
+    help_text: str = "Table to write; '-' is standard output.", default: str | None = STANDARD
 ) -> Decorator:
-    """Add where a table goes; the command gets a checked ``output``, None if there is no target."""
+    """Add where a table goes; the command gets a checked ``output``, or None."""
 
-    def add(command: Command) -> Command:
-        @wraps(command)
-        def wrapped(*, target: str | None, output_format: str | None, **rest: Any) -> Any:
-            output = None if target is None else Output.of(target, output_format, *_inputs())
-            return command(output=output, **rest)
+    def make(target: str | None, output_format: str | None) -> Output | None:
+        return None if target is None else Output.of(target, output_format, *_inputs())
 
-        options = [
-            click.option(
-                "-o", "--output", "target", metavar="FILE", default=default, help=help_text
-            ),
-            click.option(
-                "--output-format",
-                type=TABLE_FORMATS,
-                help="Format of the table [default: by its suffix, CSV for '-'].",
-            ),
-        ]
-        return _with(options, wrapped)
-
-    return add
+    about = "Format of the table [default: by suffix, CSV for '-']."
+    return _grouped(
+        "output",
+        make,
+        click.option("-o", "--output", "target", metavar="FILE", default=default, help=help_text),
+        click.option("--output-format", type=TABLE_FORMATS, help=about),
+    )
 
 
 def file_option(help_text: str, *suffixes: str) -> Decorator:
     """Add ``-o`` for a file with one of some suffixes; the command gets a checked ``output``."""
 
-    def add(command: Command) -> Command:
-        @wraps(command)
-        def wrapped(*, output: Path, **rest: Any) -> Any:
-            check_writable(output, *_inputs())
-            return command(output=output, **rest)
+    def make(output: Path) -> Path:
+        if output.suffix.lower() not in suffixes:
+            raise click.UsageError(f"-o {output} must end in {' or '.join(suffixes)}")
+        check_writable(output, *_inputs())
+        return output
 
-        def check(_: click.Context, __: click.Parameter, value: Path) -> Path:
-            if value.suffix.lower() not in suffixes:
-                raise click.BadParameter(f"{value} must end in {' or '.join(suffixes)}.")
-            return value
-
-        path = click.Path(path_type=Path)
-        option = click.option(
-            "-o", "--output", type=path, metavar="FILE", required=True, callback=check,
-            help=help_text,
-        )  # fmt: skip
-        return option(wrapped)
-
-    return add
+    path = click.Path(path_type=Path)
+    option = click.option(
+        "-o", "--output", type=path, metavar="FILE", required=True, help=help_text
+    )
+    return _grouped("output", make, option)
 
 
 def _image_shape(
@@ -249,5 +178,5 @@ image_shape_option = click.option(
     "--image-shape",
     metavar="HxW",
     callback=_image_shape,
-    help="Height and width in pixels, if rows are images.",
+    help="Shape in pixels, if rows are images.",
 )

@@ -13,48 +13,34 @@ from contextlib import contextmanager, nullcontext
 from typing import Any, Final
 
 import numpy as np
-from rich.progress import BarColumn, Progress, ProgressColumn, Task, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, Progress, ProgressColumn, Task, TaskID, TextColumn
 from rich.text import Text
 
 from twofold.cli.messages import Messages
 from twofold.protocols import Array
 
-__all__ = ["in_blocks", "shown_progress"]
-
 SECONDS_BETWEEN_LINES: Final = 10.0
-ROWS_OF_A_BLOCK: Final = 10_000
+ROWS_PER_BLOCK: Final = 10_000
 
 
-class RateColumn(ProgressColumn):
-    """Iterations per second, or seconds per iteration."""
-
-    def render(self, task: Task) -> Text:
-        """Return the text."""
-        speed = task.speed
-        if not speed or not task.completed:
-            return Text("")
-        unit = task.fields["unit"]
-        return Text(f"{speed:.3g} {unit}/s" if speed >= 1.0 else f"{1.0 / speed:.3g} s/{unit}")
-
-
-class CountColumn(ProgressColumn):
-    """The number of iterations, and its upper bound if there is one."""
+class StatusColumn(ProgressColumn):
+    """The number of iterations, their rate, the objective, and the time left if there is a bound."""
 
     def render(self, task: Task) -> Text:
-        """Return the text."""
-        bound = "" if task.total is None else f"/{task.total:.0f}"
-        return Text(f"{task.completed:.0f}{bound}" if task.completed else "")
-
-
-class TimeColumn(TimeRemainingColumn):
-    """The time left, or the elapsed time if there is no bound."""
-
-    def render(self, task: Task) -> Text:
-        """Return the text."""
+        """Return the text of a task."""
+        words, unit, speed = [], task.fields["unit"], task.speed
+        if task.completed:
+            bound = "" if task.total is None else f"/{task.total:.0f}"
+            words.append(f"{task.completed:.0f}{bound}")
+        if task.completed and speed:
+            words.append(f"{speed:.3g} {unit}/s" if speed >= 1.0 else f"{1 / speed:.3g} s/{unit}")
+        words.append(task.fields["value"])
         if task.total is None:
-            return Text(f"{task.elapsed or 0.0:.0f} s so far", style="progress.elapsed")
-        left = super().render(task)
-        return Text.assemble(left, " left") if task.completed else Text("")
+            words.append(f"{task.elapsed or 0.0:.0f} s so far")
+        elif task.completed and task.time_remaining is not None:
+            minutes, seconds = divmod(int(task.time_remaining), 60)
+            words.append(f"{minutes:02d}:{seconds:02d} left")
+        return Text(" ".join(word for word in words if word))
 
 
 class Bar(logging.Handler):
@@ -63,12 +49,12 @@ class Bar(logging.Handler):
     def __init__(self, messages: Messages) -> None:
         super().__init__(logging.DEBUG)
         self.messages = messages
-        self.progress = progress_bar(messages)
-        self.task: Any = None
+        self.progress = _progress_bar(messages)
+        self.task: TaskID | None = None
 
     def emit(self, record: logging.LogRecord) -> None:
         """Show a record."""
-        if record.levelno >= logging.INFO:  # asked for with verbose
+        if record.levelno >= logging.INFO:  # from an estimator with verbose
             self.messages.line(record.getMessage())
         event = getattr(record, "progress", None)
         if event is None:
@@ -110,26 +96,17 @@ class Lines(logging.Handler):
             self.latest, self.last = "", now
         else:
             bound = "" if event.at_most is None else f" of at most {event.at_most}"
-            self.latest = (
-                f"{event.phase}: iteration {event.n_iter}{bound}, objective {event.objective:.6g}"
-            )
+            iteration = f"{event.phase}: iteration {event.n_iter}{bound}"
+            self.latest = f"{iteration}, objective {event.objective:.6g}"
             if now - self.last > SECONDS_BETWEEN_LINES:
                 self.messages.line(self.latest)
                 self.latest, self.last = "", now
 
 
-def progress_bar(messages: Messages) -> Progress:
+def _progress_bar(messages: Messages) -> Progress:
     """Return a bar on standard error that vanishes at its end."""
-    return Progress(
-        TextColumn("{task.description}"),
-        BarColumn(bar_width=24),
-        CountColumn(),
-        RateColumn(),
-        TextColumn("{task.fields[value]}"),
-        TimeColumn(compact=True),
-        console=messages.console,
-        transient=True,
-    )
+    columns = TextColumn("{task.description}"), BarColumn(bar_width=24), StatusColumn()
+    return Progress(*columns, console=messages.console, transient=True)
 
 
 @contextmanager
@@ -139,34 +116,31 @@ def shown_progress(messages: Messages, *, phases: bool = True) -> Iterator[None]
         yield
         return
     logger = logging.getLogger("twofold")
-    before = logger.level, logger.propagate
-    handler: Bar | Lines = Bar(messages) if messages.on_terminal else Lines(messages, phases=phases)
+    level, propagate = logger.level, logger.propagate
+    handler = Bar(messages) if messages.on_terminal else Lines(messages, phases=phases)
     logger.addHandler(handler)
     logger.setLevel(logging.DEBUG)
     logger.propagate = False
     try:
-        if isinstance(handler, Bar):
-            with handler.progress:
-                yield
-        else:
+        with handler.progress if isinstance(handler, Bar) else nullcontext():
             yield
     finally:
         logger.removeHandler(handler)
-        logger.setLevel(before[0])
-        logger.propagate = before[1]
+        logger.setLevel(level)
+        logger.propagate = propagate
 
 
 def in_blocks(call: Callable[[Any], Array], rows: Any, about: str, messages: Messages) -> Array:
     """Apply a function to blocks of independent rows, and show the progress."""
     n_rows = len(rows)
-    if n_rows <= ROWS_OF_A_BLOCK or messages.quiet:
+    if n_rows <= ROWS_PER_BLOCK or messages.quiet:
         return call(rows)
     done: list[Array] = []
     last = time.perf_counter()
-    with progress_bar(messages) if messages.on_terminal else nullcontext() as bar:
+    with _progress_bar(messages) if messages.on_terminal else nullcontext() as bar:
         task = None if bar is None else bar.add_task(about, total=n_rows, value="", unit="row")
-        for start in range(0, n_rows, ROWS_OF_A_BLOCK):
-            done.append(call(rows[start : start + ROWS_OF_A_BLOCK]))
+        for start in range(0, n_rows, ROWS_PER_BLOCK):
+            done.append(call(rows[start : start + ROWS_PER_BLOCK]))
             if bar is not None and task is not None:
                 bar.advance(task, len(done[-1]))
             elif time.perf_counter() - last > SECONDS_BETWEEN_LINES:

@@ -8,17 +8,15 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
+from twofold.cli.commands.show import draw
 from twofold.cli.errors import needing
 from twofold.cli.messages import Messages
 from twofold.cli.options import message_options, seed_option
-from twofold.cli.plots import draw
 from twofold.cli.progress import shown_progress
 from twofold.protocols import AnyArray, Array
 
 if TYPE_CHECKING:
     from twofold.base.estimator import TwoWayEstimator
-
-__all__ = ["demo"]
 
 PICTURES: Final = {
     "map": "latent-map.png",
@@ -36,7 +34,6 @@ DPI: Final = 110
     "--output",
     type=click.Path(file_okay=False, path_type=Path),
     default=Path("twofold-demo"),
-    show_default=True,
     help="Folder for the pictures and the page.",
 )
 @seed_option

@@ -11,7 +11,7 @@ import numpy as np
 from twofold.cli.inputs import InputTable, feature_names, latent_names, load_model
 from twofold.cli.messages import Messages
 from twofold.cli.options import (
-    examples,
+    command,
     message_options,
     model_argument,
     output_options,
@@ -21,14 +21,10 @@ from twofold.cli.options import (
 from twofold.cli.progress import in_blocks
 from twofold.cli.tables import Output, ResultTable
 
-__all__ = ["reconstruct", "sample", "score", "transform"]
 
-
-@click.command(
-    epilog=examples(
-        "twofold transform flowers.twofold new.csv -o latents.csv",
-        "cat new.csv | twofold transform flowers.twofold - > latents.csv",
-    )
+@command(
+    "twofold transform flowers.twofold new.csv -o latents.csv",
+    "cat new.csv | twofold transform flowers.twofold - > latents.csv",
 )
 @model_argument
 @output_options()
@@ -46,11 +42,9 @@ def transform(model: Path, table: InputTable, output: Output, messages: Messages
     output.write_result(ResultTable.of(latent_names(estimator), Z, selection), messages)
 
 
-@click.command(
-    epilog=examples(
-        "twofold reconstruct flowers.twofold new.csv -o rebuilt.csv",
-        "twofold reconstruct flowers.twofold latents.csv --from-latents -o rebuilt.csv",
-    )
+@command(
+    "twofold reconstruct flowers.twofold new.csv -o rebuilt.csv",
+    "twofold reconstruct flowers.twofold latents.csv --from-latents -o rebuilt.csv",
 )
 @model_argument
 @click.option(
@@ -77,16 +71,9 @@ def reconstruct(
     output.write_result(ResultTable.of(feature_names(estimator), X, selection), messages)
 
 
-@click.command(epilog=examples("twofold sample flowers.twofold -n 100 -o new-flowers.csv"))
+@command("twofold sample flowers.twofold -n 100 -o new-flowers.csv")
 @model_argument
-@click.option(
-    "-n",
-    "--rows",
-    type=click.IntRange(min=1),
-    default=1,
-    show_default=True,
-    help="Number of rows.",
-)
+@click.option("-n", "--rows", type=click.IntRange(min=1), default=1, help="Number of rows.")
 @seed_option
 @output_options()
 @message_options
@@ -101,11 +88,9 @@ def sample(model: Path, rows: int, seed: int, output: Output, messages: Messages
     output.write_result(ResultTable(feature_names(estimator), X), messages)
 
 
-@click.command(
-    epilog=examples(
-        "twofold score flowers.twofold held-out.csv",
-        "twofold score flowers.twofold new.csv --id flower -o scores.csv",
-    )
+@command(
+    "twofold score flowers.twofold held-out.csv",
+    "twofold score flowers.twofold new.csv --id flower -o scores.csv",
 )
 @model_argument
 @output_options("Table to write, with the reconstruction error and log density of each row.", None)

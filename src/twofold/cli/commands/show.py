@@ -1,44 +1,129 @@
-"""``twofold plot``, ``explore`` and ``export``: write a plot, a web page or an ONNX file."""
+"""``twofold info``, ``plot``, ``explore`` and ``export``: describe, draw and convert a model."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
 from twofold.cli.errors import needing
 from twofold.cli.inputs import InputTable, load_model
-from twofold.cli.messages import Messages
+from twofold.cli.messages import Messages, listed, table_size
+from twofold.cli.methods import METHODS
 from twofold.cli.options import (
-    examples,
+    command,
     file_option,
     image_shape_option,
     message_options,
     model_argument,
     table_input,
 )
-from twofold.cli.plots import KINDS, draw
 from twofold.cli.tables import Selection
 from twofold.numerics.files import whole_file
+from twofold.protocols import AnyArray
 
-__all__ = ["explore", "export", "plot"]
+if TYPE_CHECKING:
+    from twofold.base.estimator import TwoWayEstimator
+
+
+@command("twofold info flowers.twofold")
+@model_argument
+@message_options
+def info(model: Path, messages: Messages) -> None:
+    """Describe a model file.
+
+    The file is read completely: a damaged file is an error.
+    """
+    from twofold.export.model_files import describe
+
+    estimator = load_model(model)
+    about = describe(model)
+    name, names, size = about["class"], about["feature_names"], model.stat().st_size
+    methods = (key for key, one in METHODS.items() if one.class_name == name)
+    method = next(methods, name)
+    rows, n_components = estimator.embedding_.shape
+    document = {
+        "file": str(model),
+        "bytes": size,
+        "method": method,
+        "class": name,
+        "rows": rows,
+        "columns": about["n_features"],
+        "feature_names": names,
+        "latents": n_components,
+        "parameters": about["parameters"],
+        "versions": about["versions"],
+    }
+    defaults = {key: repr(one) for key, one in type(estimator)().get_params(deep=False).items()}
+    changed = [
+        f"{key}={value}" for key, value in about["parameters"].items() if value != defaults.get(key)
+    ]
+    parameters = f"{listed(changed)}, others by default" if changed else "all by default"
+    versions = (f"{package} {number}" for package, number in about["versions"].items())
+    lines = [
+        ("model", f"{name} (-m {method}), {size / 1e6:.2f} MB"),
+        ("fitted to", table_size((rows, about["n_features"]))),
+        ("latents", str(n_components)),
+        ("columns", "without names" if names is None else listed(names)),
+        ("parameters", parameters),
+        ("written by", listed(versions)),
+    ]
+    messages.result(document, lines)
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of plot: the class of `twofold.plotting` that draws it, and its arguments.
+
+    ``takes`` names optional arguments ("data", "labels", "image_shape").
+    """
+
+    display: str
+    about: str
+    needs_data: bool = False
+    takes: tuple[str, ...] = ()
+
+
+KINDS: Final = {
+    "map": Kind("LatentMapDisplay", "the latents over their density", takes=("data", "labels")),
+    "decoded": Kind("DecodedGridDisplay", "decoded points of the map", takes=("image_shape",)),
+    "error": Kind("ReconstructionErrorDisplay", "the reconstruction error", needs_data=True),
+    "manifold": Kind("ManifoldDisplay", "the curve or surface among the data", takes=("data",)),
+    "candidates": Kind("CandidatesDisplay", "the initializations that were compared"),
+    "learning-curve": Kind("LearningCurveDisplay", "the objective over the iterations"),
+}
+
+
+def draw(
+    kind: str,
+    model: TwoWayEstimator,
+    X: Any = None,
+    labels: AnyArray | None = None,
+    image_shape: tuple[int, ...] | None = None,
+) -> Any:
+    """Return the display of a plot; arguments that the kind does not take are ignored."""
+    wanted = KINDS[kind]
+    with needing("plot"):
+        from twofold import plotting
+
+        given = {"labels": labels, "image_shape": image_shape}
+        options = {name: given[name] for name in wanted.takes if given.get(name) is not None}
+        data = [X] if X is not None and (wanted.needs_data or "data" in wanted.takes) else []
+        return getattr(plotting, wanted.display).from_estimator(model, *data, **options)
+
 
 kinds_help = "; ".join(f"{name}: {kind.about}" for name, kind in KINDS.items())
 
 
-@click.command(
-    epilog=examples(
-        "twofold plot flowers.twofold flowers.csv --label species -o map.png",
-        "twofold plot digits.twofold --kind decoded --image-shape 8x8 -o digits.png",
-    )
+@command(
+    "twofold plot flowers.twofold flowers.csv --label species -o map.png",
+    "twofold plot digits.twofold --kind decoded --image-shape 8x8 -o digits.png",
 )
 @model_argument
 @click.option(
-    "--kind",
-    type=click.Choice(list(KINDS)),
-    default="map",
-    show_default=True,
-    help=kinds_help.capitalize() + ".",
+    "--kind", type=click.Choice(list(KINDS)), default="map", help=kinds_help.capitalize() + "."
 )
 @image_shape_option
 @file_option("Picture to write.", ".png", ".pdf", ".svg", ".jpg")
@@ -74,11 +159,9 @@ def plot(
     messages.result({"picture": str(output), "kind": kind}, [("picture", str(output))])
 
 
-@click.command(
-    epilog=examples(
-        "twofold explore flowers.twofold flowers.csv --label species -o flowers.html",
-        "twofold explore digits.twofold digits.npz --image-shape 8x8 -o digits.html",
-    )
+@command(
+    "twofold explore flowers.twofold flowers.csv --label species -o flowers.html",
+    "twofold explore digits.twofold digits.npz --image-shape 8x8 -o digits.html",
 )
 @model_argument
 @click.option("--title", help="Title of the page [default: the name of the model file].")
@@ -94,7 +177,6 @@ def plot(
     "--kind",
     type=click.Choice(["auto", "image", "curve", "table"]),
     default="auto",
-    show_default=True,
     help="How a row is shown.",
 )
 @image_shape_option
@@ -102,7 +184,6 @@ def plot(
     "--max-points",
     type=click.IntRange(min=1),
     default=100_000,
-    show_default=True,
     help="Largest number of rows on the page.",
 )
 @file_option("Page to write.", ".html", ".htm")
@@ -154,11 +235,9 @@ def _row_names(chosen: Selection) -> list[str]:
     return [f"row {row + 1}" for row in chosen.rows]
 
 
-@click.command(
-    epilog=examples(
-        "twofold export flowers.twofold --map up -o up.onnx",
-        "twofold export flowers.twofold flowers.csv --label species --distill -o down.onnx",
-    )
+@command(
+    "twofold export flowers.twofold --map up -o up.onnx",
+    "twofold export flowers.twofold flowers.csv --label species --distill -o down.onnx",
 )
 @model_argument
 @click.option(
@@ -166,7 +245,6 @@ def _row_names(chosen: Selection) -> list[str]:
     "direction",
     type=click.Choice(["up", "down"]),
     default="down",
-    show_default=True,
     help="Down encodes data, up decodes latents.",
 )
 @click.option(

@@ -7,18 +7,14 @@ import numpy as np
 
 from twofold.cli.inputs import InputTable
 from twofold.cli.messages import Messages
-from twofold.cli.options import examples, message_options, output_options, table_input
+from twofold.cli.options import command, message_options, output_options, table_input
 from twofold.cli.tables import Columns, Output, ResultTable, Selection, read_table
 
-__all__ = ["standardize"]
 
-
-@click.command(
-    epilog=examples(
-        "twofold standardize wines.csv --label maker -o scaled.csv",
-        "twofold standardize new.csv --by wines.csv --label maker -o new-scaled.csv",
-        "twofold standardize rebuilt.csv --by wines.csv --undo -o in-units.csv",
-    )
+@command(
+    "twofold standardize wines.csv --label maker -o scaled.csv",
+    "twofold standardize new.csv --by wines.csv --label maker -o new-scaled.csv",
+    "twofold standardize rebuilt.csv --by wines.csv --undo -o in-units.csv",
 )
 @click.option(
     "--by",

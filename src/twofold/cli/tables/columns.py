@@ -21,8 +21,6 @@ from twofold.protocols import AnyArray, Array
 if TYPE_CHECKING:
     from pandas import DataFrame, Series
 
-__all__ = ["LABELS", "Columns", "Selection"]
-
 LABELS: Final = "y"
 """The array of an NPZ file that holds labels."""
 

@@ -24,8 +24,6 @@ from twofold.cli.tables.reading import Reading, Source, Table, check_names
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-__all__ = ["read_delimited"]
-
 DELIMITERS: Final = {",": "commas", "\t": "tabs", ";": "semicolons", "|": "bars"}
 DAMAGED: Final = (EOFError, zlib.error, gzip.BadGzipFile)
 SMALLEST_BLOCK: Final = 2**22

@@ -26,19 +26,6 @@ from twofold.protocols import AnyArray
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-__all__ = [
-    "FEATURE_NAMES",
-    "FORMATS",
-    "STANDARD",
-    "Reading",
-    "Source",
-    "Table",
-    "check_names",
-    "format_of",
-    "frame_of",
-    "read_table",
-]
-
 STANDARD: Final = "-"
 """The argument that stands for standard input or standard output."""
 
@@ -149,7 +136,7 @@ def read_table(argument: str, reading: Reading, messages: Messages) -> Table:
     elif kind == "parquet":
         table = _read_parquet(source, messages)
     else:
-        table = _read_npy(source) if kind == "npy" else _read_npz(source, messages)
+        table = _read_numpy(source, kind, messages)
     n_rows, n_columns = table.frame.shape
     if not n_columns:
         raise click.ClickException(f"{table.name} has no columns")
@@ -222,27 +209,22 @@ def _read_parquet(source: Source, messages: Messages) -> Table:
     return Table(source.name, frame)
 
 
-def _read_npy(source: Source) -> Table:
-    """Read a file with one array of numbers."""
-    with _numpy_file(source) as array:
-        if not isinstance(array, np.ndarray):
-            raise click.ClickException(f"{source.name} holds several arrays; name it .npz")
-        return Table(source.name, frame_of(_checked(source.name, array)), named=False)
+def _read_numpy(source: Source, kind: str, messages: Messages) -> Table:
+    """Read an NPY file, or the array ``X`` or the only array of two dimensions of an NPZ file.
 
-
-def _read_npz(source: Source, messages: Messages) -> Table:
-    """Read the array ``X`` or the only array of two dimensions; arrays with a value per row go aside.
-
-    Labels are often saved as Python objects. Such arrays are skipped with a note; other code of the
-    file is never run.
+    Arrays of an NPZ file with a value per row stand beside the table. Arrays of Python objects,
+    as which labels are often saved, are skipped with a note.
     """
     arrays: dict[str, AnyArray] = {}
-    with _numpy_file(source) as archive:
-        if isinstance(archive, np.ndarray):
-            raise click.ClickException(f"{source.name} holds a single array; name it .npy")
-        for name in archive.files:
+    with _numpy_file(source) as content:
+        if isinstance(content, np.ndarray) != (kind == "npy"):
+            holds = "several arrays; name it .npz" if kind == "npy" else "one array; name it .npy"
+            raise click.ClickException(f"{source.name} holds {holds}")
+        if isinstance(content, np.ndarray):
+            return Table(source.name, frame_of(_checked(source.name, content)), named=False)
+        for name in content.files:
             try:
-                arrays[name] = archive[name]
+                arrays[name] = content[name]
             except ValueError:
                 if name == "X":
                     raise

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import csv
-import io
 import os
 import sys
 from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from io import BytesIO, StringIO
 from pathlib import Path
 from typing import Any, Final
 
@@ -21,8 +21,6 @@ from twofold.cli.tables.columns import LABELS, Selection
 from twofold.cli.tables.reading import FEATURE_NAMES, STANDARD, format_of
 from twofold.numerics.files import whole_file
 from twofold.protocols import AnyArray, Array
-
-__all__ = ["Output", "ResultTable", "check_writable"]
 
 
 def check_writable(path: Path, *inputs: str) -> None:
@@ -99,7 +97,9 @@ class Output:
 
     def write(self, table: ResultTable, messages: Messages) -> None:
         """Write a table."""
-        content = WRITERS[self.format](table)
+        stream = BytesIO()
+        WRITERS[self.format](table, stream)
+        content = stream.getbuffer()
         if self.format == "npy" and table.beside:
             left_out = listed(table.beside)
             messages.note(f"NPY holds one table of numbers: {left_out} is left out (NPZ keeps it)")
@@ -131,69 +131,54 @@ def _free_name(name: str, taken: Container[str]) -> str:
     return name
 
 
-def _csv(table: ResultTable, delimiter: str = ",") -> memoryview:
+def _write_csv(table: ResultTable, stream: BytesIO, delimiter: str = ",") -> None:
     import pyarrow as pa
     import pyarrow.csv as pc
 
     arrow = _arrow_table(table)
-    header = io.StringIO()
+    header = StringIO()
     csv.writer(header, delimiter=delimiter, lineterminator="\n").writerow(arrow.column_names)
-
-    def written(quoting: str) -> memoryview:
-        content = io.BytesIO()
-        content.write(header.getvalue().encode())
-        options = {"include_header": False, "delimiter": delimiter, "quoting_style": quoting}
-        pc.write_csv(arrow, content, pc.WriteOptions(**options))
-        return content.getbuffer()
-
+    start = stream.write(header.getvalue().encode())
+    options = {"include_header": False, "delimiter": delimiter}
     try:  # Arrow quotes all text or none
-        return written("none")
+        pc.write_csv(arrow, stream, pc.WriteOptions(quoting_style="none", **options))
     except pa.ArrowInvalid:  # a cell needs quotes
-        return written("needed")
+        stream.truncate(stream.seek(start))
+        pc.write_csv(arrow, stream, pc.WriteOptions(quoting_style="needed", **options))
 
 
-def _parquet(table: ResultTable) -> memoryview:
+def _write_parquet(table: ResultTable, stream: BytesIO) -> None:
     import pyarrow.parquet as pq
 
-    content = io.BytesIO()
-    pq.write_table(_arrow_table(table), content)
-    return content.getbuffer()
+    pq.write_table(_arrow_table(table), stream)
 
 
 def _arrow_table(table: ResultTable) -> Any:
     with needing("cli"):
         import pyarrow as pa
 
-    return pa.table(
-        {
-            name: pa.array(values.tolist() if values.dtype == object else values)
-            for name, values in table.columns().items()
-        }
-    )
+    columns = table.columns().items()
+    return pa.table({name: one.tolist() if one.dtype == object else one for name, one in columns})
 
 
-def _npy(table: ResultTable) -> memoryview:
-    content = io.BytesIO()
-    np.save(content, table.values, allow_pickle=False)
-    return content.getbuffer()
+def _write_npy(table: ResultTable, stream: BytesIO) -> None:
+    np.save(stream, table.values, allow_pickle=False)
 
 
-def _npz(table: ResultTable) -> memoryview:
+def _write_npz(table: ResultTable, stream: BytesIO) -> None:
     arrays = {"X": table.values, FEATURE_NAMES: np.array(table.names, dtype=str)}
     for name, values in table.beside.items():
         # Arguments of numpy.savez cannot be names of arrays.
         taken = (*arrays, "file", "allow_pickle")
         free = _free_name(LABELS if name == table.label else name, taken)
         arrays[free] = values.astype(str) if values.dtype == object else values
-    content = io.BytesIO()
-    np.savez(content, allow_pickle=False, **arrays)
-    return content.getbuffer()
+    np.savez(stream, allow_pickle=False, **arrays)
 
 
-WRITERS: Final[dict[str, Callable[[ResultTable], memoryview]]] = {
-    "csv": _csv,
-    "tsv": partial(_csv, delimiter="\t"),
-    "parquet": _parquet,
-    "npy": _npy,
-    "npz": _npz,
+WRITERS: Final[dict[str, Callable[[ResultTable, BytesIO], None]]] = {
+    "csv": _write_csv,
+    "tsv": partial(_write_csv, delimiter="\t"),
+    "parquet": _write_parquet,
+    "npy": _write_npy,
+    "npz": _write_npz,
 }
