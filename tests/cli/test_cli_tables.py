@@ -215,7 +215,7 @@ def test_columns_that_the_data_lack(model, tmp_path):
     assert "lacks 2 of the 3 columns that the model needs: height, leaf length" in error
     data = write_flowers(tmp_path)
     error = fails("transform", model, data, "--drop", "height")
-    assert f"the model needs the column height of {data}, which --drop takes away" in error
+    assert f"the model needs the column height of {data}, which --drop removes" in error
 
 
 def test_a_feature_can_be_the_label_of_other_commands(model, tmp_path):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable
 from typing import Any
 
 import click
@@ -38,19 +38,13 @@ class CommandLine(click.Group):
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             ctx.exit(1)
 
-    def main(
-        self,
-        args: Sequence[str] | None = None,
-        prog_name: str | None = None,
-        complete_var: str | None = None,
-        standalone_mode: bool = True,
-        **extra: Any,
-    ) -> Any:
+    def main(self, *args: Any, standalone_mode: bool = True, **options: Any) -> Any:
         """Run the program and exit with its code."""
+        run: Callable[..., Any] = super().main
         if not standalone_mode:
-            return super().main(args, prog_name, complete_var, False, **extra)
+            return run(*args, standalone_mode=False, **options)
         try:
-            code = super().main(args, prog_name, complete_var, False, **extra)
+            code = run(*args, standalone_mode=False, **options)
         except click.ClickException as error:
             _show(error)
             code = error.exit_code

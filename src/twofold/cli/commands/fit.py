@@ -61,31 +61,41 @@ class Fitted:
             return False
         return labels.dtype.kind != "f" or bool((labels == np.floor(labels)).all())
 
-    def scores(self, latents: Array | None) -> Scores:
-        """Score the held-out rows, or else some of the training rows."""
+    def summary(self, latents: Array | None) -> tuple[dict[str, Any], list[tuple[str, str]]]:
+        """Score held-out rows, or else training rows; return a JSON document and lines."""
         rows, of = self.held_out, "held-out rows"
         if not len(rows):
             step = -(-len(self.training) // SCORED_ROWS)
             rows, of = self.training[::step], "training rows"
-        score = self.model.score(self.selection.take(rows))
-        if latents is None or not self.has_classes:
-            return Scores(score, len(rows), of)
-        from twofold.metrics import nearest_neighbor_accuracy
+        score, accuracy = self.model.score(self.selection.take(rows)), None
+        if latents is not None and self.has_classes:
+            from twofold.metrics import nearest_neighbor_accuracy
 
-        labels = np.asarray(self.selection.labels)
-        known = latents[self.training], labels[self.training]
-        accuracy = nearest_neighbor_accuracy(*known, latents[rows], labels[rows])
-        return Scores(score, len(rows), of, accuracy)
-
-
-@dataclass(frozen=True)
-class Scores:
-    """The share of variance kept and, for labelled classes, the nearest-neighbour accuracy."""
-
-    score: float
-    n_rows: int
-    of: str
-    accuracy: float | None = None
+            labels = np.asarray(self.selection.labels)
+            known = latents[self.training], labels[self.training]
+            accuracy = nearest_neighbor_accuracy(*known, latents[rows], labels[rows])
+        shape = len(self.training), self.selection.features.shape[1]
+        n_latents = int(self.model.embedding_.shape[1])
+        document: dict[str, Any] = {
+            "rows": shape[0],
+            "held_out_rows": len(self.held_out),
+            "columns": shape[1],
+            "latents": n_latents,
+            "score": score,
+            "score_of": of,
+            "nearest_neighbor_accuracy": accuracy,
+            "n_iter": getattr(self.model, "n_iter_", None),
+            "seconds": self.seconds,
+        }
+        size = f"{table_size(shape)} to {counted(n_latents, 'latent')}"
+        lines = [
+            (type(self.model).__name__, f"{size} in {self.seconds:.1f} s"),
+            ("score", f"{score:.4f} of the variance kept ({len(rows)} {of})"),
+        ]
+        if accuracy is not None:
+            about = f"{accuracy:.4f} of the {of} have the label of their nearest latent"
+            lines.append(("1-NN", about))
+        return document, lines
 
 
 def fit_rows(
@@ -107,33 +117,6 @@ def fit_rows(
     with shown_progress(messages), messages.warnings_as_lines():
         model.fit(X, labels)
     return Fitted(model, selection, training, held_out, time.perf_counter() - start)
-
-
-def summary(fitted: Fitted, scores: Scores) -> tuple[dict[str, Any], list[tuple[str, str]]]:
-    """Return the fit and its scores, as a JSON document and as lines."""
-    model = fitted.model
-    shape = len(fitted.training), fitted.selection.features.shape[1]
-    n_latents = int(model.embedding_.shape[1])
-    document: dict[str, Any] = {
-        "rows": shape[0],
-        "held_out_rows": len(fitted.held_out),
-        "columns": shape[1],
-        "latents": n_latents,
-        "score": scores.score,
-        "score_of": scores.of,
-        "nearest_neighbor_accuracy": scores.accuracy,
-        "n_iter": getattr(model, "n_iter_", None),
-        "seconds": fitted.seconds,
-    }
-    size = f"{table_size(shape)} to {counted(n_latents, 'latent')}"
-    lines = [
-        (type(model).__name__, f"{size} in {fitted.seconds:.1f} s"),
-        ("score", f"{scores.score:.4f} of the variance kept ({scores.n_rows} {scores.of})"),
-    ]
-    if scores.accuracy is not None:
-        about = f"of the {scores.of} have the label of their nearest latent"
-        lines.append(("1-NN", f"{scores.accuracy:.4f} {about}"))
-    return document, lines
 
 
 def _number_of_dimensions(_: click.Context, __: click.Parameter, value: str) -> int | str:
@@ -218,13 +201,8 @@ def fit(
     fitted = fit_rows(model, selection, hold_out, seed, messages)
     needs_latents = latents_out is not None or fitted.has_classes
     latents = fitted.latents(messages) if needs_latents else None
-    scores = fitted.scores(latents)
-    document, lines = summary(fitted, scores)
-    document |= {
-        "method": method,
-        "model": None if output is None else str(output),
-        "embedding": embedding,
-    }
+    document, lines = fitted.summary(latents)
+    document |= {"method": method, "model": output and str(output), "embedding": embedding}
     with ExitStack() as files:
         if output is not None:
             model.save(files.enter_context(whole_file(output)))

@@ -6,7 +6,6 @@ and the option that decides about it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from shlex import quote
 from typing import TYPE_CHECKING, Final
@@ -74,8 +73,7 @@ class Columns:
 
     def choose(self, table: Table, messages: Messages) -> Selection:
         """Select the features and labels to fit a model to."""
-        label = self._label(table, messages)
-        names = self._candidates(table, label)
+        label, names = self._roles(table, messages)
         if nameless := next((name for name in names if name in table.nameless), None):
             raise click.ClickException(
                 f"{table.name}: column {nameless.removeprefix('column')} has no name in the header "
@@ -91,31 +89,23 @@ class Columns:
         return self._selection(table, names, names if table.named else None, label, messages)
 
     def choose_for(
-        self,
-        table: Table,
-        needed: Sequence[str] | None,
-        n_needed: int,
-        owner: str,
-        messages: Messages,
+        self, table: Table, needed: list[str] | None, n_needed: int, owner: str, messages: Messages
     ) -> Selection:
         """Select the columns that a model needs, in its order.
 
         ``needed`` is None for a model without feature names; ``owner`` names the model in messages.
         """
-        label = self._label(table, messages)
-        names = self._candidates(table, label)
+        label, names = self._roles(table, messages)
         if needed is not None and table.named:
             # A label that the model needs was a feature of its fit, and stays one: plots may be
             # coloured by it.
             names += [name for name in {label, self.id} if name is not None and name in needed]
-            _check_needed(table, names, needed, owner)
-            known = {*needed, *self.keep}
-            self._leave_out(table, [name for name in names if name not in known], owner, messages)
+            self._match(table, names, needed, owner, messages)
             return self._selection(table, needed, needed, label, messages)
-        numbers = [name for name in names if name in table.numeric]
-        if len(numbers) != n_needed:
+        n_numbers = sum(name in table.numeric for name in names)
+        if n_numbers != n_needed:
             raise click.ClickException(
-                f"{table.name} has {len(numbers)} columns of numbers, {owner} needs {n_needed}; "
+                f"{table.name} has {n_numbers} columns of numbers, {owner} needs {n_needed}; "
                 "--label, --id and --drop take columns away"
             )
         names = _numeric_columns(table, names, messages)
@@ -124,35 +114,40 @@ class Columns:
             messages.note(f"{who} has no column names: columns are matched by their order")
         return self._selection(table, names, needed, label, messages)
 
-    def _label(self, table: Table, messages: Messages) -> str | None:
-        if self.label is None and LABELS in table.aside and LABELS not in self.drop:
-            messages.note(
-                f"{table.name}: labels are in the array {LABELS} (--drop {LABELS} ignores them)"
-            )
-            return LABELS
-        return self.label
-
-    def _candidates(self, table: Table, label: str | None) -> list[str]:
-        """Return the columns without another role; raise an error if a named column is missing."""
+    def _roles(self, table: Table, messages: Messages) -> tuple[str | None, list[str]]:
+        """Return the label and the columns without a role; raise an error for unknown names."""
+        label = self.label
+        if label is None and LABELS in table.aside and LABELS not in self.drop:
+            label = LABELS
+            messages.note(f"{table.name}: labels are in the array y (--drop y ignores them)")
         known = [*table.names, *table.aside]
-        roles = {
-            "--label": (label,),
-            "--id": (self.id,),
-            "--drop": self.drop,
-            "--colour": self.keep,
-        }
-        for option, names in roles.items():
-            for name in names:
-                if name is not None and name not in known:
-                    raise click.ClickException(
-                        f"{option} {name}: {table.name} has no such column; "
-                        f"{did_you_mean(name, known)}"
-                    )
+        named = [("--label", label), ("--id", self.id)]
+        named += [("--drop", name) for name in self.drop]
+        named += [("--colour", name) for name in self.keep]
+        for option, name in named:
+            if name is not None and name not in known:
+                hint = did_you_mean(name, known)
+                raise click.ClickException(
+                    f"{option} {name}: {table.name} has no such column; {hint}"
+                )
         taken = {label, self.id, *self.drop}
-        return [name for name in table.names if name not in taken]
+        return label, [name for name in table.names if name not in taken]
 
-    def _leave_out(self, table: Table, extra: list[str], owner: str, messages: Messages) -> None:
-        """Leave out columns that a model does not know: text always, numbers by ``others``."""
+    def _match(
+        self, table: Table, names: list[str], needed: list[str], owner: str, messages: Messages
+    ) -> None:
+        """Raise an error if columns are missing, or unknown numbers without ``others="drop"``."""
+        missing = [name for name in needed if name not in set(names)]
+        if dropped := [name for name in missing if name in table.names]:
+            raise click.ClickException(
+                f"{owner} needs the column {listed(dropped)} of {table.name}, which --drop removes"
+            )
+        if missing:
+            raise click.ClickException(
+                f"{table.name} lacks {len(missing)} of the {len(needed)} columns that {owner} "
+                f"needs: {listed(missing)}; it has {listed(names)}"
+            )
+        extra = [name for name in names if name not in {*needed, *self.keep}]
         numbers = [name for name in extra if name in table.numeric]
         if numbers and self.others != "drop":
             raise click.ClickException(
@@ -165,15 +160,15 @@ class Columns:
     def _selection(
         self,
         table: Table,
-        names: Sequence[str],
-        called: Sequence[str] | None,
+        names: list[str],
+        called: list[str] | None,
         label: str | None,
         messages: Messages,
     ) -> Selection:
         """Select columns of numbers, renamed to ``called``, without rows that have missing cells."""
         if text := [name for name in names if name not in table.numeric]:
             raise click.ClickException(_text_message(table, text[:1]))
-        values = _as_numbers(table.frame[list(names)])
+        values = _as_numbers(table.frame[names])
         rows = self._complete_rows(table, names, np.isnan(values), messages)
         if len(rows) < len(values):
             values = values[rows]
@@ -189,11 +184,11 @@ class Columns:
             for name in (self.id, label, *self.keep)
             if name
         }
-        features = values if called is None else frame_of(values, list(called))
+        features = values if called is None else frame_of(values, called)
         return Selection(features, beside, label, self.id, rows)
 
     def _complete_rows(
-        self, table: Table, names: Sequence[str], missing: AnyArray, messages: Messages
+        self, table: Table, names: list[str], missing: AnyArray, messages: Messages
     ) -> AnyArray:
         """Return the indices of the rows without missing cells, or raise an error."""
         incomplete = missing.any(axis=1)
@@ -208,10 +203,8 @@ class Columns:
         if n_incomplete == len(missing):
             raise click.ClickException(f"{table.name}: every row has missing cells")
         if n_incomplete:
-            messages.note(
-                f"{table.name}: {n_incomplete} of {len(missing)} rows are left out, they have "
-                "missing cells"
-            )
+            share = f"{n_incomplete} of {len(missing)} rows"
+            messages.note(f"{table.name}: {share} are left out, they have missing cells")
         return np.flatnonzero(~incomplete)
 
 
@@ -220,20 +213,6 @@ def _numeric_columns(table: Table, names: list[str], messages: Messages) -> list
     if text := [name for name in names if name not in table.numeric]:
         messages.note(f"{table.name}: left out, not numbers: {listed(text)}")
     return [name for name in names if name in table.numeric]
-
-
-def _check_needed(table: Table, names: list[str], needed: Sequence[str], owner: str) -> None:
-    """Raise an error if columns that a model needs are missing or dropped."""
-    missing = [name for name in needed if name not in set(names)]
-    if dropped := [name for name in missing if name in table.names]:
-        raise click.ClickException(
-            f"{owner} needs the column {listed(dropped)} of {table.name}, which --drop takes away"
-        )
-    if missing:
-        raise click.ClickException(
-            f"{table.name} lacks {len(missing)} of the {len(needed)} columns that {owner} needs: "
-            f"{listed(missing)}; it has {listed(names)}"
-        )
 
 
 def _as_numbers(frame: DataFrame) -> Array:
