@@ -7,7 +7,7 @@ import logging
 import numpy as np
 import pandas as pd
 import pytest
-from cli_runs import QUICK, flowers, run, write_flowers
+from cli_runs import FEATURES, QUICK, ROLES, flowers, run, write_flowers
 from rich.console import Console
 
 import twofold
@@ -15,8 +15,6 @@ from twofold.cli.messages import Messages, as_json
 from twofold.cli.methods import METHODS, parse_settings
 from twofold.cli.progress import in_blocks, shown_progress
 
-ROLES = ("--label", "kind", "--id", "plant")
-FEATURES = ["width", "height", "leaf length"]
 SETTINGS = {
     "ukr": ["init=pca", "homotopy=false", "max_iter=3"],
     "drur": ["max_iter=2", "n_centers=[5, 6]"],

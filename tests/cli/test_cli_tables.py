@@ -10,21 +10,11 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from cli_runs import QUICK, fails, files_in, flowers, run, write_flowers
+from cli_runs import FEATURES, QUICK, ROLES, fails, files_in, flowers, run, write_flowers
 
 from twofold import load
 
-ROLES = ("--label", "kind", "--id", "plant")
-FEATURES = ["width", "height", "leaf length"]
 FORMATS = ("csv", "tsv", "parquet", "npy", "npz")
-
-
-@pytest.fixture(scope="module")
-def model(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("model")
-    path = folder / "flowers.twofold"
-    run("fit", write_flowers(folder), *QUICK, *ROLES, "-o", path)
-    return path
 
 
 def write(frame, path):

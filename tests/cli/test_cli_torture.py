@@ -7,7 +7,7 @@ changed.
 from pathlib import Path
 
 import pytest
-from cli_runs import QUICK, fails, files_in, flowers, run, write_flowers
+from cli_runs import QUICK, ROLES, fails, files_in, flowers, run, write_flowers
 
 GOOD = flowers(20).to_csv(index=False)
 LINES = GOOD.splitlines()
@@ -48,15 +48,6 @@ BAD_TABLES = {
 }
 
 
-@pytest.fixture(scope="module")
-def model(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("model")
-    path = folder / "flowers.twofold"
-    run("fit", write_flowers(folder), *QUICK, "--label", "kind", "--id", "plant", "-o", path)
-    return path
-
-
-ROLES = ("--label", "kind", "--id", "plant")
 COMMANDS = {
     "fit": lambda model, data, out: (
         "fit",
