@@ -1,4 +1,4 @@
-"""The program: how it starts, ends and completes."""
+"""Start, exit codes and shell completion of the program."""
 
 import json
 import os
@@ -116,7 +116,7 @@ def test_without_the_extra(monkeypatch):
 
 def test_ctrl_c_in_a_fit_leaves_nothing(tmp_path):
     data = write_flowers(tmp_path, n_rows=400)
-    # So many iterations that it is never done before it is interrupted.
+    # The number of iterations is large enough that the fit cannot end before the signal.
     command = [sys.executable, "-m", "twofold", "fit", data, *ROLES]
     settings = [
         "-m",

@@ -1,4 +1,4 @@
-"""The commands beside `twofold fit`, on a small model."""
+"""All commands except `twofold fit`, on a small model."""
 
 import io
 import json
@@ -19,7 +19,7 @@ from twofold.cli.commands.show import KINDS
 
 
 def stand_in(monkeypatch, name, **functions):
-    """Put a module in the place of a part of the library."""
+    """Replace a module of `twofold.export`."""
     module = types.ModuleType(f"twofold.export.{name}")
     vars(module).update(functions)
     monkeypatch.setitem(sys.modules, f"twofold.export.{name}", module)

@@ -1,4 +1,4 @@
-"""`twofold fit`: methods, parameters, labels, rows held out, progress, warnings."""
+"""`twofold fit`: methods, parameters, labels, held-out rows, progress, warnings."""
 
 import io
 import json

@@ -1,4 +1,4 @@
-"""Tables in and out of the command line: every format, every role of a column, everything that can be wrong."""
+"""Tables of the command line: formats, roles of columns, and invalid files."""
 
 import gzip
 import io
@@ -190,7 +190,8 @@ def test_columns_that_the_model_lacks(model, tmp_path):
     frame.to_csv(data, index=False)
     error = fails("transform", model, data)
     assert error == (
-        f"{data} has columns that the model does not know: height2; leave them out with --drop height2 or --extra-columns drop"
+        f"{data} has columns that the model does not know: height2; leave them out with "
+        "--drop height2 or --extra-columns drop"
     )
     expected = run("transform", model, data, "--drop", "height2").stdout
     result = run("transform", model, data, "--extra-columns", "drop")

@@ -1,7 +1,7 @@
-"""Row 36 of the torture table: what the command line does with bad input and faults.
+"""Row 36 of the torture table: bad input and faults on the command line.
 
-Every command that reads a table meets every bad table: one line on standard error, exit code 1 or 2, no file left, no file
-changed.
+Every command reads every bad table, and fails with one line on standard error and exit code 1 or 2.
+It leaves no new file and changes no file.
 """
 
 from pathlib import Path
@@ -88,7 +88,7 @@ def test_bad_tables(command, bad, model, tmp_path):
         (out / name).write_text("what was there before")
     before = model.read_bytes()
     error = fails(*COMMANDS[command](model, data, out))
-    # A model says which columns it needs, and that one is missing comes before what is wrong with it.
+    # A column that the model needs and the table lacks is reported before the fault.
     assert said in error or ("lacks" in error and ("name" in bad or "both" in bad)), error
     assert str(data) in error or "no such column" in error
     assert files_in(out) == ["m.twofold", "z.csv"]

@@ -83,6 +83,7 @@ def cli() -> None:
 
 
 for command in (
-    fit, transform, reconstruct, sample, score, info, plot, explore, export, standardize, bench, demo, reproduce
+    fit, transform, reconstruct, sample, score, info, plot, explore, export, standardize, bench,
+    demo, reproduce,
 ):  # fmt: skip
     cli.add_command(command)

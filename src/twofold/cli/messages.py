@@ -77,7 +77,7 @@ class Messages:
 
 
 def as_json(value: Any) -> Any:
-    """Convert a value to JSON types: NumPy to Python numbers, numbers that are not finite to null."""
+    """Convert a value to JSON types; numbers that are not finite become null."""
     if isinstance(value, Mapping):
         return {str(key): as_json(one) for key, one in value.items()}
     if isinstance(value, np.ndarray | np.generic):

@@ -41,7 +41,8 @@ def _grouped(name: str, make: Callable[..., Any], *options: Decorator) -> Decora
             command = option(command)
         return command
 
-    keys = [param.name for param in declare(lambda: None).__click_params__]  # type: ignore[attr-defined]
+    declared: Any = declare(lambda: None)
+    keys = [param.name for param in declared.__click_params__]
 
     def add(command: Command) -> Command:
         @wraps(command)

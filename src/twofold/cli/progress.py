@@ -24,7 +24,7 @@ ROWS_PER_BLOCK: Final = 10_000
 
 
 class StatusColumn(ProgressColumn):
-    """The number of iterations, their rate, the objective, and the time left if there is a bound."""
+    """The number of iterations, their rate, the objective, and the time left."""
 
     def render(self, task: Task) -> Text:
         """Return the text of a task."""

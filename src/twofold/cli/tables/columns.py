@@ -165,7 +165,7 @@ class Columns:
         label: str | None,
         messages: Messages,
     ) -> Selection:
-        """Select columns of numbers, renamed to ``called``, without rows that have missing cells."""
+        """Select columns of numbers, renamed to ``called``, and rows without missing cells."""
         if text := [name for name in names if name not in table.numeric]:
             raise click.ClickException(_text_message(table, text[:1]))
         values = _as_numbers(table.frame[names])

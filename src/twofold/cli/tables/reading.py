@@ -1,4 +1,4 @@
-"""Read a table from a file or a pipe; pandas reads CSV, TSV and Parquet, NumPy reads NPY and NPZ."""
+"""Read a table from a file or a pipe, with pandas and NumPy."""
 
 from __future__ import annotations
 

@@ -112,7 +112,7 @@ class Output:
             path.write_bytes(content)
 
     def write_result(self, table: ResultTable, messages: Messages) -> None:
-        """Write a table as the result of a command, within the JSON document if both share stdout."""
+        """Write a table as the result of a command; on standard output, JSON includes the table."""
         columns = table.columns()
         document: dict[str, Any] = {"rows": len(table.values), "columns": list(columns)}
         if messages.as_json and self.is_standard:
