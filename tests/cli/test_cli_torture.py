@@ -4,8 +4,6 @@ Every command reads every bad table, and fails with one line on standard error a
 It leaves no new file and changes no file.
 """
 
-from pathlib import Path
-
 import pytest
 from cli_runs import QUICK, ROLES, fails, files_in, flowers, run, write_flowers
 
@@ -221,27 +219,4 @@ def test_labels_where_they_are_needed(tmp_path):
     frame["kind"] = "rose"
     frame.to_csv(data, index=False)
     assert "one class" in fails("fit", data, *method, "--label", "kind", *out)
-    assert files_in(tmp_path) == ["flowers.csv"]
-
-
-def test_outputs_of_fit(tmp_path):
-    data = write_flowers(tmp_path)
-    fit = ("fit", data, *QUICK, *ROLES)
-    assert "nothing to write" in fails(*fit, code=2)
-    assert "with --embedding" in fails(*fit, "-o", tmp_path / "z.csv", code=2)
-    assert "a model needs a file" in fails(*fit, "-o", "-", code=2)
-    assert "no folder" in fails(*fit, "-o", tmp_path / "no" / "m.twofold")
-    assert "is read by this command" in fails(*fit, "--embedding", data, code=2)
-    assert "standard output" in fails(*fit, "--embedding", "-", "--json", code=2)
-    assert files_in(tmp_path) == ["flowers.csv"]
-
-
-def test_a_model_is_not_kept_where_its_latents_cannot_be(tmp_path, monkeypatch):
-    def fill_the_disk(path, content):
-        raise OSError(28, "No space left on device", str(path))
-
-    data = write_flowers(tmp_path)
-    monkeypatch.setattr(Path, "write_bytes", fill_the_disk)
-    out = ("-o", tmp_path / "m.twofold", "--embedding", tmp_path / "z.csv")
-    assert "No space left" in fails("fit", data, *QUICK, *ROLES, *out)
     assert files_in(tmp_path) == ["flowers.csv"]
