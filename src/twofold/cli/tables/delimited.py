@@ -47,10 +47,11 @@ def read_delimited(source: Source, usual: str, reading: Reading, messages: Messa
         )
     records = _records(source, delimiter)
     first, n_lines = next(records)
-    header = _has_header(source, first, reading, messages)
-    if header and next(records, None) is None:
-        raise click.ClickException(f"{source.name} has {counted(len(first), 'column')} and no rows")
+    is_alone = next(records, None) is None
     records.close()
+    header = _has_header(source, first, reading, messages)
+    if header and is_alone:
+        raise click.ClickException(f"{source.name} has {counted(len(first), 'column')} and no rows")
     given = [name.strip() for name in first] if header else [f"x{i}" for i in range(len(first))]
     names = [name or f"column{number}" for number, name in enumerate(given, start=1)]
     check_names(source.name, names)
