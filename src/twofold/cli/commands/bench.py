@@ -11,12 +11,17 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table as Printed
 
+from twofold.cli.messages import Messages, counted, table_size
 from twofold.cli.methods import METHODS
-from twofold.cli.options import column_options, examples, seed_option, table_options, talk_options
+from twofold.cli.options import (
+    column_options,
+    examples,
+    message_options,
+    seed_option,
+    table_options,
+)
 from twofold.cli.progress import shown_progress
 from twofold.cli.tables import Columns, Reading, read_table
-from twofold.cli.talk import Talk
-from twofold.cli.words import counted, table_size
 from twofold.protocols import AnyArray, Array
 
 __all__ = ["bench"]
@@ -53,7 +58,7 @@ RIVAL_NAMES: Final = ("pca", "kernel-pca", "umap")
 @seed_option
 @column_options(others="--text-columns")
 @table_options
-@talk_options
+@message_options
 def bench(
     data: str | None,
     methods: tuple[str, ...],
@@ -62,7 +67,7 @@ def bench(
     seed: int,
     columns: Columns,
     reading: Reading,
-    talk: Talk,
+    messages: Messages,
 ) -> None:
     """Measure the methods on this machine.
 
@@ -71,7 +76,7 @@ def bench(
     """
     from twofold.cli.contest import contestants, measure, surroundings
 
-    name, X, labels = _data(data, reading, columns, talk)
+    name, X, labels = _data(data, reading, columns, messages)
     order = np.random.default_rng(seed).permutation(len(X))[:rows]
     n_test = max(1, round(HELD_OUT * len(order)))
     test, train = order[:n_test], order[n_test:]
@@ -82,8 +87,8 @@ def bench(
     known = None if labels is None else labels[train]
     measured = []
     for method in methods or makers:
-        talk.note(f"{method} ...")
-        with shown_progress(talk, phases=False):
+        messages.note(f"{method} ...")
+        with shown_progress(messages, phases=False):
             measured.append(measure(method, makers[method], X[train], known, X[test]))
     document: dict[str, Any] = {
         "data": name,
@@ -96,17 +101,17 @@ def bench(
         **surroundings(),
     }
     shape = f"{table_size(X[train].shape)}, {len(test)} held out, {counted(dimensions, 'latent')}"
-    talk.result(document, [(name, f"{shape}, {counted(document['cores'], 'core')}")])
-    if not talk.as_json:
+    messages.result(document, [(name, f"{shape}, {counted(document['cores'], 'core')}")])
+    if not messages.as_json:
         Console(soft_wrap=True).print(_table(document["results"]))
 
 
 def _data(
-    data: str | None, reading: Reading, columns: Columns, talk: Talk
+    data: str | None, reading: Reading, columns: Columns, messages: Messages
 ) -> tuple[str, Array, AnyArray | None]:
     """Return the name of the data, the features and the labels."""
     if data is not None:
-        chosen = columns.choose(read_table(data, reading, talk), talk)
+        chosen = columns.choose(read_table(data, reading, messages), messages)
         return data, np.asarray(chosen.features, dtype=np.float64), chosen.labels
     from sklearn.datasets import load_digits
 

@@ -8,9 +8,9 @@ import click
 from click.shell_completion import CompletionItem
 
 from twofold.cli.errors import needing, one_line
-from twofold.cli.options import examples, talk_options
+from twofold.cli.messages import Messages
+from twofold.cli.options import examples, message_options
 from twofold.cli.progress import shown_progress
-from twofold.cli.talk import Talk
 
 __all__ = ["reproduce"]
 
@@ -37,8 +37,8 @@ def _complete(_: click.Context, __: click.Parameter, incomplete: str) -> list[Co
     show_default=True,
     help="Folder for the report and its pictures.",
 )
-@talk_options
-def reproduce(names: tuple[str, ...], quick: bool, output: Path, talk: Talk) -> None:
+@message_options
+def reproduce(names: tuple[str, ...], quick: bool, output: Path, messages: Messages) -> None:
     """Run the experiments of the papers.
 
     The report has the papers' own numbers beside those that were found.
@@ -50,9 +50,9 @@ def reproduce(names: tuple[str, ...], quick: bool, output: Path, talk: Talk) -> 
     except ValueError as error:
         raise click.UsageError(one_line(error)) from error
     output.mkdir(parents=True, exist_ok=True)
-    with shown_progress(talk, phases=False), talk.warnings_as_lines(), needing("plot"):
+    with shown_progress(messages, phases=False), messages.warnings_as_lines(), needing("plot"):
         try:
             report = main(names, quick=quick, folder=output)
         except RuntimeError as error:  # some experiments failed; the report says why
             raise click.ClickException(one_line(error)) from error
-    talk.result({"experiments": list(names), "report": str(report)}, [("report", str(report))])
+    messages.result({"experiments": list(names), "report": str(report)}, [("report", str(report))])
