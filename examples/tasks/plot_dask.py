@@ -47,8 +47,8 @@ print(f"score on new rows: {model.score(da.from_array(X_new, chunks=(300, 3))):.
 # %%
 # The same model as in memory
 # ---------------------------
-# ``fit`` returns the ordinary estimator, to save, export or plot. Fitted to the same rows in memory,
-# it is the same model, up to rounding here, where cluster and client share the threads of a process.
+# ``fit`` returns the ordinary estimator, to save, export or plot. Fitted to the same rows in
+# memory, it is the same model, up to rounding here, where cluster and client share a process.
 
 alone = twofold.DRUR(**setting).fit(rows)
 difference = abs(alone.transform(X_new) - model.transform(X_new)).max()

@@ -1,4 +1,4 @@
-"""The maps of fitted models over Dask collections: lazy, block by block, equal to those in memory."""
+"""The maps of fitted models over Dask collections are lazy, and equal to those in memory."""
 
 import warnings
 

@@ -23,9 +23,6 @@ SECONDS_BETWEEN_COUNTS = 1.0
 SECONDS_FOR_AN_ANSWER = 10.0
 REMEDY = "Start workers and fit again, with resume=True if there is a checkpoint."
 
-Describe = Callable[[int], str]
-"""Describes a block by its number."""
-
 
 @dataclass(frozen=True)
 class Cluster:
@@ -69,7 +66,7 @@ class Cluster:
         watched: Sequence[Task],
         wanted: Sequence[Task],
         phase: str,
-        describe: Describe,
+        describe: Callable[[int], str],
         on_progress: Callable[[int, int], None] = lambda *_: None,
     ) -> list[Any]:
         """Run tasks and return the results of those wanted.
@@ -88,109 +85,21 @@ class Cluster:
         on_progress : callable
             Called with the number of finished tasks and of all tasks.
         """
+        run = _Run(self, phase, describe)
         if self.client is None:
-            return self._run_in_threads(watched, wanted, phase, describe)
-        from distributed import as_completed, rejoin
+            return run.in_threads(watched, wanted)
+        return run.on_workers(watched, wanted, on_progress)
 
-        tasks = [*watched, *wanted]
-        with warnings.catch_warnings():
-            # Maps that every worker needs travel in the graph: the scheduler cannot lose them.
-            warnings.filterwarnings("ignore", message="Sending large graph")
-            futures: Any = self._submitted([task.delayed for task in tasks], phase)
-        blocks = {future.key: task.block for future, task in zip(futures, tasks, strict=True)}
-        results = futures[len(watched) :]
-        coming = as_completed(futures, loop=self.client.loop)  # not the loop of another client
-        futures = None  # results that nobody waits for are released on the cluster
-        patience = _Patience(self, phase)
-        n_done = 0
-        left = _leave_the_pool()
-        try:
-            while n_done < len(tasks):
-                if not coming.has_ready():
-                    time.sleep(SECONDS_BETWEEN_LOOKS)
-                    patience.look()
-                    continue
-                for future in coming.next_batch(block=False):
-                    self._raise_failure(future, blocks[future.key], phase, describe)
-                    n_done += 1
-                patience.renew()
-                on_progress(n_done, len(tasks))
-            return [
-                self._result(future, blocks[future.key], phase, describe, patience)
-                for future in results
-            ]
-        finally:
-            coming.clear()
-            results = []
-            if left:
-                rejoin()
 
-    def _error(self, phase: str, why: str, block: int | None = None) -> DistributedFitError:
-        return DistributedFitError(f"{self.name}, {phase}: {why}", phase=phase, block=block)
+class _Run:
+    """The tasks of one phase, and the errors that end their waits."""
 
-    def _submitted(self, tasks: list[Any], phase: str) -> list[Any]:
-        """Submit the tasks and return their futures."""
-        try:
-            return list(self.client.compute(tasks))
-        except Exception as error:
-            status = getattr(self.client, "status", "closed")
-            if status == "running":
-                raise
-            raise self._error(
-                phase, f"the client is {status}. Pass a client that is connected."
-            ) from error
+    def __init__(self, cluster: Cluster, phase: str, describe: Callable[[int], str]) -> None:
+        self._cluster, self._phase, self._describe = cluster, phase, describe
+        self._counted = self._seen_workers = self._moved = time.monotonic()
 
-    def _raise_failure(
-        self, future: Any, block: int | None, phase: str, describe: Describe
-    ) -> None:
-        # A result is "lost" after its worker died and until a dependent task has it recomputed.
-        if future.status in ("finished", "pending", "lost"):
-            return
-        if future.status == "error":
-            raise self._failure(future.exception(), block, phase, describe)
-        raise self._error(
-            phase,
-            "the connection to the cluster was lost, or its tasks were cancelled "
-            f"(a task is {future.status}). {REMEDY}",
-        )
-
-    def _failure(
-        self, cause: Any, block: int | None, phase: str, describe: Describe
-    ) -> DistributedFitError:
-        block = getattr(cause, "twofold_block", block)
-        place = "" if block is None else f" in {describe(block)}"
-        why = f"{type(cause).__name__}: {cause}"
-        if type(cause).__name__ == "KilledWorker":
-            why = (
-                "every worker that tried it died (KilledWorker). If workers have too little memory "
-                f"for a block, use smaller chunks. {cause}"
-            )
-        error = self._error(phase, f"failed{place}. {why}", block)
-        error.__cause__ = cause if isinstance(cause, BaseException) else None
-        return error
-
-    def _result(
-        self, future: Any, block: int | None, phase: str, describe: Describe, patience: _Patience
-    ) -> Any:
-        from distributed import CancelledError
-
-        seconds = SECONDS_BETWEEN_COUNTS
-        while True:
-            try:
-                return future.result(timeout=seconds)
-            except TimeoutError:  # a large result, or a lost one that is computed again
-                patience.look()
-                seconds *= 2.0  # the next attempt starts from the beginning
-            except CancelledError as error:
-                raise self._error(
-                    phase, f"the connection to the cluster was lost ({error}). {REMEDY}"
-                ) from error
-            except Exception as cause:
-                raise self._failure(cause, block, phase, describe) from cause
-
-    def _run_in_threads(
-        self, watched: Sequence[Task], wanted: Sequence[Task], phase: str, describe: Describe
-    ) -> list[Any]:
+    def in_threads(self, watched: Sequence[Task], wanted: Sequence[Task]) -> list[Any]:
+        """Compute tasks in Dask's threads."""
         import dask
 
         try:
@@ -199,7 +108,119 @@ class Cluster:
             block = getattr(error, "twofold_block", None)
             if block is None:
                 block = _first_that_fails([*watched, *wanted])
-            raise self._failure(error, block, phase, describe) from error
+            raise self._failure(error, block) from error
+
+    def on_workers(
+        self,
+        watched: Sequence[Task],
+        wanted: Sequence[Task],
+        on_progress: Callable[[int, int], None],
+    ) -> list[Any]:
+        """Compute tasks on the cluster of the client."""
+        from distributed import as_completed, rejoin
+
+        tasks = [*watched, *wanted]
+        futures: Any = self._submitted(tasks)
+        blocks = {future.key: task.block for future, task in zip(futures, tasks, strict=True)}
+        results = futures[len(watched) :]
+        # With the loop of this client, not of another one.
+        coming = as_completed(futures, loop=self._cluster.client.loop)
+        futures = None  # results that nobody waits for are released on the cluster
+        n_done = 0
+        left = _leave_the_pool()
+        try:
+            while n_done < len(tasks):
+                if not coming.has_ready():
+                    time.sleep(SECONDS_BETWEEN_LOOKS)
+                    self._look()
+                    continue
+                for future in coming.next_batch(block=False):
+                    self._check(future, blocks[future.key])
+                    n_done += 1
+                self._moved = self._seen_workers = time.monotonic()
+                on_progress(n_done, len(tasks))
+            return [self._result(future, blocks[future.key]) for future in results]
+        finally:
+            coming.clear()
+            results = []
+            if left:
+                rejoin()
+
+    def _submitted(self, tasks: list[Task]) -> list[Any]:
+        client = self._cluster.client
+        try:
+            with warnings.catch_warnings():
+                # Maps that every worker needs travel in the graph: the scheduler cannot lose them.
+                warnings.filterwarnings("ignore", message="Sending large graph")
+                return list(client.compute([task.delayed for task in tasks]))
+        except Exception as error:
+            status = getattr(client, "status", "closed")
+            if status == "running":
+                raise
+            raise self._error(f"the client is {status}. Pass a connected client.") from error
+
+    def _check(self, future: Any, block: int | None) -> None:
+        # A result is "lost" after its worker died and until a dependent task has it recomputed.
+        if future.status == "error":
+            raise self._failure(future.exception(), block)
+        if future.status not in ("finished", "pending", "lost"):
+            raise self._error(
+                "the connection to the cluster was lost, or its tasks were cancelled "
+                f"(a task is {future.status}). {REMEDY}"
+            )
+
+    def _result(self, future: Any, block: int | None) -> Any:
+        from distributed import CancelledError
+
+        seconds = SECONDS_BETWEEN_COUNTS
+        while True:
+            try:
+                return future.result(timeout=seconds)
+            except TimeoutError:  # a large result, or a lost one that is computed again
+                self._look()
+                seconds *= 2.0  # the next attempt starts from the beginning
+            except CancelledError as error:
+                why = f"the connection to the cluster was lost ({error}). {REMEDY}"
+                raise self._error(why) from error
+            except Exception as cause:
+                raise self._failure(cause, block) from cause
+
+    def _look(self) -> None:
+        """Raise an error if there have been no workers, or no finished tasks, for too long."""
+        if time.monotonic() - self._counted < SECONDS_BETWEEN_COUNTS:
+            return
+        cluster = self._cluster
+        if _n_workers(cluster.client):
+            self._seen_workers = time.monotonic()
+        self._counted = now = time.monotonic()
+        alone, idle = now - self._seen_workers, now - self._moved
+        if alone > cluster.no_workers_timeout:
+            raise self._error(
+                f"the cluster has had no workers for {alone:.0f} s "
+                f"(no_workers_timeout={cluster.no_workers_timeout:g}). {REMEDY}"
+            )
+        if idle > cluster.timeout:
+            raise self._error(
+                f"no task has ended for {idle:.0f} s (timeout={cluster.timeout:g}). "
+                "Raise timeout, or use smaller chunks."
+            )
+
+    def _failure(self, cause: Any, block: int | None) -> DistributedFitError:
+        block = getattr(cause, "twofold_block", block)
+        place = "" if block is None else f" in {self._describe(block)}"
+        why = f"{type(cause).__name__}: {cause}"
+        if type(cause).__name__ == "KilledWorker":
+            why = (
+                "every worker that tried it died (KilledWorker). If workers have too little memory "
+                f"for a block, use smaller chunks. {cause}"
+            )
+        error = self._error(f"failed{place}. {why}", block)
+        error.__cause__ = cause if isinstance(cause, BaseException) else None
+        return error
+
+    def _error(self, why: str, block: int | None = None) -> DistributedFitError:
+        message = f"{self._cluster.name}, {self._phase}: {why}"
+        return DistributedFitError(message, phase=self._phase, block=block)
 
 
 def _first_that_fails(tasks: Sequence[Task]) -> int | None:
@@ -225,46 +246,11 @@ def _leave_the_pool() -> bool:
     return True
 
 
-class _Patience:
-    """Ends waits that cannot succeed."""
-
-    def __init__(self, cluster: Cluster, phase: str) -> None:
-        self._cluster = cluster
-        self._phase = phase
-        self._counted = self._seen_workers = self._moved = time.monotonic()
-
-    def renew(self) -> None:
-        """Record that a task has ended."""
-        self._moved = self._seen_workers = time.monotonic()
-
-    def look(self) -> None:
-        """Raise an error if there have been no workers, or no finished tasks, for too long."""
-        if time.monotonic() - self._counted < SECONDS_BETWEEN_COUNTS:
-            return
-        cluster = self._cluster
-        if self._n_workers():
-            self._seen_workers = time.monotonic()
-        self._counted = now = time.monotonic()
-        alone, idle = now - self._seen_workers, now - self._moved
-        if alone > cluster.no_workers_timeout:
-            raise cluster._error(
-                self._phase,
-                f"the cluster has had no workers for {alone:.0f} s "
-                f"(no_workers_timeout={cluster.no_workers_timeout:g}). {REMEDY}",
-            )
-        if idle > cluster.timeout:
-            raise cluster._error(
-                self._phase,
-                f"no task has ended for {idle:.0f} s (timeout={cluster.timeout:g}). "
-                "Raise timeout, or use smaller chunks.",
-            )
-
-    def _n_workers(self) -> int:
-        client = self._cluster.client
-        if client.status != "running":
-            return 0
-        try:
-            found = client.sync(client.scheduler.identity, callback_timeout=SECONDS_FOR_AN_ANSWER)
-            return len(found["workers"])
-        except (OSError, TimeoutError):  # the scheduler does not answer
-            return 0
+def _n_workers(client: Any) -> int:
+    if client.status != "running":
+        return 0
+    try:
+        found = client.sync(client.scheduler.identity, callback_timeout=SECONDS_FOR_AN_ANSWER)
+        return len(found["workers"])
+    except (OSError, TimeoutError):  # the scheduler does not answer
+        return 0

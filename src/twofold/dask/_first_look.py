@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import reduce
+from itertools import repeat
 from operator import add
 from uuid import uuid4
 
@@ -43,20 +44,12 @@ class _Seen:
 def first_look(blocks: Blocks, cluster: Cluster, *, marked: bool) -> FirstLook:
     """Read all blocks once; raise an error if a value is not finite."""
     name = f"{cluster.name}-first-look-{uuid4().hex}".lower()
+    sizes = blocks.sizes or repeat(None, len(blocks.tasks))
     tasks = [
-        block_task(
-            f"{name}-{number}",
-            _look,
-            number,
-            task,
-            (None if blocks.sizes is None else blocks.sizes[number], blocks.n_columns),
-            marked,
-        )
-        for number, task in enumerate(blocks.tasks)
+        block_task(f"{name}-{n}", _look, n, task, (size, blocks.n_columns), marked)
+        for n, (task, size) in enumerate(zip(blocks.tasks, sizes, strict=True))
     ]
-    found: list[_Seen] = cluster.run(
-        [], tasks, "first look", lambda number: f"block {number} of {len(tasks)}"
-    )
+    found = cluster.run([], tasks, "first look", lambda block: f"block {block} of {len(tasks)}")
     n_rows = sum(one.size for one in found)
     if n_rows < 2:
         raise ValueError(

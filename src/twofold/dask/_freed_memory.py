@@ -1,7 +1,7 @@
 """Keep freed memory in the process while a task runs.
 
-Dask's nanny starts workers with ``MALLOC_TRIM_THRESHOLD_=65536``, so that idle memory returns to the
-system between tasks. Within a task this does harm: each temporary array of a leaf (2,048 rows,
+Dask's nanny starts workers with ``MALLOC_TRIM_THRESHOLD_=65536``, so that idle memory returns to
+the system between tasks. Within a task this does harm: each temporary array of a leaf (2,048 rows,
 megabytes) is requested from the system again, page by page. A sweep then takes more than twice as
 long, half of it in the kernel. The limits are therefore raised while our tasks run. When the last
 one ends, they are restored and idle memory is returned.
@@ -25,7 +25,7 @@ TRIM_THRESHOLD, MMAP_THRESHOLD = -1, -3
 """Parameters of ``mallopt`` (malloc.h)."""
 KEPT_BYTES = 256 * 2**20
 MAPPED_FROM_BYTES = 32 * 2**20
-"""The largest value that 64-bit systems allow; larger arrays are mapped, and unmapped when freed."""
+"""The largest value that 64-bit systems allow; larger arrays are unmapped when they are freed."""
 USUAL_MAPPED_FROM = 128 * 2**10
 
 _lock = threading.Lock()

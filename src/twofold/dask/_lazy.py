@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from copy import copy
+from dataclasses import dataclass
 from typing import Any
 from uuid import uuid4
 
@@ -44,7 +45,8 @@ def mapped(model: TwoWayEstimator, method: str, X: Any, options: dict[str, Any])
         )
     if method == "score":
         return _score(model, X)
-    n_wanted, n_given = _widths(model, method)
+    q, n_features = model._n_features_out, model.n_features_in_
+    n_given = q if method in OF_LATENTS else n_features
     if not hasattr(X, "columns") and getattr(X, "ndim", 2) != 2:
         raise ValueError(f"Expected 2D array, got an array of {X.ndim} dimensions.")
     n_columns = len(X.columns) if is_frame(X) else X.shape[1]
@@ -54,23 +56,21 @@ def mapped(model: TwoWayEstimator, method: str, X: Any, options: dict[str, Any])
             f"X has {n_columns} features, but {type(model).__name__} is expecting {n_given} "
             f"features as input ({what})."
         )
+    dtype = single_or_double(X.dtypes if is_frame(X) else [X.dtype])
+    width = None if method in OF_ROWS else q if method == "transform" else n_features
+    call = _Call(method, width, dtype.name, options)
     if is_frame(X):
-        return _over_partitions(model, method, X, n_wanted, options)
+        names = _names(model, method)
+        return X.map_partitions(call.on_frame, _shipped(model), names, meta=call.meta(X, names))
     check_whole_rows(X)
-    dtype = single_or_double([X.dtype])
-    single = method in OF_ROWS
     return X.map_blocks(
-        _apply,
+        call,
         _shipped(model),
-        method,
-        n_wanted,
         dtype=dtype,
-        chunks=(X.chunks[0],) if single else (X.chunks[0], (n_wanted,)),
-        drop_axis=1 if single else None,
-        meta=np.empty((0,) if single else (0, 0), dtype=dtype),
-        name=f"{_label(model)}-{method.strip('_')}-{uuid4().hex}",
-        options=options,
-        result=dtype.name,
+        chunks=(X.chunks[0],) if width is None else (X.chunks[0], (width,)),
+        drop_axis=1 if width is None else None,
+        meta=call.no_rows(),
+        name=f"{type(model).__name__}-{method.strip('_')}-{uuid4().hex}".lower(),
     )
 
 
@@ -80,71 +80,54 @@ def _shipped(model: TwoWayEstimator) -> Any:
     light.embedding_ = model.embedding_[:0]
     if hasattr(light, "n_jobs"):
         light.n_jobs = 1  # a worker runs as many tasks at a time as it has threads
-    return shared(light, f"{_label(model)}-model-{uuid4().hex}")
+    return shared(light, f"{type(model).__name__}-model-{uuid4().hex}".lower())
 
 
-def _label(model: TwoWayEstimator) -> str:
-    return type(model).__name__.lower()
-
-
-def _widths(model: TwoWayEstimator, method: str) -> tuple[int, int]:
-    """Return the number of columns of the results and of the arguments."""
-    q, n_features = model._n_features_out, model.n_features_in_
-    n_wanted = {"transform": q, "inverse_transform": n_features, "reconstruct": n_features}
-    return n_wanted.get(method, 1), q if method in OF_LATENTS else n_features
-
-
-def _apply(
-    block: Any, model: Shared, method: str, n_wanted: int, *, options: dict[str, Any], result: str
-) -> AnyArray:
-    if hasattr(block, "toarray"):
-        raise TypeError("X has sparse blocks, which are not supported: pass dense arrays.")
-    if not len(block):
-        return np.empty((0,) if method in OF_ROWS else (0, n_wanted), result)
-    if method == "_unit_distances":
-        block = np.ascontiguousarray(block, dtype=np.float64)
-    found = getattr(model.content, method)(block, **options)
-    return np.asarray(found).astype(result, copy=False)
-
-
-def _over_partitions(
-    model: TwoWayEstimator, method: str, frame: Any, n_wanted: int, options: dict[str, Any]
-) -> Any:
-    import pandas as pd
-
-    dtype = single_or_double(frame.dtypes)
+def _names(model: TwoWayEstimator, method: str) -> list[str]:
+    """Return the names of the columns of results."""
     if method == "transform":
-        names = [str(name) for name in model.get_feature_names_out()]
-    elif hasattr(model, "feature_names_in_"):
-        names = [str(name) for name in model.feature_names_in_]
-    else:
-        names = [f"x{number}" for number in range(n_wanted)]
-    index = frame._meta.index[:0]
-    meta: Any = pd.DataFrame({name: np.empty(0, dtype) for name in names}, index=index)
-    if method in OF_ROWS:
-        meta = pd.Series(np.empty(0, dtype), index=index, name=method)
-    return frame.map_partitions(
-        _apply_to_frame, _shipped(model), method, n_wanted, options, dtype.name, names, meta=meta
-    )
+        return [str(name) for name in model.get_feature_names_out()]
+    unnamed = [f"x{number}" for number in range(model.n_features_in_)]
+    return [str(name) for name in getattr(model, "feature_names_in_", unnamed)]
 
 
-def _apply_to_frame(
-    part: Any,
-    model: Shared,
-    method: str,
-    n_wanted: int,
-    options: dict[str, Any],
-    result: str,
-    names: list[str],
-) -> Any:
-    import pandas as pd
+@dataclass(frozen=True)
+class _Call:
+    """A method of the model, the columns of its results (None for a vector) and their dtype."""
 
-    unnamed = method in OF_LATENTS or not hasattr(model.content, "feature_names_in_")
-    rows = part.to_numpy() if unnamed else part  # the model compares the names with its own
-    values = _apply(rows, model, method, n_wanted, options=options, result=result)
-    if method in OF_ROWS:
-        return pd.Series(values, index=part.index, name=method)
-    return pd.DataFrame(values, index=part.index, columns=names)
+    method: str
+    width: int | None
+    dtype: str
+    options: dict[str, Any]
+
+    def __call__(self, block: Any, model: Shared) -> AnyArray:
+        if hasattr(block, "toarray"):
+            raise TypeError("X has sparse blocks, which are not supported: pass dense arrays.")
+        if not len(block):
+            return self.no_rows()
+        if self.method == "_unit_distances":
+            block = np.ascontiguousarray(block, dtype=np.float64)
+        found = getattr(model.content, self.method)(block, **self.options)
+        return np.asarray(found).astype(self.dtype, copy=False)
+
+    def no_rows(self) -> AnyArray:
+        return np.empty((0,) if self.width is None else (0, self.width), self.dtype)
+
+    def on_frame(self, part: Any, model: Shared, names: list[str]) -> Any:
+        unnamed = self.method in OF_LATENTS or not hasattr(model.content, "feature_names_in_")
+        rows = part.to_numpy() if unnamed else part  # the model compares the names with its own
+        return self._framed(self(rows, model), part.index, names)
+
+    def meta(self, frame: Any, names: list[str]) -> Any:
+        """Return the results of no rows."""
+        return self._framed(self.no_rows(), frame._meta.index[:0], names)
+
+    def _framed(self, values: AnyArray, index: Any, names: list[str]) -> Any:
+        import pandas as pd
+
+        if self.width is None:
+            return pd.Series(values, index=index, name=self.method)
+        return pd.DataFrame(values, index=index, columns=names)
 
 
 def _score(model: TwoWayEstimator, X: Any) -> float:

@@ -7,13 +7,11 @@ six for robust ones.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from twofold.base.estimator import Problem
 from twofold.base.journal import Journal
-from twofold.dask._embedding import Found
+from twofold.dask._embedding import Encoded, Found
 from twofold.dask._rows import DistributedRows
 from twofold.numerics.squares import Squares
 from twofold.numerics.threads import some_rows
@@ -22,7 +20,6 @@ from twofold.principal_manifold import PrincipalManifold
 from twofold.principal_manifold.domains import resolve_domain
 from twofold.principal_manifold.estimator import MOST_OF_DENSITY
 from twofold.principal_manifold.fitting import fit_rows
-from twofold.principal_manifold.maps import ManifoldEncoder
 from twofold.principal_manifold.settings import check_settings
 from twofold.protocols import Array
 
@@ -55,14 +52,4 @@ def learn(
     latents = encoder.predict(rows)
     learned = estimator._assemble(found, encoder, latents[:0], latents)
     state = estimator._state(learned, problem.units, variance)
-    return Found(state, _Latents(encoder))
-
-
-@dataclass(frozen=True)
-class _Latents:
-    """The latents of rows, as `transform` finds them."""
-
-    encoder: ManifoldEncoder
-
-    def __call__(self, data: Array, first: int) -> Array:  # noqa: ARG002 - one signature for all
-        return self.encoder.predict(data)
+    return Found(state, Encoded(encoder))

@@ -1,10 +1,10 @@
 r"""Unsupervised kernel regression of very many rows, in tiles of the latent space.
 
-At the leave-one-out optimum, a latent depends only on the neighbors within its kernel's reach ``r``.
-So the latent space is cut into boxes with about the same number of rows, and each box is refined on
-its own: its rows move, while the rows within ``2 r`` of it, its *halo*, stay fixed. The moving rows
-change the errors of rows up to ``r`` away, and all that enters these errors lies within ``2 r``: for
-its own rows, the gradient of a tile equals that of all rows.
+At the leave-one-out optimum, a latent depends only on the neighbors within its kernel's reach
+``r``. So the latent space is cut into boxes with about the same number of rows, and each box is
+refined on its own: its rows move, while the rows within ``2 r`` of it, its *halo*, stay fixed. The
+moving rows change the errors of rows up to ``r`` away, and all that enters these errors lies within
+``2 r``: for its own rows, the gradient of a tile equals that of all rows.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ FEWEST_MASS = 1e-12
 
 @dataclass(frozen=True)
 class Tile:
-    """The ascending numbers of a tile's own rows and its halo's (m,), and which are its own (m,)."""
+    """The ascending numbers of a tile's rows and its halo's (m,), and which are its own (m,)."""
 
     rows: IntArray
     own: NDArray[np.bool_]

@@ -23,7 +23,7 @@ from twofold.base.estimator import Learned, Problem
 from twofold.base.journal import Journal
 from twofold.base.problem import Predictor
 from twofold.dask._blocks import as_numbers
-from twofold.dask._embedding import Found
+from twofold.dask._embedding import Encoded, Found, latents_tasks
 from twofold.dask._rows import DistributedRows
 from twofold.dask._tasks import Shared, block_task, delayed_as, guarded, shared
 from twofold.dask._tiles import Refined, Refinement, Tile, tiles_of
@@ -105,7 +105,12 @@ def learn(
         "fit of the sample", lambda: _state_of(estimator, estimator._learn(problem), problem)
     )
     encoder: Predictor = fitted["encoder_"]
-    Z = journal.step("projection", lambda: _projected(encoder, source, q))
+
+    def project() -> Array:
+        tasks = latents_tasks("projection", Encoded(encoder), source, np.empty((0, q)))
+        return np.concatenate(source.run([], tasks, "projection"))
+
+    Z = journal.step("projection", project)
     scale = (n_rows / n_sample) ** (1.0 / q)
     subspace = encoder.subspace if isinstance(encoder, SubspaceEncoder) else None
     sweeps = _Sweeps(estimator, levels, source, subspace)
@@ -140,24 +145,6 @@ def _at_latents(
     learned = estimator._assemble(problem, scheme, subspace, Z, [start], ended, [])
     attributes = {**learned.attributes, **{name: fitted[name] for name in KEPT}}
     return replace(learned, attributes=attributes, latents=Z[:0])
-
-
-def _projected(encoder: Predictor, source: DistributedRows, q: int) -> Array:
-    """Return the latents of all rows on the sample's manifold (n, q)."""
-    token = uuid4().hex
-    work = shared((encoder, source.units, q), f"ukr-encoder-{token}")
-    tasks = [
-        block_task(f"ukr-projection-{token}-{number}", _project, number, work, task)
-        for number, task in enumerate(source.blocks.tasks)
-    ]
-    return np.concatenate(source.run([], tasks, "projection"))
-
-
-@guarded
-def _project(work: Shared, block: Any) -> Array:
-    encoder, units, q = work.content
-    rows = as_numbers(block)
-    return encoder.predict(units.into(rows)) if len(rows) else np.empty((0, q))
 
 
 @dataclass(frozen=True)
