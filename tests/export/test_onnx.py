@@ -33,7 +33,7 @@ from twofold.export.programs import (
     Sigmoid,
     Take,
 )
-from twofold.maps import KernelExpansion, NadarayaWatson
+from twofold.maps import KernelRidgeMap, NadarayaWatson
 from twofold.principal_manifold.domains import Domain, Points
 from twofold.principal_manifold.node_kernels import NODE_KERNELS
 
@@ -214,7 +214,7 @@ def test_what_lies_out_of_reach_gets_the_nearest_target():
 def cancelling():
     """A kernel ridge regression whose weights are 1e5 times its values."""
     X = 1e3 + np.random.default_rng(0).normal(size=(80, 3))
-    up = KernelExpansion(bandwidth=2.0, alpha=1e-9)
+    up = KernelRidgeMap(bandwidth=2.0, alpha=1e-9)
     return TwoWay("pca", up=up, down=clone(up), random_state=0).fit(X)
 
 

@@ -7,7 +7,7 @@ import numpy as np
 from twofold import DRUR, SNE, UKR, AgglomerativeIsomap, PrincipalManifold, SupervisedIsomap, TwoWay
 from twofold.kernels import Compact, Gaussian, StudentT
 from twofold.losses import L1, Huber, Norm, Squared
-from twofold.maps import GRNN, MLP, KernelExpansion, KernelRidgeMap, NadarayaWatson, RBFNetwork
+from twofold.maps import GRNN, MLP, KernelRidgeMap, NadarayaWatson, RBFNetwork
 from twofold.optimize import SpectralGuidance
 from twofold.principal_manifold.penalties import L1Penalty, L2Penalty, RKHSPenalty
 
@@ -28,9 +28,9 @@ MAPS = {
     "nw": NadarayaWatson(bandwidth=0.7),
     "nw-quartic": NadarayaWatson(kernel="quartic", bandwidth=2.5),
     "rbf": RBFNetwork(7, random_state=0),
-    "krr": KernelExpansion(bandwidth=0.8, alpha=1e-3),
-    "krr-student": KernelExpansion(kernel="student", bandwidth=0.8, alpha=1e-3),
-    "ridge": KernelRidgeMap(gamma=0.8, alpha=1e-3),
+    "krr": KernelRidgeMap(bandwidth=0.8, alpha=1e-3),
+    "krr-student": KernelRidgeMap(kernel="student", bandwidth=0.8, alpha=1e-3),
+    "ridge": KernelRidgeMap(kernel="rbf", gamma=0.8, alpha=1e-3),
     "ridge-polynomial": KernelRidgeMap(kernel="polynomial", gamma=0.5, alpha=1e-3),
     "ridge-sigmoid": KernelRidgeMap(kernel="sigmoid", gamma=0.1, alpha=1e-2),
     "ridge-linear": KernelRidgeMap(kernel="linear", alpha=1e-3),

@@ -78,7 +78,6 @@ CLASSES: Final[dict[str, str]] = {
         "twofold.losses": ["Huber", "L1", "Norm", "Squared"],
         "twofold.maps.grnn": ["GRNN"],
         "twofold.numerics.neighbours": ["CellIndex"],
-        "twofold.maps.kernel_expansion": ["KernelExpansion"],
         "twofold.maps.kernel_ridge": ["KernelRidgeMap"],
         "twofold.maps.mlp": ["MLP"],
         "twofold.maps.nadaraya_watson": ["NadarayaWatson"],

@@ -5,10 +5,9 @@ the estimators that compose them.
 """
 
 from twofold.maps.grnn import GRNN
-from twofold.maps.kernel_expansion import KernelExpansion
 from twofold.maps.kernel_ridge import KernelRidgeMap
 from twofold.maps.mlp import MLP
 from twofold.maps.nadaraya_watson import NadarayaWatson
 from twofold.maps.rbf_network import RBFNetwork
 
-__all__ = ["GRNN", "MLP", "KernelExpansion", "KernelRidgeMap", "NadarayaWatson", "RBFNetwork"]
+__all__ = ["GRNN", "MLP", "KernelRidgeMap", "NadarayaWatson", "RBFNetwork"]

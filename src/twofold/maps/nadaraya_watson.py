@@ -37,7 +37,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
 from twofold.kernels import resolve_kernel
-from twofold.maps.normal import normal_products
+from twofold.maps.normal import normal_products, normal_terms_of_blocks
 from twofold.numerics.bandwidths import width_grid
 from twofold.numerics.linalg import row_norms_sq, shifted_exp, sqdist
 from twofold.numerics.sums import DenseSums, LocalMeans, LocalWeights, Neighbours, target_blocks
@@ -181,24 +181,19 @@ class NadarayaWatson(BaseEstimator):
 
     def normal_terms(self, inputs: Array, targets: Array) -> NormalTerms:
         """Return ``J^T J`` (n, q, q), ``J^T r`` (n, q) and ``|r|^2`` (n,)."""
-        q = inputs.shape[1]
         columns = None if self._neighbours is None else self._neighbours.local
         if columns is not None and columns.is_available:
             return self._compiled_normal_terms(columns, inputs, targets)
-        JTJ, JTr, loss = (
-            np.empty((len(inputs), q, q)),
-            np.empty(inputs.shape),
-            np.empty(len(inputs)),
-        )
 
-        def work(rows: slice) -> None:
-            prediction, columns = self._prediction_and_columns(inputs[rows])
-            residuals = targets[rows] - prediction
-            loss[rows] = row_norms_sq(residuals)
-            JTJ[rows], JTr[rows] = normal_products(columns, residuals)
+        def terms(rows: slice) -> NormalTerms:
+            return self._normal_terms(inputs[rows], targets[rows])
 
-        map_blocks(work, self._blocks(len(inputs)), n_jobs=self.n_jobs)
-        return JTJ, JTr, loss
+        return normal_terms_of_blocks(terms, inputs.shape, self._blocks(len(inputs)), self.n_jobs)
+
+    def _normal_terms(self, inputs: Array, targets: Array) -> NormalTerms:
+        prediction, columns = self._prediction_and_columns(inputs)
+        residuals = targets - prediction
+        return *normal_products(columns, residuals), row_norms_sq(residuals)
 
     def _compiled_normal_terms(
         self, columns: LocalMeans, inputs: Array, targets: Array
@@ -209,10 +204,8 @@ class NadarayaWatson(BaseEstimator):
         JTJ /= self.bandwidth_ * self.bandwidth_
         JTr /= self.bandwidth_
         for row in np.flatnonzero(~covered):
-            prediction, slopes = self._prediction_and_columns(inputs[[row]])
-            residuals = targets[[row]] - prediction
-            loss[row] = row_norms_sq(residuals)[0]
-            JTJ[[row]], JTr[[row]] = normal_products(slopes, residuals)
+            terms = self._normal_terms(inputs[[row]], targets[[row]])
+            JTJ[[row]], JTr[[row]], loss[[row]] = terms
         return JTJ, JTr, loss
 
     def _prediction_and_columns(self, inputs: Array) -> tuple[Array, list[Array]]:

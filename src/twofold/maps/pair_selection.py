@@ -46,12 +46,12 @@ class ChosenPair:
     Examples
     --------
     >>> import numpy as np
-    >>> from twofold.maps import KernelExpansion, NadarayaWatson
+    >>> from twofold.maps import KernelRidgeMap, NadarayaWatson
     >>> from twofold.maps.pair_selection import choose_pair
     >>> latents = np.linspace(-1.0, 1.0, 60)[:, None]
     >>> data = np.hstack([latents, latents**2 - 1 / 3])
-    >>> ups = {"mean": NadarayaWatson(bandwidth=0.5), "ridge": KernelExpansion()}
-    >>> downs = {"ridge": KernelExpansion()}
+    >>> ups = {"mean": NadarayaWatson(bandwidth=0.5), "ridge": KernelRidgeMap()}
+    >>> downs = {"ridge": KernelRidgeMap()}
     >>> chosen = choose_pair(ups, downs, data, latents, np.random.default_rng(0))
     >>> chosen.up, chosen.down, [row["up"] for row in chosen.table]
     ('ridge', 'ridge', ['ridge', 'mean'])
@@ -95,11 +95,11 @@ def choose_pair(
     --------
     >>> import numpy as np
     >>> from twofold.maps.projection import Projection
-    >>> from twofold.maps import KernelExpansion, NadarayaWatson
+    >>> from twofold.maps import KernelRidgeMap, NadarayaWatson
     >>> from twofold.maps.pair_selection import choose_pair
     >>> latents = np.linspace(-1.0, 1.0, 60)[:, None]
     >>> data = np.hstack([latents, latents**2 - 1 / 3])
-    >>> ups = {"mean": NadarayaWatson(bandwidth=0.5), "ridge": KernelExpansion()}
+    >>> ups = {"mean": NadarayaWatson(bandwidth=0.5), "ridge": KernelRidgeMap()}
     >>> downs = {"mean": NadarayaWatson(bandwidth=0.5), "projection": Projection()}
     >>> chosen = choose_pair(ups, downs, data, latents, np.random.default_rng(0))
     >>> chosen.up, chosen.down, chosen.table[0]["error"] < 1e-3
@@ -171,12 +171,12 @@ def fit_pair(
     >>> import numpy as np
     >>> from twofold.numerics.density import LatentDensity
     >>> from twofold.maps.projection import Projection
-    >>> from twofold.maps import KernelExpansion
+    >>> from twofold.maps import KernelRidgeMap
     >>> from twofold.maps.pair_selection import fit_pair
     >>> latents = np.linspace(-1.0, 1.0, 60)[:, None]
     >>> data = np.hstack([latents, latents**2 - 1 / 3])
     >>> density = LatentDensity().fit(latents)
-    >>> decoder, encoder = fit_pair(KernelExpansion(), Projection(), data, latents, density)
+    >>> decoder, encoder = fit_pair(KernelRidgeMap(), Projection(), data, latents, density)
     >>> bool(np.abs(decoder.predict(encoder.predict(data)) - data).max() < 1e-2)
     True
     """
@@ -205,6 +205,6 @@ def _settled(fitted: Map) -> Map:
     found = {
         name: getattr(fitted, f"{name}_")
         for name in ("bandwidth", "gamma", "alpha")
-        if fresh.get_params().get(name) == "auto"
+        if fresh.get_params().get(name) == "auto" and not np.isnan(getattr(fitted, f"{name}_"))
     }
     return fresh.set_params(**found)  # type: ignore[no-any-return]

@@ -83,10 +83,10 @@ class Projection(BaseEstimator):
     --------
     >>> import numpy as np
     >>> from twofold.maps.projection import Projection
-    >>> from twofold.maps import KernelExpansion
+    >>> from twofold.maps import KernelRidgeMap
     >>> z = np.linspace(0, 1, 40)[:, None]
     >>> curve = np.hstack([z, z**2])
-    >>> encoder = Projection(KernelExpansion().fit(z, curve)).fit(curve, z)
+    >>> encoder = Projection(KernelRidgeMap().fit(z, curve)).fit(curve, z)
     >>> bool(np.abs(encoder.predict(curve) - z).max() < 1e-2)
     True
     """
@@ -233,9 +233,9 @@ class NearestImage:
     --------
     >>> import numpy as np
     >>> from twofold.maps.projection import NearestImage
-    >>> from twofold.maps import KernelExpansion
+    >>> from twofold.maps import KernelRidgeMap
     >>> z = np.linspace(0, 1, 40)[:, None]
-    >>> line = KernelExpansion(bandwidth=0.5, alpha=1e-8).fit(z, np.hstack([z, 2 * z]))
+    >>> line = KernelRidgeMap(bandwidth=0.5, alpha=1e-8).fit(z, np.hstack([z, 2 * z]))
     >>> problem = NearestImage(line, np.array([[0.5, 1.0]]), n_starts=2, floor=0.0)
     >>> starts, rows = np.array([[0.5], [0.3]]), np.arange(2)
     >>> problem.losses(starts, rows).round(3)

@@ -32,7 +32,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits
 
-from twofold.maps.kernel_expansion import RadialFeatures
+from twofold.maps.radial_features import RadialFeatures
 from twofold.protocols import Array, RadialKernel
 
 __all__ = ["RBFNetwork", "kmeans_centers"]
@@ -108,7 +108,9 @@ class RBFNetwork(RadialFeatures):
         self.centers_ = kmeans_centers(
             inputs, self.n_centers, init=self.init, random_state=self.random_state
         )
-        self._fit_weights(inputs, targets, intercept=True)
+        self._check_positive_definite()
+        best = self._chosen(inputs, targets)
+        self.weights_, self.intercept_ = best.path.solve(best.alpha)
         return self
 
 

@@ -28,7 +28,7 @@ import numpy as np
 
 from twofold.export.onnx.lessons import Lesson, root_mean_square, spread_of
 from twofold.export.programs import ClosedForm, NoClosedForm
-from twofold.maps import MLP, KernelExpansion, NadarayaWatson, RBFNetwork
+from twofold.maps import MLP, KernelRidgeMap, NadarayaWatson, RBFNetwork
 from twofold.numerics.bandwidths import width_grid
 from twofold.numerics.linalg import row_norms_sq
 from twofold.numerics.threads import some_rows
@@ -203,8 +203,8 @@ def _network(inputs: Array) -> Any:
 
 def _ridge(inputs: Array) -> Any:
     if len(inputs) <= MOST_KRR_CENTERS:
-        return KernelExpansion()
-    return KernelExpansion(centers=inputs[some_rows(len(inputs), MOST_KRR_CENTERS)])
+        return KernelRidgeMap()
+    return KernelRidgeMap(centers=inputs[some_rows(len(inputs), MOST_KRR_CENTERS)])
 
 
 def _perceptron(inputs: Array) -> Any:  # noqa: ARG001 - as the others

@@ -24,7 +24,7 @@ from twofold.export.programs.steps import (
     Take,
 )
 from twofold.kernels import Compact, Gaussian, StudentT, resolve_kernel
-from twofold.maps import GRNN, MLP, KernelExpansion, KernelRidgeMap, NadarayaWatson, RBFNetwork
+from twofold.maps import GRNN, MLP, KernelRidgeMap, NadarayaWatson, RBFNetwork
 from twofold.maps.affine import SubspaceEncoder
 from twofold.maps.projection import Projection
 from twofold.numerics.units import CentredUnits
@@ -191,6 +191,8 @@ def _expansion(part: Any) -> list[Step]:
 
 
 def _ridge(part: Any) -> list[Step]:
+    if part.is_radial:
+        return _expansion(part)
     output = Linear(part.weights_, part.intercept_)
     if part.kernel == "rbf":
         width = float(np.sqrt(0.5 / part.gamma_))
@@ -255,7 +257,6 @@ SEARCHES = (Projection, DomainProjection, ManifoldEncoder, SubspaceEncoder, Feat
 
 _TRANSLATIONS: dict[type, Callable[[Any], list[Step]]] = {
     RBFNetwork: _expansion,
-    KernelExpansion: _expansion,
     KernelRidgeMap: _ridge,
     MLP: _perceptron,
     NadarayaWatson: _means,
