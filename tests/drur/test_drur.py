@@ -25,11 +25,11 @@ from twofold.drur.joint_energy import (
     down_penalty_of,
     leave_one_out_error,
 )
-from twofold.drur.maps import Coordinates
 from twofold.drur.moments import RidgeSystem, moments_of
 from twofold.drur.radial_regression import ALPHAS, RadialRegression
 from twofold.drur.row_stream import sampled_rows
 from twofold.maps import MLP, KernelRidgeMap, RBFNetwork
+from twofold.maps.affine import Affine
 from twofold.metrics import procrustes_r2
 
 ROLL, SHEET = make_swiss_roll(400, random_state=0)
@@ -474,7 +474,7 @@ def test_many_rows_are_swept_after_the_turns(monkeypatch):
 def test_a_sweep_solves_the_regression_of_all_rows():
     data = units(ROLL)
     turns = turns_of(data, recenter=3, max_iter=4)
-    coordinates = Coordinates(np.eye(3), 1.0)
+    coordinates = Affine()
     sweep = Sweep(coordinates, turns.up, turns.down)
     latents = sweep.latents_of(data)
     sums = sweep(data[:150]) + sweep(data[150:])

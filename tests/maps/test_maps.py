@@ -224,7 +224,9 @@ class TestKernelRidgeMap:
         lost = 0.0
         for fold in whole._folds(len(inputs)):
             rest = np.setdiff1d(np.arange(len(inputs)), fold)
-            part = KernelRidgeMap(kernel="rbf", gamma=0.5, alpha=0.05).fit(inputs[rest], targets[rest])
+            part = KernelRidgeMap(kernel="rbf", gamma=0.5, alpha=0.05).fit(
+                inputs[rest], targets[rest]
+            )
             lost += np.square(targets[fold] - part.predict(inputs[fold])).sum()
         assert whole.error_ == pytest.approx(lost / len(inputs), rel=1e-8)
 

@@ -118,7 +118,7 @@ class DRUR(DistributedEstimator):
     ) -> Found:
         found = fit_rows(local, source, problem, journal)
         learned = local._assemble(found, np.empty((0, problem.n_components)))
-        local._take(local._state(learned, problem.units, found.coordinates.spread**2))
+        local._take(local._state(learned, problem.units, found.coordinates.unit**2))
         return Found(local, _Latents(found.embedder, found.starts))
 
 

@@ -18,7 +18,7 @@ from twofold.dask._rows import DistributedRows, guarded
 from twofold.dask._shared import Shared, shared
 from twofold.dask._tiles import Refinement, Tile, tiles_of
 from twofold.kernels import resolve_kernel
-from twofold.maps.affine import LeadingSubspace, SubspaceEncoder
+from twofold.maps.affine import Affine, Chain
 from twofold.numerics.linalg import row_norms_sq
 from twofold.numerics.sums import kernel_radius
 from twofold.numerics.threads import drawn_rows, using_threads
@@ -183,7 +183,7 @@ validation_fraction
         space = None
         data = problem.data
         if is_many(len(data), kernel):
-            space = LeadingSubspace.of(data, problem.n_components)
+            space = Affine.leading_subspace(data, problem.n_components)
             data = space.into(data)
         scheme = KernelRegression.of(
             data, kernel, pseudo_count=local.pseudo_count, n_jobs=local.n_jobs
@@ -277,7 +277,7 @@ class _Levels:
             radial, float(self.settings.pseudo_count), n_iter, float(self.settings.tol)
         )
         encoder = self.local.encoder_
-        subspace = encoder.subspace if isinstance(encoder, SubspaceEncoder) else None
+        subspace = encoder.maps[0] if isinstance(encoder, Chain) else None
         kernel = shared((work, self.units, subspace), f"ukr-tile-kernel-{token}")
         pieces = self._pieces(tiles, kernel, token)
         tasks = [

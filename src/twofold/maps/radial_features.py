@@ -133,9 +133,7 @@ class RadialFeatures(LinearInFeatures):
                 "Use 'gaussian' or 'student', or NadarayaWatson with this kernel."
             )
 
-    def _chosen(
-        self, inputs: Array, targets: Array, folds: list[IntArray] | None = None
-    ) -> Choice:
+    def _chosen(self, inputs: Array, targets: Array, folds: list[IntArray] | None = None) -> Choice:
         """Choose scale and ridge by the held-out error, and set them."""
 
         def path_at(scale: float) -> RidgePath:

@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from twofold.drur.maps import FromCoordinates, ToCoordinates
 from twofold.export.programs.steps import (
     IntoDomain,
     Linear,
@@ -25,7 +24,7 @@ from twofold.export.programs.steps import (
 )
 from twofold.kernels import Compact, Gaussian, StudentT, resolve_kernel
 from twofold.maps import GRNN, MLP, KernelRidgeMap, NadarayaWatson, RBFNetwork
-from twofold.maps.affine import SubspaceEncoder
+from twofold.maps.affine import Affine, Chain, Inverse
 from twofold.maps.projection import Projection
 from twofold.numerics.units import CentredUnits
 from twofold.principal_manifold.maps import ManifoldDecoder, ManifoldEncoder
@@ -123,10 +122,14 @@ def closed_form(estimator: Any, map: str = "up") -> ClosedForm:
     data, latents = estimator._data_units, estimator._latent_units
     n_features, n_components = len(data.center), estimator.embedding_.shape[1]
     if map == "up":
-        steps = [_take(latents), *_steps(estimator.decoder_), _put(data)]
+        steps = [
+            _take(latents),
+            *_steps(estimator.decoder_, int(latents.varying.sum())),
+            _put(data),
+        ]
         return ClosedForm(_simplified(steps, n_components), n_components, n_features)
     if map == "down":
-        steps = [_take(data), *_steps(estimator.encoder_), _put(latents)]
+        steps = [_take(data), *_steps(estimator.encoder_, int(data.varying.sum())), _put(latents)]
         return ClosedForm(_simplified(steps, n_features), n_features, n_components)
     raise ValueError(f"map={map!r} must be 'up' (latents to data) or 'down' (data to latents).")
 
@@ -162,8 +165,17 @@ def _does_nothing(step: Step, n_inputs: int) -> bool:
     return len(step.columns) == width
 
 
-def _steps(part: Any) -> list[Step]:
+def _steps(part: Any, n_inputs: int) -> list[Step]:
     """Return the steps of a map between centred units."""
+    if isinstance(part, Chain):
+        steps: list[Step] = []
+        for one in part.maps:
+            last = steps[-1] if steps else None
+            steps += _steps(one, last.matrix.shape[1] if isinstance(last, Linear) else n_inputs)
+        return steps
+    if isinstance(part, Affine | Inverse):
+        matrix = part.predict(np.eye(n_inputs))
+        return [Linear(matrix, np.zeros(matrix.shape[1]))]
     # Exactly these classes: one derived from them may compute something else.
     translation = _TRANSLATIONS.get(type(part))
     if translation is not None:
@@ -235,25 +247,11 @@ def _nodes(part: Any) -> list[Step]:
 
 def _manifold(part: Any) -> list[Step]:
     # The frame is linear: it goes into the weights.
-    output = Linear(part.frame.out(part.up.weights_), part.frame.out(part.up.intercept_[None])[0])
-    return [IntoDomain(part.domain), *_steps(part.up)[:-1], output]
+    output = Linear(part.frame.back(part.up.weights_), part.frame.back(part.up.intercept_[None])[0])
+    return [IntoDomain(part.domain), *_nodes(part.up)[:-1], output]
 
 
-def _coordinates(part: Any) -> Linear:
-    axes, spread = part.coordinates.axes, part.coordinates.spread
-    return Linear(axes.T / spread, np.zeros(len(axes)))
-
-
-def _from_coordinates(part: Any) -> list[Step]:
-    return [_coordinates(part), *_steps(part.way)]
-
-
-def _to_coordinates(part: Any) -> list[Step]:
-    axes, spread = part.coordinates.axes, part.coordinates.spread
-    return [*_steps(part.up), Linear(axes * spread, np.zeros(axes.shape[1]))]
-
-
-SEARCHES = (Projection, DomainProjection, ManifoldEncoder, SubspaceEncoder, FeatureEncoder)
+SEARCHES = (Projection, DomainProjection, ManifoldEncoder, FeatureEncoder)
 
 _TRANSLATIONS: dict[type, Callable[[Any], list[Step]]] = {
     RBFNetwork: _expansion,
@@ -264,6 +262,4 @@ _TRANSLATIONS: dict[type, Callable[[Any], list[Step]]] = {
     NodeExpansion: _nodes,
     ManifoldDecoder: _manifold,
     PreimageDecoder: _preimages,
-    FromCoordinates: _from_coordinates,
-    ToCoordinates: _to_coordinates,
 }
