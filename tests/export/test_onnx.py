@@ -19,11 +19,10 @@ from sklearn.preprocessing import StandardScaler
 import twofold
 from twofold import DRUR, UKR, PrincipalManifold, TwoWay
 from twofold.datasets import make_swiss_roll
-from twofold.export.programs import (
-    ClosedForm,
+from twofold.export.programs import ClosedForm, NoClosedForm
+from twofold.export.programs.steps import (
     IntoDomain,
     Linear,
-    NoClosedForm,
     NodeProducts,
     PairKernel,
     Put,
@@ -177,7 +176,7 @@ def test_every_step(name, precision):
     form = ClosedForm((step,), n_inputs, n_outputs)
     dtype = precision.product
     model = exporting._model(form, "up", dtype, precision)
-    exporting._rounded(model, "up", dtype)
+    exporting._round_output(model, "up", dtype)
     onnx.checker.check_model(model, full_check=True)
     rng = np.random.default_rng(2)
     rows = np.vstack([rng.normal(size=(40, n_inputs)), 8.0 * rng.normal(size=(20, n_inputs))])
@@ -520,8 +519,8 @@ def test_wrong_requests(tmp_path, monkeypatch):
         ({"method": "map"}, "method='map' is for DRUR"),
         ({"distill": "svm"}, "distill='svm' must be one of"),
         ({"distill": True}, "X=None: this TwoWay keeps no training rows"),
-        ({"distill": True, "X": roll()[:10]}, "X has 10 rows; distilling needs 20"),
-        ({"map": "up", "distill": True}, "are for the way down"),
+        ({"distill": True, "X": roll()[:10]}, "X has 10 rows; distilling needs at least 20"),
+        ({"map": "up", "distill": True}, "apply to map=.down. only"),
         ({"tol": 0.0}, "tol=0.0 must be finite and greater than 0"),
         ({"n_images": 0}, "n_images=0 must be at least 1"),
         ({"distill": True, "X": roll()[:, :2]}, "2 features"),

@@ -35,16 +35,17 @@ import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.metadata import version
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 import numpy as np
+from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
 from twofold.export.object_graph import ESTIMATORS, Decoder, Encoder, ModelFileError, Unsaved
 from twofold.export.upgrades import UPGRADES
 from twofold.numerics.files import whole_file
-from twofold.protocols import AnyArray, Array
+from twofold.protocols import AnyArray
 
 __all__ = [
     "ModelFileError",
@@ -63,18 +64,7 @@ EPOCH: Final = (1980, 1, 1, 0, 0, 0)
 PACKAGES: Final = ("twofold", "numpy", "scipy", "scikit-learn")
 
 
-class FittedModel(Protocol):
-    """The attributes of a fitted estimator that a file describes."""
-
-    n_features_in_: int
-    embedding_: Array
-
-    def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Return the parameters."""
-        ...
-
-
-def save(estimator: FittedModel, path: str | os.PathLike[str]) -> None:
+def save(estimator: BaseEstimator, path: str | os.PathLike[str]) -> None:
     """Write a fitted model to a file.
 
     Parameters

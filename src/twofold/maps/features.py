@@ -29,15 +29,7 @@ __all__ = ["LinearInFeatures"]
 
 
 class LinearInFeatures(BaseEstimator, ABC):
-    """Prediction, Jacobian and normal terms for every map that is linear in its features.
-
-    Attributes
-    ----------
-    weights_ : ndarray of shape (M, D)
-        ``W`` above.
-    intercept_ : ndarray of shape (D,)
-        ``b`` above.
-    """
+    """Prediction, Jacobian and normal terms of a map with ``weights_`` W and ``intercept_`` b."""
 
     weights_: Array
     intercept_: Array
@@ -55,17 +47,7 @@ class LinearInFeatures(BaseEstimator, ABC):
         """Return ``phi`` (n, M) and its derivatives ``P_l`` (n, M), one for each input."""
 
     def predict(self, inputs: Array) -> Array:
-        """Return the images.
-
-        Parameters
-        ----------
-        inputs : ndarray of shape (n, q)
-            Where to evaluate the map.
-
-        Returns
-        -------
-        ndarray of shape (n, D)
-        """
+        """Return the images (n, D) of inputs (n, q)."""
         images = np.empty((len(inputs), self.weights_.shape[1]))
 
         def work(rows: slice) -> None:
@@ -109,7 +91,7 @@ class LinearInFeatures(BaseEstimator, ABC):
 
         Returns
         -------
-        map
+        map : LinearInFeatures
             A fitted copy with weights ``L`` and no intercept.
         basis : ndarray of shape (D, r)
             ``V``.

@@ -1,20 +1,19 @@
 """General regression networks: Nadaraya-Watson regression with a Gaussian of one width.
 
-Specht's network has a hidden unit at every training point, ``k_j(x) = exp(-|x - x_j|^2 / (2 h^2))``, and returns
-``sum_j k_j(x) y_j / sum_j k_j(x)``. Nothing but the width ``h`` is learned, by leave-one-out. Earlier supervised
-manifold learning took it for its out-of-sample map, and Orsenigo & Vercellis (2012) measure kernel ridge regression against it.
+Specht's network has a hidden unit ``k_j(x) = exp(-|x - x_j|^2 / (2 h^2))`` at every training point
+and returns ``sum_j k_j(x) y_j / sum_j k_j(x)``. Only the bandwidth ``h`` is learned, by
+leave-one-out. Earlier supervised manifold learning used it as out-of-sample map; Orsenigo &
+Vercellis (2012) compare kernel ridge regression with it.
 
-In many dimensions nearest neighbours lie nearly as far away as all others, and the best width is a fraction of their distance: the search
-starts at an eighth of it.
-
-Far from all training points every ``k_j`` vanishes in floating point; weights are therefore shifted in log space, and the
-network's limit there is the nearest point's target.
+In many dimensions the nearest neighbours lie nearly as far away as all others, and the best
+bandwidth is a fraction of their distance: the search starts at an eighth of it.
 
 References
 ----------
-* D. F. Specht. A general regression neural network. *IEEE Transactions on Neural Networks* 2(6), 1991.
-* C. Orsenigo and C. Vercellis. Kernel ridge regression for out-of-sample mapping in supervised manifold learning.
-  *Expert Systems with Applications* 39(9), 2012.
+* D. F. Specht. A general regression neural network. *IEEE Transactions on Neural Networks* 2(6),
+  1991.
+* C. Orsenigo and C. Vercellis. Kernel ridge regression for out-of-sample mapping in supervised
+  manifold learning. *Expert Systems with Applications* 39(9), 2012.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ class GRNN(NadarayaWatson):
     Parameters
     ----------
     bandwidth : float or "auto", default="auto"
-        Width of the Gaussian units; "auto" minimises the leave-one-out error.
+        Width of the Gaussian units; "auto" minimizes the leave-one-out error.
     n_jobs : int or None, default=None
         Threads; None means all cores.
 
@@ -49,16 +48,9 @@ class GRNN(NadarayaWatson):
     >>> bool(np.abs(network.predict(z) - np.sin(6 * z)).max() < 0.1)
     True
 
-    As every map it has derivatives, and what a Gauss-Newton step needs of them:
-
-    >>> network.jacobian(z).shape
-    (50, 1, 1)
-    >>> JTJ, JTr, squares = network.normal_terms(z, np.sin(6 * z))
-    >>> JTJ.shape, JTr.shape, squares.shape
-    ((50, 1, 1), (50, 1), (50,))
-
-    What the other rows predict for each, and with which weights rows are averaged:
-
+    >>> J, terms = network.jacobian(z), network.normal_terms(z, np.sin(6 * z))
+    >>> J.shape, [term.shape for term in terms]
+    ((50, 1, 1), [(50, 1, 1), (50, 1), (50,)])
     >>> network.leave_one_out(z, np.sin(6 * z)).shape
     (50, 1)
     >>> network.weights(z[:3]).sum(axis=1).round(6)

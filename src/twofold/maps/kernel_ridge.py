@@ -37,13 +37,12 @@ import numpy as np
 from sklearn.utils import check_array
 
 from twofold.kernels import KERNELS
-from twofold.maps.features import LinearInFeatures
 from twofold.maps.radial_features import RadialFeatures
 from twofold.maps.ridge import SMALLEST_REST, RidgePath
 from twofold.maps.sklearn_kernels import KERNEL_PARAMS, SklearnKernel, gammas_to_try, has_gamma
 from twofold.numerics.memory import check_memory_for
 from twofold.numerics.validation import check_choice, check_int, check_real, check_training_rows
-from twofold.protocols import Array, IntArray, NormalTerms, RadialKernel
+from twofold.protocols import Array, IntArray, RadialKernel
 
 __all__ = ["KernelRidgeMap"]
 
@@ -108,25 +107,16 @@ class KernelRidgeMap(RadialFeatures):
     >>> bool(np.abs(polynomial.predict(z) - curve).max() < 0.05)
     True
 
-    Predictions of each row by the others, in closed form:
+    Predictions of each row by the others, derivatives, the terms of a Gauss-Newton step, and a
+    basis of the images:
 
     >>> polynomial.leave_one_out(z, curve).shape
     (50, 2)
-
-    Derivatives, and the terms of a Gauss-Newton step:
-
-    >>> fitted.jacobian(z).shape, bool(abs(fitted.jacobian(z)[25, 0, 0] - 1.0) < 1e-2)
-    ((50, 2, 1), True)
-    >>> JTJ, JTr, squares = fitted.normal_terms(z, curve)
-    >>> JTJ.shape, JTr.shape, squares.shape
-    ((50, 1, 1), (50, 1), (50,))
-
-    The same map in the span of its weights, with at most as many outputs as centres:
-
-    >>> narrow, basis = fitted.in_row_space()
-    >>> images = narrow.predict(z) @ basis.T + fitted.intercept_
-    >>> bool(np.allclose(images, fitted.predict(z)))
-    True
+    >>> J, terms = fitted.jacobian(z), fitted.normal_terms(z, curve)
+    >>> J.shape, [term.shape for term in terms]
+    ((50, 2, 1), [(50, 1, 1), (50, 1), (50,)])
+    >>> fitted.in_row_space()[1].shape
+    (2, 2)
     """
 
     def __init__(
@@ -153,8 +143,7 @@ class KernelRidgeMap(RadialFeatures):
         self.centers = centers
 
     @property
-    def is_radial(self) -> bool:
-        """Whether the kernel is a radial kernel of this library or of its kind."""
+    def _is_radial(self) -> bool:
         if isinstance(self.kernel, str):
             return self.kernel in KERNELS
         # A check of the protocol would take 50 microseconds.
@@ -176,7 +165,7 @@ class KernelRidgeMap(RadialFeatures):
             "Use fewer centres: centers=inputs[:500], say.",
         )
         best = self._chosen(inputs, targets, folds)
-        if not self.is_radial:
+        if not self._is_radial:
             self.alpha_ = best.path.floored(best.alpha)
         self.weights_, self.intercept_ = best.path.solve(self.alpha_)
         self.leverage_ = best.path.leverage(self.alpha_)
@@ -198,19 +187,13 @@ class KernelRidgeMap(RadialFeatures):
         rest = np.maximum(1.0 - self.leverage_, SMALLEST_REST)[:, None]
         return targets - (targets - self.predict(inputs)) / rest
 
-    def normal_terms(self, inputs: Array, targets: Array) -> NormalTerms:
-        """Return ``J^T J`` (n, q, q), ``J^T r`` (n, q) and ``|r|^2`` (n,)."""
-        if self.is_radial:
-            return super().normal_terms(inputs, targets)
-        return LinearInFeatures.normal_terms(self, inputs, targets)
-
     def _features(self, inputs: Array) -> Array:
-        if self.is_radial:
+        if self._is_radial:
             return super()._features(inputs)
         return self._sklearn_kernel().features(inputs, self.centers_)
 
     def _feature_gradients(self, inputs: Array) -> tuple[Array, list[Array]]:
-        if self.is_radial:
+        if self._is_radial:
             return super()._feature_gradients(inputs)
         return self._sklearn_kernel().features_and_gradients(inputs, self.centers_)
 
@@ -226,18 +209,18 @@ class KernelRidgeMap(RadialFeatures):
                     f"kernel_params={self.kernel_params!r} are for a function, but kernel="
                     f"{self.kernel!r} is a name. Use gamma, degree and coef0."
                 )
-        elif isinstance(self.kernel, type) or not (self.is_radial or callable(self.kernel)):
+        elif isinstance(self.kernel, type) or not (self._is_radial or callable(self.kernel)):
             raise TypeError(
                 f"kernel={self.kernel!r} must be a name, one of "
                 f"{sorted([*KERNELS, *KERNEL_PARAMS])}, a radial kernel, or a function of two rows."
             )
-        unused, used = ("gamma", "bandwidth") if self.is_radial else ("bandwidth", "gamma")
+        unused, used = ("gamma", "bandwidth") if self._is_radial else ("bandwidth", "gamma")
         if getattr(self, unused) != "auto":
             raise ValueError(
                 f"{unused}={getattr(self, unused)!r} does not apply to kernel={self.kernel!r}. "
                 f"Leave it at 'auto' and use {used}."
             )
-        if self.is_radial:
+        if self._is_radial:
             self._check_positive_definite()
         check_real("degree", self.degree)
         check_real("coef0", self.coef0, above=-np.inf)
@@ -264,7 +247,7 @@ class KernelRidgeMap(RadialFeatures):
 
     def _scales(self) -> list[float]:
         """Return the bandwidths or gammas to try, narrow to wide; nan where there is no scale."""
-        if self.is_radial:
+        if self._is_radial:
             return super()._scales()
         if not has_gamma(self.kernel):
             return [np.nan]
@@ -273,7 +256,7 @@ class KernelRidgeMap(RadialFeatures):
         return [check_real("gamma", self.gamma, also='"auto"')]
 
     def _set_scale(self, scale: float) -> None:
-        self.bandwidth_, self.gamma_ = (scale, np.nan) if self.is_radial else (np.nan, scale)
+        self.bandwidth_, self.gamma_ = (scale, np.nan) if self._is_radial else (np.nan, scale)
 
     def _path(self, inputs: Array, targets: Array) -> RidgePath:
         K = self._features(inputs)

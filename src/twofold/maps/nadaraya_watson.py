@@ -2,15 +2,14 @@ r"""Nadaraya-Watson regression: the kernel-weighted mean of the training targets
 
 .. math:: f(z) = \frac{\sum_j k(|z - s_j|^2 / h^2)\, y_j}{\sum_j k(|z - s_j|^2 / h^2)}
 
-This is the map of unsupervised kernel regression (Meinicke et al. 2005, Eq. 2; with ``h = 1`` there,
-since the scale of the latents does the smoothing) and, under the name of general regression network,
-the out-of-sample map of earlier supervised manifold learning.
+This is the decoder of unsupervised kernel regression (Meinicke et al. 2005, Eq. 2; with ``h = 1``
+there, since the scale of the latents does the smoothing).
 
 With weights ``b_j`` that sum to one and ``a_jl = 2 (log k)'_j (z_l - s_jl) / h^2``, the Jacobian is
 ``df/dz_l = sum_j b_j a_jl (y_j - f)``, Meinicke et al. (2005), Eq. (22) in log form.
 
-Where no training point lies within reach of a compact kernel, ``f`` is the target of the nearest one
-and the Jacobian is zero: the limit of every kernel for ``h`` to zero.
+Where no training point is in reach of the kernel, ``f`` is the target of the nearest one and the
+Jacobian is zero: the limit of every kernel for ``h`` to zero.
 
 Notation
 --------
@@ -48,10 +47,10 @@ from twofold.protocols import Array, IntArray, NormalTerms, RadialKernel
 __all__ = ["NadarayaWatson"]
 
 MAX_PAIRS = 2 * 10**7
-"""Pairs that choosing a width may look at: beyond, some of the targets stand for all."""
+"""Pairs used to choose a bandwidth; of more, a sample of the targets."""
 
 SMALLEST_WIDTH = 1e-100
-"""Narrower kernels are treated as this one: their limit, the nearest neighbour, is reached long before."""
+"""Smaller bandwidths are raised to this: the kernel is a nearest neighbour long before."""
 
 
 class NadarayaWatson(BaseEstimator):
@@ -62,7 +61,7 @@ class NadarayaWatson(BaseEstimator):
     kernel : str or RadialKernel, default="gaussian"
         The weight as a function of distance.
     bandwidth : float or "auto", default="auto"
-        Its width; "auto" minimises the leave-one-out error (Meinicke et al. 2005, Eq. 10).
+        Its width; "auto" minimizes the leave-one-out error (Meinicke et al. 2005, Eq. 10).
     n_jobs : int or None, default=None
         Threads; None means all cores.
 
@@ -75,7 +74,8 @@ class NadarayaWatson(BaseEstimator):
     bandwidth_ : float
         The width.
     error_ : float
-        The mean squared residual, left out one by one, that the width was chosen by; nan for a width that was given. Of many rows some stand for all.
+        The mean squared leave-one-out residual of the chosen bandwidth, on a sample of many rows;
+        nan for a given bandwidth.
 
     Examples
     --------
@@ -85,17 +85,11 @@ class NadarayaWatson(BaseEstimator):
     >>> NadarayaWatson(bandwidth=1e9).fit(z, z).predict(z).ravel()
     array([1., 1., 1.])
 
-    As every map it has derivatives, and what a Gauss-Newton step needs of them:
-
     >>> smooth = NadarayaWatson(bandwidth=1.0).fit(z, z)
     >>> smooth.jacobian(z).round(2).ravel()
     array([0.41, 0.55, 0.41])
-    >>> JTJ, JTr, squares = smooth.normal_terms(z, z)
-    >>> JTJ.shape, JTr.shape, squares.shape
-    ((3, 1, 1), (3, 1), (3,))
-
-    The weights of the training rows, and what the others predict for each:
-
+    >>> [term.shape for term in smooth.normal_terms(z, z)]
+    [(3, 1, 1), (3, 1), (3,)]
     >>> smooth.weights(np.array([[1.0]])).round(2)
     array([[0.27, 0.45, 0.27]])
     >>> smooth.leave_one_out(z, z).round(2).ravel()
@@ -157,7 +151,7 @@ class NadarayaWatson(BaseEstimator):
         return self._scaled_weights(inputs)[0]
 
     def leave_one_out(self, inputs: Array, targets: Array) -> Array:  # noqa: ARG002 - as in every map
-        """Return the weighted mean that the other training points give at each of them, shape (n, D).
+        """Return the weighted mean of the other training points at each of them, shape (n, D).
 
         Parameters
         ----------
@@ -228,7 +222,7 @@ class NadarayaWatson(BaseEstimator):
     def _local_prediction_and_columns(
         self, inputs: Array, neighbours: Neighbours
     ) -> tuple[Array, list[Array]]:
-        """Return the same from the training points within reach."""
+        """Return the same from the training points in reach."""
         scaled = inputs / self.bandwidth_
         local = neighbours.weigh(scaled)
         prediction = self._local_means(inputs, local)
@@ -250,7 +244,7 @@ class NadarayaWatson(BaseEstimator):
         return means
 
     def _scaled_weights(self, inputs: Array) -> tuple[Array, Array, NDArray[np.bool_]]:
-        """Return weights, squared distances in widths (both (n, n_training)), and who is reached."""
+        """Return weights and squared distances in bandwidths (n, n_training), and reached rows."""
         with np.errstate(over="ignore"):
             scaled = sqdist(inputs / self.bandwidth_, self.inputs_ / self.bandwidth_)
         weights, shift = shifted_exp(resolve_kernel(self.kernel).log_profile(scaled))
@@ -262,7 +256,7 @@ class NadarayaWatson(BaseEstimator):
         return weights, scaled, reached
 
     def _means(self, inputs: Array, width: float, exclude: IntArray | None = None) -> Array:
-        """Return the weighted means (n, D), each without one training point where asked."""
+        """Return the weighted means (n, D), each without the excluded training point."""
         engine = DenseSums(resolve_kernel(self.kernel), self.n_jobs)
         with np.errstate(over="ignore"):
             sums = engine.forward(
@@ -286,7 +280,7 @@ class NadarayaWatson(BaseEstimator):
         return targets
 
     def _best_bandwidth(self) -> tuple[float, float]:
-        """Minimise the leave-one-out error: a coarse grid, then finer steps around its best; return it as well."""
+        """Return the bandwidth of lowest leave-one-out error, and the error: coarse to fine."""
         n = len(self.inputs_)
         rows = some_rows(n, max(1, MAX_PAIRS // n))
         inputs, targets = self.inputs_[rows], self.targets_[rows]

@@ -42,6 +42,10 @@ class RadialFeatures(LinearInFeatures):
     alpha_: float
     error_: float
 
+    @property
+    def _is_radial(self) -> bool:
+        return True
+
     def _radial_kernel(self) -> RadialKernel:
         return resolve_kernel(self.kernel)  # type: ignore[arg-type]
 
@@ -94,7 +98,8 @@ class RadialFeatures(LinearInFeatures):
         coordinates) and where there are more targets than weights.
         """
         n_weights, n_targets = self.weights_.shape
-        if n_targets > n_weights or self._reach() > PRODUCT_REACH:
+        few_weights = n_targets > n_weights
+        if not self._is_radial or few_weights or self._reach() > PRODUCT_REACH:
             return super().normal_terms(inputs, targets)
         q = inputs.shape[1]
         stacked = np.hstack(

@@ -52,7 +52,7 @@ class RBFNetwork(RadialFeatures):
     bandwidth : float or "auto", default="auto"
         Its width; "auto" takes the lowest leave-one-out error.
     alpha : float or "auto", default="auto"
-        The ridge in the norm of the kernel's space, likewise.
+        The ridge in the norm of the kernel's space; "auto" takes the lowest leave-one-out error.
     init : ndarray of shape (M, q), default=None
         Where k-means starts, for warm starts; None means k-means++.
     random_state : int, RandomState instance or None, default=None
@@ -60,8 +60,12 @@ class RBFNetwork(RadialFeatures):
 
     Attributes
     ----------
-    centers_, bandwidth_, alpha_, weights_, intercept_, loo_error_
-        What was learned; see `twofold.maps.kernel_expansion.RadialFeatures`.
+    centers_ : ndarray of shape (M, q)
+        The centres.
+    bandwidth_, alpha_, error_ : float
+        The bandwidth, the ridge and their mean squared leave-one-out residual.
+    weights_, intercept_ : ndarray of shape (M, D) and (D,)
+        The weights and the bias.
 
     Examples
     --------
@@ -72,16 +76,9 @@ class RBFNetwork(RadialFeatures):
     >>> network.centers_.shape, network.predict(z).shape
     ((10, 1), (200, 1))
 
-    As every map it has derivatives, and what a Gauss-Newton step needs of them:
-
-    >>> network.jacobian(z).shape
-    (200, 1, 1)
-    >>> JTJ, JTr, squares = network.normal_terms(z, np.sin(6 * z))
-    >>> JTJ.shape, JTr.shape, squares.shape
-    ((200, 1, 1), (200, 1), (200,))
-
-    The same map in the span of its weights:
-
+    >>> J, terms = network.jacobian(z), network.normal_terms(z, np.sin(6 * z))
+    >>> J.shape, [term.shape for term in terms]
+    ((200, 1, 1), [(200, 1, 1), (200, 1), (200,)])
     >>> network.in_row_space()[1].shape
     (1, 1)
     """
@@ -124,8 +121,8 @@ def kmeans_centers(
 ) -> Array:
     """Return at most ``n_centers`` distinct k-means centres, shape (M, q).
 
-    One k-means++ start, where the paper takes the best of twenty random ones: it is as good for
-    placing basis functions. Of many centres each is drawn once, not the best of several draws.
+    One k-means++ start places basis functions as well as the best of the paper's twenty random
+    ones. Many centres are drawn once each, not as the best of several draws.
     """
     from sklearn.cluster import KMeans, kmeans_plusplus
 
@@ -137,7 +134,7 @@ def kmeans_centers(
     kmeans = KMeans(n_clusters, init=start, n_init=1, max_iter=max_iter, random_state=random_state)
     # One OpenMP thread: with more, a process forked later would hang in its own k-means.
     with warnings.catch_warnings(), threadpool_limits(1, user_api="openmp"):
-        # of fewer clusters than asked for, which is what is wanted here
+        # Fewer clusters than asked for are fine here.
         warnings.simplefilter("ignore", ConvergenceWarning)
         kmeans.fit(inputs)
     return np.unique(kmeans.cluster_centers_, axis=0)

@@ -1,7 +1,7 @@
 r"""Fitted maps as short programs of plain arrays, for evaluation outside Python.
 
 The explorer's page and ONNX graphs have no estimators. `closed_form` takes a fitted map apart into
-*steps*, each a frozen dataclass that holds arrays and does one thing,
+steps (`twofold.export.programs.steps`), frozen dataclasses that hold arrays and do one thing each,
 
 .. math:: x \mapsto s_k(\cdots s_2(s_1(x))),
 
@@ -14,34 +14,6 @@ float32 they change nothing.
 A projection onto a manifold is a search, not a formula, and raises `NoClosedForm`.
 """
 
-from twofold.export.programs.steps import (
-    IntoDomain,
-    Linear,
-    NodeProducts,
-    PairKernel,
-    Put,
-    RadialFeatures,
-    RadialMeans,
-    RadialMedians,
-    Sigmoid,
-    Step,
-    Take,
-)
 from twofold.export.programs.translation import ClosedForm, NoClosedForm, closed_form
 
-__all__ = [
-    "ClosedForm",
-    "IntoDomain",
-    "Linear",
-    "NoClosedForm",
-    "NodeProducts",
-    "PairKernel",
-    "Put",
-    "RadialFeatures",
-    "RadialMeans",
-    "RadialMedians",
-    "Sigmoid",
-    "Step",
-    "Take",
-    "closed_form",
-]
+__all__ = ["ClosedForm", "NoClosedForm", "closed_form"]

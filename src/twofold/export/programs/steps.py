@@ -1,4 +1,4 @@
-"""The steps that closed forms are made of. Each one maps rows to rows when it is called."""
+"""The steps that closed forms are made of."""
 
 # ruff: noqa: D102 - a step's docstring says what calling it does
 
@@ -37,7 +37,15 @@ Kernel = Gaussian | Compact | StudentT
 
 
 @dataclass(frozen=True)
-class Take:
+class Step:
+    """A frozen dataclass of arrays that maps rows to rows when it is called."""
+
+    def __call__(self, x: Array, /) -> Array:
+        raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class Take(Step):
     """``x[columns] * factor - shift``: data (n, D) into centred units (n, D')."""
 
     columns: IntArray
@@ -49,7 +57,7 @@ class Take:
 
 
 @dataclass(frozen=True)
-class Put:
+class Put(Step):
     """``(u + shift) * factor`` in some columns, constants in the others: centred units to data."""
 
     columns: IntArray
@@ -64,7 +72,7 @@ class Put:
 
 
 @dataclass(frozen=True)
-class Linear:
+class Linear(Step):
     """``x W + b`` with ``matrix`` W (M, D) and ``bias`` b (D,)."""
 
     matrix: Array
@@ -76,7 +84,7 @@ class Linear:
 
 
 @dataclass(frozen=True)
-class Sigmoid:
+class Sigmoid(Step):
     """``1 / (1 + exp(-x))``."""
 
     def __call__(self, x: Array) -> Array:
@@ -85,7 +93,7 @@ class Sigmoid:
 
 
 @dataclass(frozen=True)
-class RadialFeatures:
+class RadialFeatures(Step):
     """``k(|x - c_m|^2 / h^2)`` (n, M) for ``centers`` c (M, D), ``width`` h and ``kernel`` k."""
 
     centers: Array
@@ -99,7 +107,7 @@ class RadialFeatures:
 
 
 @dataclass(frozen=True)
-class RadialWeights:
+class RadialWeights(Step):
     """Weights ``k_m / sum_l k_l`` of ``targets`` (M, D) at ``centers`` (M, q).
 
     Where no centre is in reach of the kernel, the nearest has all the weight.
@@ -135,7 +143,7 @@ class RadialMedians(RadialWeights):
 
 
 @dataclass(frozen=True)
-class PairKernel:
+class PairKernel(Step):
     """A kernel of scikit-learn, one of `NAMES`, between rows and centres (M, D); shape (n, M)."""
 
     NAMES: ClassVar = ("linear", "polynomial", "sigmoid", "laplacian", "cosine")
@@ -155,7 +163,7 @@ class PairKernel:
 
 
 @dataclass(frozen=True)
-class NodeProducts:
+class NodeProducts(Step):
     """Products, or sums, over the dimensions of kernels between rows and nodes (M, q)."""
 
     nodes: Array
@@ -172,24 +180,10 @@ class NodeProducts:
 
 
 @dataclass(frozen=True)
-class IntoDomain:
+class IntoDomain(Step):
     """The nearest place of a domain: in an interval, on a circle, or one of k points."""
 
     domain: Domain | Points
 
     def __call__(self, z: Array) -> Array:
         return self.domain.into(z)
-
-
-Step = (
-    Take
-    | Put
-    | Linear
-    | Sigmoid
-    | RadialFeatures
-    | RadialMeans
-    | RadialMedians
-    | PairKernel
-    | NodeProducts
-    | IntoDomain
-)

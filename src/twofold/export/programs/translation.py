@@ -145,7 +145,7 @@ def _network(part: RBFNetwork | KernelRidgeMap) -> list[Step]:
 
 
 def _ridge(part: KernelRidgeMap) -> list[Step]:
-    if part.is_radial:
+    if part._is_radial:
         return _network(part)
     output = Linear(part.weights_, part.intercept_)
     if part.kernel == "rbf":
