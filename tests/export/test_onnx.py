@@ -62,7 +62,7 @@ def run(model, inputs):
 
 
 def assert_agrees(found, wanted, n_near, tolerance):
-    """Assert agreement to a share of the outputs' spread near the data, or of an output's own distance, up to the type's spacing."""
+    """Assert agreement to a share of the outputs' spread, or of an output's own distance."""
     offsets = np.abs(wanted - wanted[:n_near].mean(axis=0)).max(axis=1, keepdims=True)
     unit = np.maximum(offsets, offsets[:n_near].max())
     spacing = np.spacing(np.abs(wanted).astype(found.dtype)).astype(float)
@@ -260,7 +260,8 @@ def test_a_wide_batch_needs_no_array_of_all_differences(tmp_path):
         import numpy as np, onnxruntime
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = 1
-        running = onnxruntime.InferenceSession(sys.argv[1], options, providers=["CPUExecutionProvider"])
+        cpu = ["CPUExecutionProvider"]
+        running = onnxruntime.InferenceSession(sys.argv[1], options, providers=cpu)
         rows = np.ones((2000, 64), dtype=np.float32)
         running.run(None, {"X": rows[:1]})
         before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
@@ -392,7 +393,7 @@ def lost(model, X, Z):
 
 @functools.cache
 def projecting(name):
-    """Return a model whose way down is a projection, rows that it has not seen to distill from, and fresh ones."""
+    """Return a model that encodes by projection, new rows to distill from, and fresh rows."""
     if name == "digits":
         X = load_digits().data
         X = X[np.random.default_rng(0).permutation(len(X))]
@@ -414,7 +415,7 @@ def test_distilled_deviations_are_true_of_fresh_rows(name, tmp_path, caplog):
     assert f"distilled by {found.kind}" in caplog.text
     Z, projected = run(tmp_path / "model.onnx", fresh.astype(np.float32)), model.transform(fresh)
     distances = np.sqrt(np.square(Z - projected).sum(axis=1))
-    # Measured ratios are between 0.8 and 1.3; few rows that end up elsewhere make up most of the root mean square.
+    # Measured ratios are between 0.8 and 1.3; a few distant rows dominate the root mean square.
     assert np.median(distances) / spread(projected) == pytest.approx(
         found.median_deviation, rel=0.4
     )

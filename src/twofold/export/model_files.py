@@ -47,15 +47,7 @@ from twofold.export.upgrades import UPGRADES
 from twofold.numerics.files import whole_file
 from twofold.protocols import AnyArray
 
-__all__ = [
-    "ModelFileError",
-    "Unsaved",
-    "describe",
-    "load",
-    "load_objects",
-    "save",
-    "save_objects",
-]
+__all__ = ["ModelFileError", "Unsaved", "describe", "load", "load_objects", "save", "save_objects"]
 
 FORMAT: Final = max(UPGRADES)
 MARK: Final = "twofold model"

@@ -26,14 +26,14 @@ class Predictor(Protocol):
 
 @dataclass(frozen=True)
 class Affine:
-    """Coordinates ``x A / unit`` of centred data, and the way back.
+    """Coordinates ``x A / unit`` of centred data, and the inverse map.
 
     Attributes
     ----------
     forth : float or ndarray of shape (D, r), default=1.0
         ``A``: axes in columns, or one factor for all columns.
     backward : float, ndarray of shape (r, D) or None, default=None
-        The way back; None means ``A^T``, for orthonormal axes.
+        The matrix or factor of the inverse; None means ``A^T``, for orthonormal axes.
     unit : float, default=1.0
         The unit of the coordinates.
     """
@@ -102,7 +102,7 @@ def _times(A: Array, factor: Array | float) -> Array:
 
 @dataclass(frozen=True)
 class Inverse:
-    """The way back of an affine map, as a map."""
+    """The inverse of an affine map, as a map."""
 
     affine: Affine
 

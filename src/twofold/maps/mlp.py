@@ -149,11 +149,7 @@ class MLP(LinearInFeatures):
         start = np.concatenate([layer.ravel() for layer in layers])
         limits = {"maxiter": self.max_iter, "maxfun": EVALUATIONS_PER_STEP * self.max_iter}
         result = _minimize(
-            value_and_grad,
-            start,
-            jac=True,
-            method="L-BFGS-B",
-            options=limits | {"gtol": 1e-7},
+            value_and_grad, start, jac=True, method="L-BFGS-B", options=limits | {"gtol": 1e-7}
         )
         return unpacked(result.x)
 

@@ -150,7 +150,7 @@ class NadarayaWatson(BaseEstimator):
         """
         return self._scaled_weights(inputs)[0]
 
-    def leave_one_out(self, inputs: Array, targets: Array) -> Array:  # noqa: ARG002 - as in every map
+    def leave_one_out(self, inputs: Array, targets: Array) -> Array:  # noqa: ARG002 - a protocol
         """Return the weighted mean of the other training points at each of them, shape (n, D).
 
         Parameters
@@ -163,15 +163,13 @@ class NadarayaWatson(BaseEstimator):
 
     def jacobian(self, inputs: Array) -> Array:
         """Return the Jacobians, shape (n, D, q)."""
-        columns = [np.empty((len(inputs), self.targets_.shape[1])) for _ in inputs.T]
+        jacobian = np.empty((len(inputs), self.targets_.shape[1], inputs.shape[1]))
 
         def work(rows: slice) -> None:
-            _, block = self._prediction_and_columns(inputs[rows])
-            for column, part in zip(columns, block, strict=True):
-                column[rows] = part
+            jacobian[rows] = np.stack(self._prediction_and_columns(inputs[rows])[1], axis=2)
 
         map_blocks(work, self._blocks(len(inputs)), n_jobs=self.n_jobs)
-        return np.stack(columns, axis=2)
+        return jacobian
 
     def normal_terms(self, inputs: Array, targets: Array) -> NormalTerms:
         """Return ``J^T J`` (n, q, q), ``J^T r`` (n, q) and ``|r|^2`` (n,)."""

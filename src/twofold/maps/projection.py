@@ -6,14 +6,15 @@ r"""Projection onto a manifold: the latent whose image is nearest.
 of the training latents, as in the first paper; here from several of them, since images that are
 near in data space may lie apart in latent space. All points and starts run together through a
 batched Gauss-Newton iteration (the paper: one RPROP run for each point), and the best start of each
-point through a few Newton steps. Each row is on its own, so its result does not depend on its batch.
-The domain is a bound on the latent density (their Eq. 7).
+point through a few Newton steps. A row's result does not depend on its batch. The domain is a bound
+on the latent density (their Eq. 7).
 
 References
 ----------
 P. Meinicke, S. Klanke, R. Memisevic, H. Ritter. Principal surfaces from unsupervised kernel
 regression. IEEE TPAMI 27(9), 2005.
-A. J. Smola, S. Mika, B. Schoelkopf, R. C. Williamson. Regularized principal manifolds. JMLR 1, 2001.
+A. J. Smola, S. Mika, B. Schoelkopf, R. C. Williamson. Regularized principal manifolds. JMLR 1,
+2001.
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ NEGLIGIBLE_LOSS = 1e-3
 """Share of the images' variance that is added to each loss; see `NearestImage`."""
 
 TIE = 1e-9
-"""Relative difference of losses below which the first start wins, so that rounding does not decide."""
+"""Relative difference of losses below which the first start wins, whatever the rounding."""
 
 
 class Projection(BaseEstimator):

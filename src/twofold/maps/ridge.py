@@ -1,6 +1,6 @@
 r"""Ridge regression on kernel features, for every ridge at once.
 
-Minimises, over weights ``W`` (M, D) and a bias (Carreira-Perpinan & Lu 2010, Eq. 14),
+Minimizes, over weights ``W`` (M, D) and a bias (Carreira-Perpinan & Lu 2010, Eq. 14),
 
 .. math:: |Y - \Phi W - 1 b^T|_F^2 + \alpha \operatorname{tr}(W^T G W) .
 
@@ -8,7 +8,7 @@ The bias centres features and targets (their Eqs. 15-16). The paper's normal equ
 condition number of ``Phi``, and wide kernels make ``G`` singular to working precision. So the
 features are whitened first: with ``G = V diag(g) V^T`` and ``B = V g^{-1/2}`` over eigenvalues that
 are not negligible (otherwise weights grow until predictions are rounding errors), ``W = B C`` turns
-the penalty into ``alpha |C|^2``. An eigendecomposition of ``(Phi B)^T (Phi B) = U diag(s) U^T`` then
+the penalty into ``alpha |C|^2``. An eigendecomposition ``(Phi B)^T (Phi B) = U diag(s) U^T`` then
 solves for every alpha, and gives the leave-one-out residuals in closed form,
 
 .. math:: r_i / (1 - h_i), \qquad h_i = \sum_k (\Phi B U)_{ik}^2 / (s_k + \alpha) + 1/n .
@@ -49,7 +49,7 @@ ALPHAS = tuple(10.0**power for power in range(-8, 3))
 
 @dataclass(frozen=True)
 class RidgePath:
-    """Ridge solutions of one set of features, for any ridge: the factors of the module docstring."""
+    """Ridge solutions for any ridge, as the factors of the module docstring."""
 
     scores: Array
     to_weights: Array
@@ -139,7 +139,7 @@ class RidgePath:
         """Return the ridge of the lowest held-out error, and that error.
 
         Within one percent of the lowest error the largest ridge is taken: smaller ones only make
-        weights so large that their sums cancel.
+        weights large, and their sums cancel.
         """
         errors = [self.held_out_error(alpha, folds) for alpha in alphas]
         lowest = min(errors)

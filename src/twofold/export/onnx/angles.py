@@ -1,7 +1,7 @@
 r"""A step of distilled maps: places around circles from points of the plane.
 
 A regression onto a place in ``[-1, 1]``, where 1 equals -1, would have to jump; its cosine and sine
-do not. The way back is ``atan2``, which ONNX lacks, and runtimes have ``atan`` in single precision
+do not. The inverse is ``atan2``, which ONNX lacks, and runtimes have ``atan`` in single precision
 only. With ``r`` the length of ``(c, s)``,
 
 .. math:: \theta = 2 \arctan \frac{s}{r + c} \quad (c \ge 0), \qquad

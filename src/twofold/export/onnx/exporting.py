@@ -39,8 +39,7 @@ LARGEST_EXPONENT = 100
 """Largest power of two of the units that leaves enough of the range of a float32."""
 
 FARTHEST = 2.0**13
-"""Largest distance of data from the origin, in spreads, before float32 is too coarse: a step is then
-a thousandth of a spread."""
+"""Spreads of data from the origin beyond which a step of float32 is a thousandth of a spread."""
 
 logger = logging.getLogger("twofold")
 
@@ -368,7 +367,7 @@ def _check_range(estimator: TwoWayEstimator, map: str) -> None:
     offset = float(np.abs(both[name].center).max())
     if offset > FARTHEST:
         warn_user(
-            f"{name} lies {offset:.1g} times its spread from the origin: float32 resolves less than "
-            "a thousandth of the spread. Use dtype='float64', or center the data.",
+            f"{name} lies {offset:.1g} times its spread from the origin: a step of float32 is more "
+            "than a thousandth of the spread. Use dtype='float64', or center the data.",
             UserWarning,
         )

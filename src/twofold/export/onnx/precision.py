@@ -65,7 +65,7 @@ class Probes:
 
     @classmethod
     def of(cls, near: Any, others: Any, outputs: Callable[[Array], Array], least: float) -> Probes:
-        """Evaluate a model near its data, which sets the unit (at least ``least``), and elsewhere."""
+        """Evaluate a model near its data, which sets the unit, and at other inputs."""
         inputs = np.concatenate([near, others])
         images = outputs(inputs.astype(np.float64))
         offsets = np.abs(images - images[: len(near)].mean(axis=0)).max(axis=1, keepdims=True)

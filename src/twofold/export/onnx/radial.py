@@ -1,8 +1,8 @@
 r"""Radial steps as nodes: distances to centres, kernels of them, weighted means and medians.
 
 Squared distances need no array of all differences: they are summed column by column where columns
-are few, else computed as ``|a|^2 + |b|^2 - 2 a.b``, both shifted to the centres' mean. So a batch of
-n rows and M centres takes a few matrices (n, M), whatever the number of columns.
+are few, else computed as ``|a|^2 + |b|^2 - 2 a.b``, both shifted to the centres' mean. So a batch
+of n rows and M centres takes a few matrices (n, M), whatever the number of columns.
 
 Gaussian weights need no distances at all. Since ``|z|^2`` is the same for all centres,
 
@@ -15,12 +15,7 @@ from __future__ import annotations
 import numpy as np
 
 from twofold.export.onnx.graph import Arithmetic, Graph, Value
-from twofold.export.programs.steps import (
-    RadialFeatures,
-    RadialMeans,
-    RadialMedians,
-    RadialWeights,
-)
+from twofold.export.programs.steps import RadialFeatures, RadialMeans, RadialMedians, RadialWeights
 from twofold.kernels import Compact, Gaussian, StudentT
 from twofold.numerics.linalg import FEW_COLUMNS, row_norms_sq
 from twofold.protocols import AnyArray, Array
