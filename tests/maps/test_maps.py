@@ -145,6 +145,8 @@ class TestRadialRidge:
             part = clone(whole).fit(inputs[rest], targets[rest])
             errors.append(np.square(targets[row] - part.predict(inputs[[row]])).sum())
         assert whole.error_ == pytest.approx(np.mean(errors), rel=1e-6)
+        left_out = targets - whole.leave_one_out(inputs, targets)
+        assert np.square(left_out).sum(axis=1).mean() == pytest.approx(whole.error_, rel=1e-6)
 
     def test_without_a_ridge_the_width_is_still_chosen_well(self):
         z = np.random.default_rng(0).uniform(0.0, 1.0, (60, 1))
@@ -218,9 +220,10 @@ class TestKernelRidgeMap:
         with pytest.raises(ValueError, match="inputs has 3 rows"):
             whole.leave_one_out(inputs[:3], targets[:3])
 
-    def test_folds_by_formula_equal_leaving_out(self, pairs):
+    @pytest.mark.parametrize("scale", [{"bandwidth": 1.0}, {"kernel": "rbf", "gamma": 0.5}])
+    def test_folds_by_formula_equal_leaving_out(self, scale, pairs):
         inputs, targets = pairs
-        whole = KernelRidgeMap(kernel="rbf", gamma=0.5, alpha=0.05, cv=5).fit(inputs, targets)
+        whole = KernelRidgeMap(alpha=0.05, cv=5, **scale).fit(inputs, targets)
         lost = 0.0
         for fold in whole._folds(len(inputs)):
             rest = np.setdiff1d(np.arange(len(inputs)), fold)

@@ -54,10 +54,9 @@ CLASSES: Final[dict[str, str]] = {
         "twofold.kernels": "Compact Gaussian StudentT",
         "twofold.losses": "Huber L1 Norm Squared",
         "twofold.maps.affine": "Affine Chain Inverse",
-        "twofold.maps.grnn": "GRNN",
         "twofold.maps.kernel_ridge": "KernelRidgeMap",
         "twofold.maps.mlp": "MLP",
-        "twofold.maps.nadaraya_watson": "NadarayaWatson",
+        "twofold.maps.nadaraya_watson": "GRNN NadarayaWatson",
         "twofold.maps.projection": "Projection",
         "twofold.maps.rbf_network": "RBFNetwork",
         "twofold.numerics.density": "LatentDensity",
@@ -195,9 +194,9 @@ class Encoder:
                 return {key: self._value(one) for key, one in value.items()}
             return {"$items": [[self._value(k), self._value(v)] for k, v in value.items()]}
         if isinstance(value, np.random.Generator):
-            return {"$rng": self._value(_plain(value.bit_generator.state))}
+            return {"$rng": self._value(value.bit_generator.state)}
         if isinstance(value, np.random.RandomState):
-            return {"$rng": self._value({"legacy": _plain(value.get_state(legacy=False))})}
+            return {"$rng": self._value({"legacy": value.get_state(legacy=False)})}
         return self.add(value)
 
     def _of_array(self, array: AnyArray) -> Any:
@@ -311,14 +310,8 @@ class Decoder:
         raise ModelFileError(f"a value is of the unknown kind {kind[:40]!r}")
 
 
-def _plain(state: Any) -> Any:
-    """Return a generator's state with large integers as text, for any JSON reader."""
-    if isinstance(state, dict):
-        return {key: _plain(one) for key, one in state.items()}
-    return {"$int": str(state)} if isinstance(state, int) and abs(state) > 2**53 else state
-
-
 def _numbers(state: Any) -> Any:
+    """Return a generator's state with integers in place of the text of format 1."""
     if isinstance(state, dict):
         if set(state) == {"$int"}:
             return int(state["$int"])

@@ -37,7 +37,7 @@ import numpy as np
 from sklearn.utils import check_array
 
 from twofold.kernels import KERNELS
-from twofold.maps.radial_features import RadialFeatures
+from twofold.maps.rbf_network import RadialFeatures
 from twofold.maps.ridge import SMALLEST_REST, RidgePath
 from twofold.maps.sklearn_kernels import KERNEL_PARAMS, SklearnKernel, gammas_to_try, has_gamma
 from twofold.numerics.memory import check_memory_for

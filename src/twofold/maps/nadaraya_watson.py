@@ -3,7 +3,9 @@ r"""Nadaraya-Watson regression: the kernel-weighted mean of the training targets
 .. math:: f(z) = \frac{\sum_j k(|z - s_j|^2 / h^2)\, y_j}{\sum_j k(|z - s_j|^2 / h^2)}
 
 This is the decoder of unsupervised kernel regression (Meinicke et al. 2005, Eq. 2; with ``h = 1``
-there, since the scale of the latents does the smoothing).
+there, since the scale of the latents does the smoothing). With a Gaussian it is Specht's general
+regression network, an earlier out-of-sample map of supervised manifold learning, with which
+Orsenigo & Vercellis (2012) compare kernel ridge regression.
 
 With weights ``b_j`` that sum to one and ``a_jl = 2 (log k)'_j (z_l - s_jl) / h^2``, the Jacobian is
 ``df/dz_l = sum_j b_j a_jl (y_j - f)``, Meinicke et al. (2005), Eq. (22) in log form.
@@ -25,6 +27,9 @@ References
 ----------
 P. Meinicke, S. Klanke, R. Memisevic, H. Ritter. Principal surfaces from unsupervised kernel
 regression. IEEE TPAMI 27(9), 2005.
+D. F. Specht. A general regression neural network. IEEE Transactions on Neural Networks 2(6), 1991.
+C. Orsenigo, C. Vercellis. Kernel ridge regression for out-of-sample mapping in supervised manifold
+learning. Expert Systems with Applications 39(9), 2012.
 """
 
 from __future__ import annotations
@@ -44,7 +49,7 @@ from twofold.numerics.threads import map_blocks, row_blocks, some_rows
 from twofold.numerics.validation import check_real, check_training_rows
 from twofold.protocols import Array, IntArray, NormalTerms, RadialKernel
 
-__all__ = ["NadarayaWatson"]
+__all__ = ["GRNN", "NadarayaWatson"]
 
 MAX_PAIRS = 2 * 10**7
 """Pairs used to choose a bandwidth; of more, a sample of the targets."""
@@ -302,3 +307,48 @@ class NadarayaWatson(BaseEstimator):
         if self._neighbours is not None:
             return target_blocks(n_rows)
         return row_blocks(n_rows, bytes_per_row=6 * 8 * len(self.inputs_))
+
+
+class GRNN(NadarayaWatson):
+    """General regression network: weighted means with a Gaussian of one width.
+
+    Parameters
+    ----------
+    bandwidth : float or "auto", default="auto"
+        Width of the Gaussian units; "auto" minimizes the leave-one-out error.
+    n_jobs : int or None, default=None
+        Threads; None means all cores.
+
+    Attributes
+    ----------
+    inputs_, targets_, bandwidth_, error_
+        As in `twofold.maps.NadarayaWatson`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from twofold.maps import GRNN
+    >>> z = np.linspace(0, 1, 50)[:, None]
+    >>> network = GRNN().fit(z, np.sin(6 * z))
+    >>> bool(np.abs(network.predict(z) - np.sin(6 * z)).max() < 0.1)
+    True
+
+    >>> J, terms = network.jacobian(z), network.normal_terms(z, np.sin(6 * z))
+    >>> J.shape, [term.shape for term in terms]
+    ((50, 1, 1), [(50, 1, 1), (50, 1), (50,)])
+    >>> network.leave_one_out(z, np.sin(6 * z)).shape
+    (50, 1)
+    >>> network.weights(z[:3]).sum(axis=1).round(6)
+    array([1., 1., 1.])
+    """
+
+    kernel = "gaussian"
+
+    def __init__(self, *, bandwidth: float | str = "auto", n_jobs: int | None = None) -> None:
+        self.bandwidth = bandwidth
+        self.n_jobs = n_jobs
+
+    def _widths(self) -> list[float]:
+        # In many dimensions the best width is a fraction of the distance of nearest neighbours.
+        grid = width_grid(self.inputs_)
+        return [grid[0] / 8.0, grid[0] / 4.0, grid[0] / 2.0, *grid]
