@@ -232,7 +232,7 @@ def test_a_network_of_your_own_stays_what_it_is():
     X, _ = make_s_curve(300, random_state=0)
     own = RBFNetwork(30, kernel="student", random_state=0)
     model = DRUR(up=own, n_centers=30, init="isomap", random_state=0).fit(X)
-    assert model.decoder_.up.kernel == "student"
+    assert model.decoder_.maps[0].kernel == "student"
     assert model.score(X) == pytest.approx(1.0 - model.errors_[model.method_], abs=0.01)
     assert model.score(X) > 0.99
 
