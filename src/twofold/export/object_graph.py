@@ -207,7 +207,8 @@ class Encoder:
         if array.dtype == object and all(isinstance(one, str) for one in array.ravel()):
             return {"$strings": array.tolist()}
         raise ModelFileError(
-            f"an array of type {array.dtype} cannot be written to a model file; numbers and text can"
+            f"an array of type {array.dtype} cannot be written to a model file; use numbers or "
+            "text."
         )
 
     def _array(self, array: AnyArray) -> int:
