@@ -70,12 +70,8 @@ def draw_mnist(folder, model, X_test, y_test):
 def rates(model, X):
     """Return the times of both ways for 100,000 rows against the matrix products that they need."""
     X = np.concatenate([X, X])[:100_000].astype(np.float64)
-    down = model._ways["map"]
-    axes, centers, weights = (
-        down.coordinates.axes.T.copy(),
-        down.way.centers_.T.copy(),
-        down.way.weights_,
-    )
+    coordinates, down = model._ways["map"].maps
+    axes, centers, weights = coordinates.forth.copy(), down.centers_.T.copy(), down.weights_
     up_centers, up_weights = model.decoder_.centers_.T.copy(), model.decoder_.weights_
     inside = np.ascontiguousarray(X[:, model._data_units.varying])
     Z = model.transform(X, method="map")

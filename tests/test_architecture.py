@@ -34,6 +34,7 @@ LAYERS = {
     "starts": 3,
     "export.object_graph": 3,
     "export.model_files": 3,
+    "export.upgrades": 3,
     "base": 4,
     "ukr": 4,
     "drur": 4,

@@ -12,7 +12,7 @@ from sklearn.preprocessing import StandardScaler
 
 from twofold import TwoWay
 from twofold.datasets import make_s_curve
-from twofold.maps import GRNN, MLP, KernelExpansion, KernelRidgeMap
+from twofold.maps import GRNN, MLP, KernelRidgeMap
 from twofold.maps import pair_selection as selection
 from twofold.maps.pair_selection import choose_pair
 from twofold.maps.projection import Projection
@@ -36,7 +36,7 @@ def test_digits_under_tsne():
 
 
 @pytest.mark.parametrize("up", ["nw", "krr", "rbf", MLP(20, random_state=0)])
-@pytest.mark.parametrize("down", ["projection", "nw", "krr", "rbf", KernelExpansion()])
+@pytest.mark.parametrize("down", ["projection", "nw", "krr", "rbf", KernelRidgeMap()])
 def test_every_pair(up, down, data):
     model = TwoWay("isomap", up=up, down=down, random_state=0).fit(data)
     assert model.score(data) > 0.9
@@ -51,7 +51,7 @@ def test_maps_of_ones_own(data):
     ).fit(data)
     assert (model.up_, model.down_) == ("KernelRidgeMap", "GRNN")
     assert model.score(data) > 0.9
-    model = TwoWay("isomap", up=KernelRidgeMap(), down="auto", random_state=0).fit(data)
+    model = TwoWay("isomap", up=KernelRidgeMap(kernel="rbf"), down="auto", random_state=0).fit(data)
     assert model.score(data) > 0.9
 
 
@@ -215,7 +215,7 @@ def test_callbacks(data):
 
 
 def test_choose_pair_needs_rows(data):
-    ups, downs = {"krr": KernelExpansion()}, {"krr": KernelExpansion(), "projection": Projection()}
+    ups, downs = {"krr": KernelRidgeMap()}, {"krr": KernelRidgeMap(), "projection": Projection()}
     chosen = choose_pair(ups, downs, data[:10], data[:10, :1], np.random.default_rng(0))
     assert (chosen.up, chosen.down, chosen.table) == ("krr", "krr", [])
 

@@ -118,7 +118,7 @@ class TestAgglomerative:
 
     def test_cross_fitted_latents_are_those_of_leaving_out(self, curve):
         X = curve[:60]
-        ridge = KernelRidgeMap(gamma=0.5, alpha=0.01)
+        ridge = KernelRidgeMap(kernel="rbf", gamma=0.5, alpha=0.01)
         model = AgglomerativeIsomap(out_of_sample=ridge, cross_fit=True)
         Z = model.fit_transform(X)
         units = model._data_units.into(X)
@@ -145,7 +145,7 @@ class TestAgglomerative:
     def test_copies_of_rows_do_not_favour_a_network(self):
         X, sheet = make_s_curve(250, noise=0.1, random_state=0)
         rows, wanted = np.vstack([X, X[:100]]), np.vstack([sheet, sheet[:100]])
-        ridge = KernelRidgeMap().fit(rows, wanted)
+        ridge = KernelRidgeMap(kernel="rbf").fit(rows, wanted)
         assert GRNN().fit(rows, wanted).error_ < ridge.error_  # by the copies
         assert better_than(ridge, rows, wanted, 1) is ridge
 

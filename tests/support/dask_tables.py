@@ -107,6 +107,6 @@ def armed_in(phase, flag, monkeypatch):
 def assert_same_model(model, reference):
     np.testing.assert_array_equal(model.decoder_.weights_, reference.decoder_.weights_)
     np.testing.assert_array_equal(
-        model._ways["map"].way.weights_, reference._ways["map"].way.weights_
+        model._ways["map"].maps[1].weights_, reference._ways["map"].maps[1].weights_
     )
     np.testing.assert_array_equal(model.history_, reference.history_)

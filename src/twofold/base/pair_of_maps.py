@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from twofold.base.estimator import Learned, Problem
-from twofold.maps import KernelExpansion, NadarayaWatson, RBFNetwork
+from twofold.maps import KernelRidgeMap, NadarayaWatson, RBFNetwork
 from twofold.maps.pair_selection import choose_pair, fit_pair
 from twofold.maps.projection import Projection
 from twofold.numerics.density import LatentDensity
@@ -106,6 +106,6 @@ class _Builder:
             return RBFNetwork(n_centers, random_state=int(self._rng.integers(2**31)))
         n_centers = MAX_KRR_CENTERS if auto else int(self._n_centers)
         if n_centers >= n:
-            return KernelExpansion()
+            return KernelRidgeMap()
         rows = np.sort(self._rng.choice(n, size=n_centers, replace=False))
-        return KernelExpansion(centers=inputs[rows])
+        return KernelRidgeMap(centers=inputs[rows])

@@ -36,7 +36,7 @@ def learn(estimator: DRUR, source: DistributedRows, problem: Problem, journal: J
     """Fit both maps to all rows."""
     found = fit_rows(estimator, source, problem, journal)
     learned = estimator._assemble(found, np.empty((0, problem.n_components)))
-    state = estimator._state(learned, problem.units, found.coordinates.spread**2)
+    state = estimator._state(learned, problem.units, found.coordinates.unit**2)
     return Found(state, _Latents(found.embedder, found.starts))
 
 

@@ -28,7 +28,7 @@ from twofold.dask._rows import DistributedRows
 from twofold.dask._tasks import Shared, block_task, delayed_as, guarded, shared
 from twofold.dask._tiles import Refined, Refinement, Tile, tiles_of
 from twofold.kernels import resolve_kernel
-from twofold.maps.affine import LeadingSubspace, SubspaceEncoder
+from twofold.maps.affine import Affine, Chain
 from twofold.numerics.sums import kernel_radius
 from twofold.numerics.threads import drawn_rows
 from twofold.numerics.validation import check_int, warn_user
@@ -112,7 +112,7 @@ def learn(
 
     Z = journal.step("projection", project)
     scale = (n_rows / n_sample) ** (1.0 / q)
-    subspace = encoder.subspace if isinstance(encoder, SubspaceEncoder) else None
+    subspace = encoder.maps[0] if isinstance(encoder, Chain) else None
     sweeps = _Sweeps(estimator, levels, source, subspace)
     Z, errors = sweeps.refined(scale * Z, problem, journal)
     learned = _at_latents(estimator, problem, subspace, fitted, Z[numbers] / scale)
@@ -129,7 +129,7 @@ def _state_of(estimator: UKR, learned: Learned, problem: Problem) -> dict[str, A
 def _at_latents(
     estimator: UKR,
     problem: Problem,
-    subspace: LeadingSubspace | None,
+    subspace: Affine | None,
     fitted: dict[str, Any],
     Z: Array,
 ) -> Learned:
@@ -154,7 +154,7 @@ class _Sweeps:
     estimator: UKR
     levels: Levels
     source: DistributedRows
-    subspace: LeadingSubspace | None
+    subspace: Affine | None
 
     def refined(self, Z: Array, problem: Problem, journal: Journal) -> tuple[Array, list[float]]:
         """Return the latents of the lowest leave-one-out error, and the errors of all sweeps."""

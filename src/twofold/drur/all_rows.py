@@ -16,11 +16,12 @@ from typing import Any
 import numpy as np
 
 from twofold.drur.alternation import Turns, project_rows
-from twofold.drur.maps import Coordinates, FinalMaps, ToCoordinates
+from twofold.drur.maps import FinalMaps
 from twofold.drur.moments import CrossMoments, FeatureMoments, RidgeSystem
 from twofold.drur.nonparametric import expansion
 from twofold.drur.radial_regression import network_of
 from twofold.maps import RBFNetwork
+from twofold.maps.affine import Affine, Chain, Inverse
 from twofold.numerics.linalg import row_norms_sq
 from twofold.protocols import Array
 
@@ -77,7 +78,7 @@ class Sweep:
 
     Parameters
     ----------
-    coordinates : Coordinates
+    coordinates : Affine
         Where rows are projected.
     up, down : Map
         The maps as they are.
@@ -89,7 +90,7 @@ class Sweep:
         Where the rows' latents are written to, if anywhere.
     """
 
-    coordinates: Coordinates
+    coordinates: Affine
     up: Any
     down: Any
     ours: tuple[bool, bool] = (True, True)
@@ -104,7 +105,7 @@ class Sweep:
 
     def __call__(self, data: Array, first: int = 0) -> SweepSums:
         """Return the sums over centred rows (n, D), in all columns, of which the first has this number."""
-        inside = self.coordinates.predict(data)
+        inside = self.coordinates.into(data)
         rows = slice(first, first + len(data))
         latents = self.latents_of(inside) if self.known is None else self.known[rows]
         if self.kept is not None:
@@ -127,12 +128,13 @@ class Sweep:
             Of the rows from which the maps were learned: their ridges grow with the rows.
         """
         alphas = [getattr(one, "alpha_", np.nan) / share for one in (self.up, self.down)]
-        up, down, decoder = self.up, self.down, ToCoordinates(self.coordinates, self.up)
+        up, down = self.up, self.down
+        decoder: Any = Chain((up, Inverse(self.coordinates)))
         if sums.up is not None:
             decoder = sums.up.solved(up, alphas[0])
             solution = (
-                self.coordinates.predict(decoder.weights_),
-                self.coordinates.predict(decoder.intercept_[None])[0],
+                self.coordinates.into(decoder.weights_),
+                self.coordinates.into(decoder.intercept_[None])[0],
             )
             up = network_of(up.centers_, up.bandwidth_, alphas[0], solution)
         if sums.down is not None:
@@ -149,7 +151,7 @@ class Embedder:
 
     def latents_of(self, data: Array, starts: Array | None = None) -> Array:
         """Return the latents (n, q) of centred rows (n, D); starts that are not given are found again."""
-        inside = self.before.coordinates.predict(data)
+        inside = self.before.coordinates.into(data)
         if starts is None:
             starts = self.before.latents_of(inside)
         return project_rows(self.maps.up, inside, self.maps.down.predict(inside), starts)[0]

@@ -29,7 +29,7 @@ from twofold.base.estimator import Learned, Problem, TwoWayEstimator
 from twofold.base.journal import Journal
 from twofold.drur.alternation import Turns
 from twofold.drur.fitting import UnsupervisedFit, fit_rows
-from twofold.drur.maps import ways_down
+from twofold.drur.maps import encoders_of
 from twofold.drur.row_stream import RowStream
 from twofold.drur.settings import check_settings, is_rbf
 from twofold.drur.stream import fitted_to_stream
@@ -234,8 +234,8 @@ class DRUR(TwoWayEstimator):
         """Return the maps and all attributes; latents are kept where that is asked for."""
         self._warn_if_cut_short(found.turns)
         maps, errors = found.maps, found.errors
-        both = list(zip((maps.up, maps.down), (self.up, self.down), strict=True))
-        ways = ways_down(found.coordinates, maps, found.domain)
+        both: list[Any] = list(zip((maps.up, maps.down), (self.up, self.down), strict=True))
+        ways = encoders_of(found.coordinates, maps, found.domain)
         method = min(errors, key=errors.__getitem__)
         attributes = {
             "errors_": errors,

@@ -11,16 +11,16 @@ from twofold.base.estimator import Problem, warn_of_rank
 from twofold.base.journal import Journal
 from twofold.drur.all_rows import Embedder, Sweep, joint_maps
 from twofold.drur.alternation import Settings, Turns, run_turns
-from twofold.drur.maps import Coordinates, FinalMaps, errors_of_ways
+from twofold.drur.maps import FinalMaps, errors_of_encoders
 from twofold.drur.selection import (
     chosen_centers,
     chosen_start,
     moves_of,
     rows_of_turns,
 )
-from twofold.maps.affine import MAX_RANK, LeadingSubspace
+from twofold.maps.affine import MAX_RANK, Affine
 from twofold.numerics.density import LatentDensity
-from twofold.numerics.linalg import axes_of_products, rank_up_to
+from twofold.numerics.linalg import axes_of_products, rank_up_to, row_norms_sq
 from twofold.numerics.squares import Squares
 from twofold.numerics.threads import some_rows
 from twofold.numerics.tree_sums import ArrayRows, RowSource
@@ -34,7 +34,7 @@ FEWEST_ROWS = 30
 N_REPRESENTATIVES = 1_000
 
 
-def coordinates_of(source: RowSource, least: int) -> Coordinates:
+def coordinates_of(source: RowSource, least: int) -> Affine:
     """Return the coordinates of centred rows in which a fit works: their leading axes, at total variance one.
 
     Parameters
@@ -47,15 +47,16 @@ def coordinates_of(source: RowSource, least: int) -> Coordinates:
     n_rows, n_columns = source.n_rows, source.n_columns
     if n_columns > n_rows:  # few enough to hold
         data = source.rows(np.arange(n_rows), "sample")
-        return Coordinates.of(LeadingSubspace.of(data, least).axes, data)
+        spread = float(np.sqrt(row_norms_sq(data).mean()))
+        return Affine.leading_subspace(data, least).in_units_of(spread)
     squares: Squares = source.total(
         Squares.with_products if n_columns > MAX_RANK else Squares.of_rows, "moments"
     )
-    axes = np.eye(n_columns)
+    coordinates = Affine()
     if squares.products is not None:
         axes, variances = axes_of_products(squares.products, n_rows, MAX_RANK)
-        axes = LeadingSubspace.enough(axes, variances, squares.total / n_rows, least).axes
-    return Coordinates(axes, float(np.sqrt(squares.total / n_rows)) or 1.0)
+        coordinates = Affine.leading_axes(axes, variances, squares.total / n_rows, least)
+    return coordinates.in_units_of(float(np.sqrt(squares.total / n_rows)))
 
 
 @dataclass(frozen=True)
@@ -64,7 +65,7 @@ class UnsupervisedFit:
 
     Attributes
     ----------
-    coordinates : Coordinates
+    coordinates : Affine
         Where the turns took place.
     turns : Turns
         What they found.
@@ -86,7 +87,7 @@ class UnsupervisedFit:
         Of the rows that took part in the turns.
     """
 
-    coordinates: Coordinates
+    coordinates: Affine
     turns: Turns
     maps: FinalMaps
     latents: Array | None
@@ -132,7 +133,7 @@ def fit_rows(
         problem = replace(problem, data=some, original=problem.units.back(some))
         rows = np.arange(len(some))
         warn_of_rank(rank_up_to(some, problem.n_components), problem.n_components)
-    data = coordinates.predict(some)
+    data = coordinates.into(some)
     n_rows = source.n_rows
     with problem.progress.phase("starts"):
         latents, candidates = journal.step(
@@ -149,7 +150,7 @@ def fit_rows(
     )
     domain = LatentDensity().fit(turns.latents[some_rows(len(data), N_REPRESENTATIVES)])
     judged = some[held_out] if len(held_out) else some
-    errors = errors_of_ways(turns.up, turns.down, judged, coordinates, domain)
+    errors = errors_of_encoders(turns.up, turns.down, judged, coordinates, domain)
     known = turns.latents if share == 1.0 else None
     kept = np.empty((n_rows, latents.shape[1])) if keep_starts and known is None else None
     sweep = Sweep(coordinates, turns.up, turns.down, model._ours, known, kept)

@@ -24,7 +24,7 @@ from twofold.drur.joint_energy import (
     least_alpha,
     leave_one_out_error,
 )
-from twofold.maps import KernelExpansion
+from twofold.maps import KernelRidgeMap
 from twofold.numerics.bandwidths import chosen_width_and_alpha, width_grid
 from twofold.optimize import LBFGS
 from twofold.protocols import Array, Map
@@ -78,12 +78,12 @@ class JointDescent:
         self.up, self.down, self._penalty = state["up"], state["down"], None
 
 
-def expansion(inputs: Array, targets: Array, setting: tuple[float, float]) -> KernelExpansion:
+def expansion(inputs: Array, targets: Array, setting: tuple[float, float]) -> KernelRidgeMap:
     """Return the kernel ridge regression of a width and a ridge, by one Cholesky factor."""
     width, alpha = setting
-    fitted = KernelExpansion(bandwidth=width, alpha=alpha)
+    fitted = KernelRidgeMap(bandwidth=width, alpha=alpha)
     fitted.centers_, fitted.bandwidth_, fitted.alpha_ = inputs, width, alpha
-    fitted.loo_error_, fitted.intercept_ = np.nan, np.zeros(targets.shape[1])
+    fitted.error_, fitted.intercept_ = np.nan, np.zeros(targets.shape[1])
     K = fitted._features(inputs)
     K[np.diag_indices_from(K)] += max(alpha, least_alpha(len(K)))
     factor = linalg.cho_factor(K, lower=True, overwrite_a=True, check_finite=False)

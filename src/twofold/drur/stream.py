@@ -8,10 +8,11 @@ import numpy as np
 from sklearn.base import clone
 
 from twofold.drur.all_rows import Sweep
-from twofold.drur.maps import FromCoordinates, ways_down
+from twofold.drur.maps import encoders_of
 from twofold.drur.row_stream import RowStream, sampled_rows
 from twofold.drur.selection import most_rows_of_turns
 from twofold.drur.settings import pair_of
+from twofold.maps.affine import Chain
 from twofold.numerics.tree_sums import TreeSum, in_leaves
 from twofold.numerics.units import CentredUnits
 from twofold.numerics.validation import check_rng, warn_user
@@ -47,7 +48,7 @@ def fitted_to_stream(model: Any, stream: RowStream, n_passes: int) -> Any:
     fitted.fit(sampled.rows)
     vars(fitted).update({name: value for name, value in seen.items() if value is not None})
     _warn_of_rare_columns(sampled.varying, fitted._data_units.varying)
-    equal_rows = not isinstance(fitted._ways["map"], FromCoordinates)
+    equal_rows = not isinstance(fitted._ways["map"], Chain)
     if stream.once or equal_rows or not any(model._ours):
         return fitted
     for number in range(n_passes):
@@ -81,8 +82,8 @@ def _warn_of_rare_columns(varying: Any, in_sample: Any) -> None:
 
 def _sweep(fitted: Any, stream: RowStream, share: float, n_rows: int) -> None:
     """Solve the maps of a fitted model for the sums over all rows."""
-    coordinates = fitted._ways["map"].coordinates
-    up, down = fitted._ways["project"].way.decoder, fitted._ways["map"].way
+    coordinates, down = fitted._ways["map"].maps
+    up = fitted._ways["project"].maps[1].decoder
     sweep = Sweep(coordinates, up, down, fitted._ours)
     units: CentredUnits = fitted._data_units
     tree, seen = TreeSum(), 0
@@ -96,7 +97,7 @@ def _sweep(fitted: Any, stream: RowStream, share: float, n_rows: int) -> None:
         )
     sums = tree.total()
     maps = sweep.solved(sums, share)
-    fitted._ways = ways_down(coordinates, maps, fitted.density_)
+    fitted._ways = encoders_of(coordinates, maps, fitted.density_)
     fitted.encoder_, fitted.decoder_ = fitted._ways[fitted.method_], maps.decoder
     fitted.alpha_ = tuple(float(getattr(one, "alpha_", np.nan)) for one in (maps.up, maps.down))
     fitted._variance = sums.sum_of_squares / sums.n_rows

@@ -64,15 +64,15 @@ def fitted_ridge(
     n = len(inputs)
     n_centers = centers_among(n, n_centers)
     if n_centers >= n and n <= CHOICE_ROWS:
-        return KernelRidgeMap().fit(inputs, targets)
+        return KernelRidgeMap(kernel="rbf").fit(inputs, targets)
     centers = None
     sample = some_rows(n, CHOICE_ROWS)
     if n_centers < n:
         chosen = np.sort(rng.choice(n, size=n_centers, replace=False))
         centers = inputs[chosen]
         sample = chosen[some_rows(n_centers, CHOICE_CENTERS)]
-    scale = KernelRidgeMap().fit(inputs[sample], targets[sample]).gamma_
-    return KernelRidgeMap(gamma=scale, centers=centers).fit(inputs, targets)
+    scale = KernelRidgeMap(kernel="rbf").fit(inputs[sample], targets[sample]).gamma_
+    return KernelRidgeMap(kernel="rbf", gamma=scale, centers=centers).fit(inputs, targets)
 
 
 def better_than(
@@ -98,7 +98,7 @@ def better_than(
     error_of_ridge, error_of_network = ridge.error_, network.error_
     if len(first) < len(inputs):
         distinct, wanted = inputs[first], targets[first]
-        error_of_ridge = KernelRidgeMap().fit(distinct, wanted).error_
+        error_of_ridge = KernelRidgeMap(kernel="rbf").fit(distinct, wanted).error_
         error_of_network = GRNN(n_jobs=n_jobs).fit(distinct, wanted).error_
     return network if error_of_network < error_of_ridge else ridge
 

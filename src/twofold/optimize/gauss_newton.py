@@ -141,10 +141,10 @@ class RowsResult:
     --------
     >>> import numpy as np
     >>> from twofold.maps.projection import NearestImage
-    >>> from twofold.maps import KernelExpansion
+    >>> from twofold.maps import KernelRidgeMap
     >>> from twofold.optimize import GaussNewton
     >>> z = np.linspace(0.0, 1.0, 30)[:, None]
-    >>> curve = KernelExpansion(bandwidth=0.3, alpha=1e-8).fit(z, np.hstack([z, z**2]))
+    >>> curve = KernelRidgeMap(bandwidth=0.3, alpha=1e-8).fit(z, np.hstack([z, z**2]))
     >>> problem = NearestImage(curve, np.array([[0.5, 0.25], [0.2, 0.3]]), n_starts=1, floor=0.0)
     >>> result = GaussNewton().minimize_rows(problem, np.array([[0.4], [0.4]]))
     >>> result.Z.shape, result.converged.all().item(), bool((result.n_iter > 0).all())

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from twofold.losses import Squared
+from twofold.maps.affine import Affine
 from twofold.numerics.tree_sums import RowSource
 from twofold.principal_manifold.alpha_path import Fitting
 from twofold.principal_manifold.functional import (
@@ -21,7 +22,6 @@ from twofold.principal_manifold.functional import (
     solved,
     weighted_sums,
 )
-from twofold.principal_manifold.maps import Frame
 from twofold.principal_manifold.nodes import NodeExpansion
 from twofold.principal_manifold.projection import DomainProjection
 from twofold.protocols import Array
@@ -51,7 +51,7 @@ class ManifoldSweep:
 
     Parameters
     ----------
-    frame : Frame
+    frame : Affine
         Coordinates of rows.
     projection : DomainProjection
         Gives their latents.
@@ -67,7 +67,7 @@ class ManifoldSweep:
         Where latents are written to, if anywhere.
     """
 
-    frame: Frame
+    frame: Affine
     projection: DomainProjection
     around: NodeExpansion
     largest: float
@@ -102,7 +102,7 @@ def adapted_to_all(
     fitting: Fitting,
     up: NodeExpansion,
     alpha: float,
-    frame: Frame,
+    frame: Affine,
     some: Array,
     *,
     keep: bool,
@@ -119,7 +119,7 @@ def adapted_to_all(
         The map as it is.
     alpha : float
         Weight of the penalty.
-    frame : Frame
+    frame : Affine
         Coordinates of rows.
     some : ndarray of shape (m, r)
         Coordinates of the rows that took part, for medians.

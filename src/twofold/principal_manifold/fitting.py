@@ -10,7 +10,8 @@ import numpy as np
 from twofold.base.estimator import Problem, warn_of_rank
 from twofold.base.journal import Journal
 from twofold.losses import Loss, Norm, Squared, resolve_loss
-from twofold.numerics.linalg import axes_of_products, rank_up_to
+from twofold.maps.affine import Affine
+from twofold.numerics.linalg import axes_of_products, principal_axes, rank_up_to
 from twofold.numerics.squares import Squares
 from twofold.numerics.threads import some_rows
 from twofold.numerics.tree_sums import RowSource
@@ -24,7 +25,7 @@ from twofold.principal_manifold.alpha_path import (
     without_idle_nodes,
 )
 from twofold.principal_manifold.domains import resolve_domain
-from twofold.principal_manifold.maps import Frame
+from twofold.principal_manifold.maps import robust_frame
 from twofold.principal_manifold.node_layout import MOST_ON_A_GRID, layout_of
 from twofold.principal_manifold.starts import starts_of
 from twofold.protocols import Array
@@ -47,7 +48,7 @@ class ManifoldFit:
 
     fitting: Fitting
     fitted: Fitted
-    frame: Frame
+    frame: Affine
     choice: AlphaChoice
     candidates: list[dict[str, Any]]
 
@@ -151,22 +152,23 @@ def loss_of(loss: Any) -> Loss:
     return Squared() if isinstance(loss, str) and loss == "mahalanobis" else resolve_loss(loss)
 
 
-def _frame(model: Any, source: RowSource) -> Frame:
+def _frame(model: Any, source: RowSource) -> Affine:
     of_columns = model.loss not in OF_LENGTH
     if isinstance(model.loss, str) and model.loss == "mahalanobis":
         if source.n_columns > source.n_rows:
-            return Frame.whitened(source.rows(np.arange(source.n_rows), "sample"))
+            data = source.rows(np.arange(source.n_rows), "sample")
+            return Affine.whitened(*principal_axes(data, min(data.shape)))
         squares: Squares = source.total(Squares.with_products, "moments")
         assert squares.products is not None
-        return Frame.of_axes(*axes_of_products(squares.products, source.n_rows, source.n_columns))
+        return Affine.whitened(*axes_of_products(squares.products, source.n_rows, source.n_columns))
     if is_robust(model):
         some = source.rows(some_rows(source.n_rows, MOST_MEASURED), "sample")
-        return Frame.scaled(some, robust=True, of_columns=of_columns)
+        return robust_frame(some, of_columns=of_columns)
     total = source.total(Squares.of_rows, "moments").total
-    return Frame.of_size(total / source.n_rows, source.n_columns if of_columns else 1)
+    return Affine.one_unit(total / source.n_rows, source.n_columns if of_columns else 1)
 
 
-def _fitting(model: Any, source: RowSource, frame: Frame, problem: Problem) -> Fitting:
+def _fitting(model: Any, source: RowSource, frame: Affine, problem: Problem) -> Fitting:
     domain = resolve_domain(model.domain, problem.n_components)
     inside: Array = frame.into(np.empty((0, source.n_columns)))
     if domain.n_components > MOST_ON_A_GRID:

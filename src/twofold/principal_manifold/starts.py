@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 
 from twofold.base.estimator import Problem
+from twofold.maps.affine import Affine
 from twofold.numerics.linalg import principal_axes, row_norms_sq, spatial_median, sqdist
 from twofold.numerics.threads import some_rows
 from twofold.principal_manifold.alpha_path import SMALLEST_ALPHA, Fitted, Fitting
 from twofold.principal_manifold.domains import Domain, Points
-from twofold.principal_manifold.maps import Frame
 from twofold.principal_manifold.node_kernels import DeltaKernel
 from twofold.principal_manifold.node_layout import Layout, first_map
 from twofold.principal_manifold.nodes import NodeExpansion
@@ -54,7 +54,7 @@ def starts_of(
     init: Any,
     n_init: int,
     fitting: Fitting,
-    frame: Frame,
+    frame: Affine,
     data: Array,
     alpha: float,
     problem: Problem,
@@ -70,7 +70,7 @@ def starts_of(
         The parameters of the estimator.
     fitting : Fitting
         Settings.
-    frame : Frame
+    frame : Affine
         The coordinates of the data.
     data : ndarray of shape (n, r)
         Rows that take part.
@@ -167,7 +167,7 @@ def _latents(init: Any, domain: Domain | Points, problem: Problem, rows: IntArra
 
 
 def _planes(
-    layout: Layout, frame: Frame, data: Array, robust: bool
+    layout: Layout, frame: Affine, data: Array, robust: bool
 ) -> Callable[..., NodeExpansion]:
     """Return the function that makes a first map for a weight; turned and tilted by chance where it gets a generator."""
     k = min(layout.domain.n_components + sum(layout.domain.wrapped), *data.shape)
@@ -176,7 +176,7 @@ def _planes(
     else:
         center = data.mean(axis=0)
         # Whitened data have no leading directions: take those of the data as they were.
-        found, variances = principal_axes(frame.out(data - center), k)
+        found, variances = principal_axes(frame.back(data - center), k)
         axes = frame.into(found * np.sqrt(variances)[:, None])
 
     def plane(alpha: float, rng: np.random.Generator | None = None) -> NodeExpansion:

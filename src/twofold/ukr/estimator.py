@@ -48,7 +48,7 @@ from twofold.base.estimator import Learned, Problem, TwoWayEstimator
 from twofold.base.guidance import prepared, squared_unit, warn_if_cut_short
 from twofold.kernels import DensityKernel, Gaussian, resolve_kernel
 from twofold.maps import NadarayaWatson
-from twofold.maps.affine import LeadingSubspace, SubspaceEncoder
+from twofold.maps.affine import Affine, Chain
 from twofold.maps.projection import Projection
 from twofold.numerics.density import LatentDensity
 from twofold.numerics.linalg import row_norms_sq
@@ -230,12 +230,12 @@ class UKR(TwoWayEstimator):
     def _learn(self, problem: Problem) -> Learned:
         check_settings(self)
         kernel = resolve_kernel(self.kernel)
-        space: FeatureSpace | LeadingSubspace | None = None
+        space: FeatureSpace | Affine | None = None
         data = problem.data
         many = self._is_euclidean() and is_many(len(data), kernel)
         if many:
             check_memory_of_many(len(data), data.shape[1], problem.n_components)
-            space = LeadingSubspace.of(data, problem.n_components)
+            space = Affine.leading_subspace(data, problem.n_components)
             data = space.into(data)
         if not self._is_euclidean():
             check_memory(len(data), n_matrices=4)
@@ -286,7 +286,7 @@ class UKR(TwoWayEstimator):
         self,
         problem: Problem,
         scheme: KernelRegression,
-        space: FeatureSpace | LeadingSubspace | None,
+        space: FeatureSpace | Affine | None,
         Z: Array,
         candidates: list[Candidate],
         result: MinimizeResult,
@@ -300,19 +300,19 @@ class UKR(TwoWayEstimator):
         density = LatentDensity(kernel=density_kernel, bandwidth=1.0, n_jobs=self.n_jobs).fit(Z)
         log_maximum = -density_kernel.log_integral(Z.shape[1])
         log_bound = log_threshold(self.density_threshold, density, log_maximum)
-        many = isinstance(space, LeadingSubspace)
+        many = isinstance(space, Affine)
         n_starts = 2 if many else 4
         encoder: Any = Projection(
             regression, n_starts=n_starts, density=density, log_threshold=log_bound
         )
         encoder.fit(regression.targets_, Z, images=scheme.images(Z) if many else None)
         decoder: Any = regression
-        if isinstance(space, LeadingSubspace):
-            if len(space.axes) < problem.data.shape[1]:
+        if isinstance(space, Affine):
+            if not space.is_identity:
                 decoder = NadarayaWatson(kernel=kernel, bandwidth=1.0, n_jobs=self.n_jobs)
                 decoder.fit(Z, problem.data)
                 scheme = replace(scheme, data=problem.data.astype(np.float32))
-            encoder = SubspaceEncoder(space, encoder)
+            encoder = Chain((space, encoder))
         elif space is not None:
             encoder, decoder = (
                 FeatureEncoder(space, regression, encoder),
