@@ -6,24 +6,17 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 
 from twofold.base.estimator import Problem
-from twofold.numerics.validation import warn_user
 from twofold.optimize import GradientDescent, Guide, SpectralGuidance
-from twofold.optimize.gradient_descent import NOT_ENDED
-from twofold.protocols import Array, IntArray, MinimizeResult
+from twofold.protocols import Array, IntArray
 
 __all__ = [
     "check_guidance",
     "in_units",
     "prepared",
     "squared_unit",
-    "warn_if_cut_short",
 ]
-
-STILL_FALLING = 1e-2
-"""Relative decrease of the objective in the last iteration above which a fit counts as cut short."""
 
 SMALLEST, LARGEST = 1e-300, 1e300
 
@@ -42,36 +35,6 @@ def check_guidance(guidance: Any, optimizer: Any, *, words: tuple[str, ...] = ()
         raise ValueError(
             f"guidance with form='deflated' is for optimizer='gd', not for {optimizer!r}: it is no change of "
             "variables. Use form='power' or 'truncated', or optimizer='gd'."
-        )
-
-
-def warn_if_cut_short(result: MinimizeResult, most: int, what: str) -> None:
-    """Warn where the iterations ran out too early: while steps were guided, or while the objective was falling.
-
-    Parameters
-    ----------
-    result : MinimizeResult
-        The run.
-    most : int
-        Iterations it was given.
-    what : str
-        The objective, for people to read.
-    """
-    if result.n_iter < most:
-        return
-    if result.status.endswith(NOT_ENDED):
-        warn_user(
-            f"The iterations ran out (max_iter={most}) while steps were still guided: the plain objective was not minimised. "
-            "Increase max_iter, or shorten the guidance's schedule or hold.",
-            ConvergenceWarning,
-        )
-        return
-    before, after = result.history[-2:]
-    if before - after > STILL_FALLING * abs(after):
-        warn_user(
-            f"The {what} was still falling by {100 * (before - after) / abs(after):.0f} % an iteration when max_iter={most} "
-            "was reached. Increase max_iter.",
-            ConvergenceWarning,
         )
 
 

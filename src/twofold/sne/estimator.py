@@ -37,14 +37,9 @@ from typing import Any
 
 import numpy as np
 
+from twofold.base.convergence import warn_if_cut_short
 from twofold.base.estimator import Learned, Problem, TwoWayEstimator
-from twofold.base.guidance import (
-    check_guidance,
-    in_units,
-    prepared,
-    squared_unit,
-    warn_if_cut_short,
-)
+from twofold.base.guidance import check_guidance, in_units, prepared, squared_unit
 from twofold.base.pair_of_maps import check_maps, first_maps, with_maps
 from twofold.kernels import Gaussian
 from twofold.numerics.linalg import row_norms_sq

@@ -44,8 +44,9 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from twofold.base.convergence import warn_if_cut_short
 from twofold.base.estimator import Learned, Problem, TwoWayEstimator
-from twofold.base.guidance import prepared, squared_unit, warn_if_cut_short
+from twofold.base.guidance import prepared, squared_unit
 from twofold.kernels import DensityKernel, Gaussian, resolve_kernel
 from twofold.maps import NadarayaWatson
 from twofold.maps.affine import LeadingSubspace, SubspaceEncoder
