@@ -17,12 +17,14 @@ from twofold.numerics.threads import map_blocks, row_blocks
 from twofold.numerics.tree_sums import ArrayRows
 from twofold.protocols import Array
 
-__all__ = ["CentredUnits", "ColumnMoments", "ColumnRange", "Scales"]
+__all__ = ["CentredUnits", "ColumnMoments", "ColumnRange", "Scales", "bandwidth_in_units"]
 
 FAR = 2.0**300
 """Coordinates beyond this many units are moved here: their squares stay finite."""
 
 LARGEST_EXPONENT = 1000
+SMALLEST, LARGEST = 1e-300, 1e300
+"""Bounds of converted bandwidths."""
 
 
 @dataclass(frozen=True)
@@ -176,6 +178,10 @@ class CentredUnits:
         center = np.where(varying, center + (X - center).mean(axis=0), 0.0)
         return cls(center, 0, varying, np.where(varying, 0.0, X[0]))
 
+    def unit(self, power: int = 1) -> float:
+        """Return one centred unit, raised to a power, in the caller's units."""
+        return float(np.ldexp(1.0, int(np.clip(power * self.exponent, -1074, 1023))))
+
     def into(self, X: Array) -> Array:
         """Return data in centred units, without constant columns."""
         columns = np.flatnonzero(self.varying)
@@ -218,6 +224,12 @@ class CentredUnits:
         relative = np.sqrt(np.square(residual / safe).sum(axis=1))
         with np.errstate(over="ignore"):
             return _finite(2.0 * largest * relative)
+
+
+def bandwidth_in_units(bandwidth: float, unit: float) -> float:
+    """Convert a bandwidth to a unit, clipped to a safe divisor."""
+    with np.errstate(over="ignore", under="ignore"):
+        return float(np.clip(np.float64(bandwidth) / unit, SMALLEST, LARGEST))
 
 
 def _times_power_of_two(A: Array, exponent: int) -> Array:
