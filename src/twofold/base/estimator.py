@@ -319,8 +319,8 @@ class TwoWayEstimator(
         >>> from sklearn.datasets import load_iris
         >>> from twofold import TwoWay
         >>> model = TwoWay("pca", up="nw", down="nw").fit(load_iris().data)
-        >>> usual, unusual = model.reconstruction_error([[5.0, 3.4, 1.5, 0.2], [5.0, 9.0, 1.5, 0.2]])
-        >>> bool(usual < 0.5 < unusual)
+        >>> on, off = model.reconstruction_error([[5.0, 3.4, 1.5, 0.2], [5.0, 9.0, 1.5, 0.2]])
+        >>> bool(on < 0.5 < off)
         True
         """
         return self._apply("reconstruction_error", X, self._distances)

@@ -17,7 +17,7 @@ def check_guidance(
     *,
     words: tuple[str, ...] = (),
 ) -> None:
-    """Raise unless the setting is None, one of the words, or a guidance that the optimizer takes."""
+    """Raise unless the setting is None, one of the words, or a guidance for the optimizer."""
     if guidance is None or (isinstance(guidance, str) and guidance in words):
         return
     if not isinstance(guidance, SpectralGuidance):

@@ -1,7 +1,7 @@
-"""Progress of a fit through scikit-learn's callbacks, where the installed version has them.
+"""Progress of a fit through scikit-learn's callbacks, if the installed version has them.
 
-scikit-learn 1.9 brought ``sklearn.callback`` (progress bars, monitors, early stopping), still
-experimental. Older versions get stand-ins that do nothing, so that estimators are written once.
+scikit-learn 1.9 added ``sklearn.callback`` (progress bars, monitors, early stopping), still
+experimental. For older versions there are substitutes that do nothing.
 """
 
 from __future__ import annotations
@@ -37,22 +37,10 @@ SECONDS_BETWEEN_LINES = 5.0
 
 @dataclass(frozen=True)
 class ProgressEvent:
-    """What a line of the log says, for programs: each record of a fit has it as its attribute ``progress``.
+    """One line of the log in machine-readable form: the attribute ``progress`` of a log record.
 
-    Parameters
-    ----------
-    estimator : str
-        The class that is being fitted.
-    phase : str
-        What it is doing.
-    at_most : int or None
-        A bound on the iterations of the phase, where there is one. Runs end before it when they converge.
-    n_iter : int
-        Iterations so far.
-    objective : float or None
-        Its value, in phases that minimise one.
-    ended : bool
-        Whether the phase is over.
+    ``at_most`` bounds the iterations of the phase, None if unknown; ``objective`` is None in phases
+    that minimize nothing.
     """
 
     estimator: str
@@ -64,15 +52,10 @@ class ProgressEvent:
 
 
 class FitProgress:
-    """The phases and iterations of one fit, told to callbacks and to the log.
+    """Reports the phases and iterations of one fit to callbacks and to the log.
 
-    Parameters
-    ----------
-    estimator : estimator
-        Who is being fitted.
-    verbose : int, default=0
-        1 logs each phase, and every few seconds its objective and the time of an iteration; 2 every
-        iteration. The logger is "twofold", at level INFO; what is not shown it gets at DEBUG.
+    ``verbose=1`` logs each phase and, every few seconds, its objective and the time per iteration;
+    2 logs every iteration. The logger is "twofold", at level INFO; all other lines get DEBUG.
     """
 
     def __init__(self, estimator: Any, *, verbose: int = 0) -> None:
@@ -97,16 +80,10 @@ class FitProgress:
     def phase(
         self, name: str, *, max_iter: int | None = 0, at_most: int | None = None
     ) -> Iterator[Callable[[int, float, Array], bool]]:
-        """Enclose one phase, and give the callback that its minimizer should call.
+        """Enclose one phase and yield the callback for its minimizer.
 
-        Parameters
-        ----------
-        name : str
-            What is being done, for people to read.
-        max_iter : int or None, default=0
-            The most iterations it may take, which callbacks hold it to; None where unknown.
-        at_most : int or None, default=None
-            A number of iterations that a run stays below unless it starts again, told to the log for the time left.
+        Callbacks of scikit-learn hold the phase to ``max_iter`` iterations, None if unknown. The
+        log estimates the remaining time from ``at_most``.
         """
         event = ProgressEvent(type(self._estimator).__name__, name, at_most)
         self._tell(f"{event.estimator}: {name}", event, shown=self._verbose >= 1)
@@ -144,7 +121,7 @@ class FitProgress:
 
 
 def _show_on_stderr() -> None:
-    """Give the logger somewhere to write to where the program has set up no logging: someone asked to see it."""
+    """Add a handler to the logger if the program has configured none."""
     if not logger.hasHandlers():
         logger.addHandler(logging.StreamHandler())
     if not logger.isEnabledFor(logging.INFO):
