@@ -72,10 +72,8 @@ def trustworthiness(X: ArrayLike, Z: ArrayLike, n_neighbors: int = 5) -> float:
 
     Parameters
     ----------
-    X : array-like of shape (n_samples, n_features)
-        Data.
-    Z : array-like of shape (n_samples, n_components)
-        Embedding.
+    X, Z : array-like of shape (n_samples, n_features) and (n_samples, n_components)
+        Data and embedding.
     n_neighbors : int, default=5
         Size of the neighborhoods; at least 1, less than ``n_samples / 2``.
 
@@ -107,10 +105,8 @@ def continuity(X: ArrayLike, Z: ArrayLike, n_neighbors: int = 5) -> float:
 
     Parameters
     ----------
-    X : array-like of shape (n_samples, n_features)
-        Data.
-    Z : array-like of shape (n_samples, n_components)
-        Embedding.
+    X, Z : array-like of shape (n_samples, n_features) and (n_samples, n_components)
+        Data and embedding.
     n_neighbors : int, default=5
         Size of the neighborhoods; at least 1, less than ``n_samples / 2``.
 
@@ -135,10 +131,8 @@ def neighborhood_preservation(X: ArrayLike, Z: ArrayLike, n_neighbors: int = 5) 
 
     Parameters
     ----------
-    X : array-like of shape (n_samples, n_features)
-        Data.
-    Z : array-like of shape (n_samples, n_components)
-        Embedding.
+    X, Z : array-like of shape (n_samples, n_features) and (n_samples, n_components)
+        Data and embedding.
     n_neighbors : int, default=5
         Size of the neighborhoods; at least 1, less than ``n_samples / 2``.
 
