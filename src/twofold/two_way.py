@@ -19,7 +19,7 @@ import numpy as np
 from twofold.base.estimator import Learned, Problem, TwoWayEstimator, constant_model
 from twofold.base.maps_for_latents import MapSettings, learn_maps
 from twofold.maps.projection import Projection
-from twofold.numerics.validation import check_choice, check_int
+from twofold.numerics.validation import RandomLike, check_choice, check_int
 from twofold.protocols import Array, Map
 from twofold.starts.initializers import INITIALIZERS, resolve_init
 
@@ -94,7 +94,7 @@ class TwoWay(TwoWayEstimator):
         up: str | Map = "auto",
         n_centers: int | str = "auto",
         n_components: int | None = None,
-        random_state: Any = None,
+        random_state: RandomLike = None,
         n_jobs: int | None = None,
         verbose: int = 0,
     ) -> None:

@@ -13,7 +13,7 @@ def is_dask(X: Any) -> bool:
     return hasattr(X, "__dask_graph__") and type(X).__module__.split(".", 1)[0] == "dask"
 
 
-def lazily(model: Any, name: str, X: Any, **options: Any) -> Any:
+def lazily(model: object, name: str, X: Any, **options: Any) -> Any:
     """Apply a method of a fitted model to a Dask collection and return a lazy collection."""
     # twofold.dask lies above this layer; a Dask collection means that Dask is installed.
     return import_module("twofold.dask._lazy").mapped(model, name, X, options)

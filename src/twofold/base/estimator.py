@@ -33,6 +33,7 @@ from twofold.numerics.linalg import rank_up_to, row_norms_sq
 from twofold.numerics.threads import n_threads, using_threads
 from twofold.numerics.units import CentredUnits
 from twofold.numerics.validation import (
+    RandomLike,
     cast_back,
     check_data,
     check_int,
@@ -80,7 +81,7 @@ class TwoWayEstimator(
     """
 
     n_components: Any
-    random_state: Any
+    random_state: RandomLike
     verbose: int
     n_jobs: int | None = None
     """All cores, for estimators without that parameter and for old model files that lack it."""
@@ -374,7 +375,7 @@ class TwoWayEstimator(
         """
         return self._apply("log_density", Z, self._log_densities, latents=True)
 
-    def sample(self, n_samples: int = 1, *, random_state: Any = None) -> Array:
+    def sample(self, n_samples: int = 1, *, random_state: RandomLike = None) -> Array:
         """Draw latents from their density and decode them.
 
         Parameters

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -58,7 +58,7 @@ class MapSettings:
         """The learned attributes of a model of constant data, which compares no maps."""
         return {"up_": next(iter(self.ups)), "down_": next(iter(self.downs)), "candidates_": []}
 
-    def built(self, value: MapLike, inputs: Array, rng: np.random.Generator) -> Any:
+    def built(self, value: MapLike, inputs: Array, rng: np.random.Generator) -> Map | Projection:
         """Return the unfitted map that a name stands for, for inputs (n, p); maps stay as is."""
         if not isinstance(value, str):
             return value
@@ -87,8 +87,8 @@ def learn_maps(
     units = CentredUnits.of(latents, name="the embedding")
     Z, data, rng = units.into(latents), problem.data, problem.rng
     with problem.progress.phase("choosing the maps"):
-        ups = {name: settings.built(map_, Z, rng) for name, map_ in settings.ups.items()}
-        downs = {name: settings.built(map_, data, rng) for name, map_ in settings.downs.items()}
+        ups = {name: cast(Map, settings.built(up, Z, rng)) for name, up in settings.ups.items()}
+        downs = {name: settings.built(down, data, rng) for name, down in settings.downs.items()}
         pair = choose_pair(ups, downs, data, Z, rng)
     with problem.progress.phase("fitting the maps"):
         density = LatentDensity().fit(Z)

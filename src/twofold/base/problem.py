@@ -9,6 +9,7 @@ import numpy as np
 
 from twofold.base.progress import FitProgress
 from twofold.numerics.units import CentredUnits
+from twofold.numerics.validation import RandomLike
 from twofold.protocols import Array
 
 __all__ = ["Density", "Learned", "Predictor", "Problem"]
@@ -21,7 +22,7 @@ class Density(Protocol):
         """Return the log densities (n,)."""
         ...
 
-    def sample(self, n_samples: int = 1, random_state: Any = None) -> Array:
+    def sample(self, n_samples: int = 1, random_state: RandomLike = None) -> Array:
         """Draw latents (n_samples, q)."""
         ...
 

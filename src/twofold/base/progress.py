@@ -58,7 +58,7 @@ class FitProgress:
     2 logs every iteration. The logger is "twofold", at level INFO; all other lines get DEBUG.
     """
 
-    def __init__(self, estimator: Any, *, verbose: int = 0) -> None:
+    def __init__(self, estimator: object, *, verbose: int = 0) -> None:
         self._estimator = estimator
         self._verbose = int(verbose)
         if self._verbose:

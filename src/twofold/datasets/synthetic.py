@@ -35,7 +35,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from twofold.numerics.validation import check_int, check_real, check_rng
+from twofold.numerics.validation import RandomLike, check_int, check_real, check_rng
 from twofold.protocols import Array
 
 __all__ = [
@@ -46,8 +46,6 @@ __all__ = [
     "make_s_curve",
     "make_swiss_roll",
 ]
-
-RandomLike = int | np.random.Generator | np.random.RandomState | None
 
 # Chords of the arc-length tables. The relative error of a table falls with the square of their
 # number; for the curves below it is under 1e-6.

@@ -70,6 +70,7 @@ from twofold.numerics.linalg import rank_up_to, row_norms_sq
 from twofold.numerics.memory import check_memory_for
 from twofold.numerics.units import CentredUnits
 from twofold.numerics.validation import (
+    RandomLike,
     cast_back,
     check_bool,
     check_choice,
@@ -182,7 +183,7 @@ class AgglomerativeIsomap(TwoWayEstimator):
         n_landmarks: int | None = None,
         n_centers: int | str = "auto",
         cross_fit: bool = False,
-        random_state: Any = None,
+        random_state: RandomLike = None,
         n_jobs: int | None = None,
         verbose: int = 0,
     ) -> None:

@@ -38,7 +38,13 @@ from sklearn.utils.validation import check_consistent_length, column_or_1d
 from twofold.base.estimator import Learned, Problem
 from twofold.geodesics.dissimilarities import Dissimilarities, Supervised
 from twofold.isomap.agglomerative import AUTO, AgglomerativeIsomap, is_auto
-from twofold.numerics.validation import check_bool, check_not_negative, check_real, warn_user
+from twofold.numerics.validation import (
+    RandomLike,
+    check_bool,
+    check_not_negative,
+    check_real,
+    warn_user,
+)
 from twofold.protocols import AnyArray, Array, Map
 
 __all__ = ["SupervisedIsomap"]
@@ -126,7 +132,7 @@ class SupervisedIsomap(AgglomerativeIsomap):
         n_landmarks: int | None = None,
         n_centers: int | str = "auto",
         cross_fit: bool = True,
-        random_state: Any = None,
+        random_state: RandomLike = None,
         n_jobs: int | None = None,
         verbose: int = 0,
     ) -> None:

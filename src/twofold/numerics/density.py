@@ -33,7 +33,7 @@ from twofold.numerics.linalg import shifted_exp, sqdist
 from twofold.numerics.sums import DenseSums, LocalMeans, Neighbours, target_blocks
 from twofold.numerics.threads import map_blocks, row_blocks, some_rows
 from twofold.numerics.units import CentredUnits
-from twofold.numerics.validation import check_real, check_rng
+from twofold.numerics.validation import RandomLike, check_real, check_rng
 from twofold.protocols import Array, RadialKernel
 
 __all__ = ["KernelDensityClassifier", "LatentDensity", "likelihood_cv_bandwidth"]
@@ -134,7 +134,7 @@ class LatentDensity(BaseEstimator):
             raise ValueError(f"quantile={quantile!r} must lie between 0 and 1.")
         return float(np.quantile(self.log_densities_, quantile))
 
-    def sample(self, n_samples: int = 1, random_state: Any = None) -> Array:
+    def sample(self, n_samples: int = 1, random_state: RandomLike = None) -> Array:
         """Draw latent points, shape (n_samples, q)."""
         rng = check_rng(random_state)
         centers = self.points_[rng.integers(len(self.points_), size=n_samples)]

@@ -9,11 +9,13 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_array, validate_data
 
 from twofold.protocols import Array
 
 __all__ = [
+    "RandomLike",
     "cast_back",
     "check_bool",
     "check_choice",
@@ -30,8 +32,11 @@ __all__ = [
 
 FLOATS = [np.float64, np.float32]
 
+RandomLike = int | np.random.Generator | np.random.RandomState | None
+"""The values of a parameter ``random_state``."""
 
-def check_data(estimator: Any, X: Any, *, reset: bool) -> tuple[Array, np.dtype[Any]]:
+
+def check_data(estimator: BaseEstimator, X: Any, *, reset: bool) -> tuple[Array, np.dtype[Any]]:
     """Validate data (n, D) and return it as float64, with the type that results should have.
 
     Sets the feature names and count of the estimator if ``reset``, else compares with them.

@@ -49,9 +49,9 @@ from twofold.kernels import Gaussian
 from twofold.maps.projection import Projection
 from twofold.numerics.linalg import row_norms_sq
 from twofold.numerics.neighbours import nearest_neighbors
-from twofold.numerics.sums import kernel_radius, weigh_many
+from twofold.numerics.sums import SelfWeights, kernel_radius, weigh_many
 from twofold.numerics.units import bandwidth_in_units
-from twofold.numerics.validation import check_int, check_real
+from twofold.numerics.validation import RandomLike, check_int, check_real
 from twofold.optimize import SpectralGuidance, guided_minimizer, resolve_minimizer
 from twofold.protocols import Array, IntArray, Map, Minimizer, Objective
 from twofold.sne.divergence import NeighbourEmbedding, SparseNeighbourEmbedding
@@ -159,7 +159,7 @@ class SNE(TwoWayEstimator):
         up: str | Map = "auto",
         down: str | Map | Projection = "auto",
         n_centers: int | str = "auto",
-        random_state: Any = None,
+        random_state: RandomLike = None,
         n_jobs: int | None = None,
         verbose: int = 0,
     ) -> None:
@@ -268,7 +268,7 @@ class SNE(TwoWayEstimator):
             sparse = neighbour_matrix(data, neighbors, **calibration)
             radius = kernel_radius(Gaussian(), LEFT_OUT)
 
-            def weigh(Z: Array) -> Any:
+            def weigh(Z: Array) -> SelfWeights:
                 return weigh_many(Z, Gaussian(), radius, masses_alone=True)
 
             return SparseNeighbourEmbedding(sparse, weigh)
