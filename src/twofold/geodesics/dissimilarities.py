@@ -49,7 +49,7 @@ References
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Literal, Protocol, runtime_checkable
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -65,11 +65,9 @@ __all__ = [
     "Euclidean",
     "Precomputed",
     "Supervised",
+    "as_dissimilarities",
     "check_distances",
-    "resolve_dissimilarities",
 ]
-
-Metric = Literal["euclidean", "precomputed"]
 
 FEW_FEATURES = 15
 """Up to here differences are as fast as a matrix product and do not cancel. scikit-learn's neighbor
@@ -184,10 +182,9 @@ class Euclidean(_Distances):
 class Precomputed(_Distances):
     """Symmetric distances given as a matrix (n_samples, n_samples)."""
 
-    def __init__(self, D: ArrayLike) -> None:
-        self.matrix: Array = check_array(D, dtype=np.float64, input_name="X")
-        _check_square(self.matrix, "metric")
-        super().__init__(len(self.matrix))
+    def __init__(self, D: Array) -> None:
+        self.matrix = D
+        super().__init__(len(D))
 
     def nearest(
         self,
@@ -305,22 +302,15 @@ def _beyond(exponents: Array, largest: float) -> Array:
     return 1.0 + np.log(bounded / largest)
 
 
-def _check_square(D: Array, setting: str) -> None:
-    """Raise an error unless the matrix is square; ``setting`` names the parameter."""
+def check_distances(D: Array) -> None:
+    """Raise an error unless ``D`` holds distances: square, not negative, symmetric, diagonal 0."""
     if D.shape[0] != D.shape[1]:
         raise ValueError(
-            f'X has shape {D.shape}, but {setting}="precomputed" needs a square matrix of '
-            f'distances between the training rows. Pass one, or {setting}="euclidean" for data.'
+            f'X has shape {D.shape}, but dissimilarity="precomputed" needs a square matrix of '
+            "distances between the training rows. Pass one, or use "
+            'dissimilarity="euclidean" for data.'
         )
-
-
-def check_distances(D: Array, setting: str) -> None:
-    """Raise an error unless ``D`` holds distances: square, nonnegative, symmetric, zero diagonal.
-
-    ``setting`` names the parameter that says so.
-    """
-    _check_square(D, setting)
-    needs = f'{setting}="precomputed" needs distances'
+    needs = 'dissimilarity="precomputed" needs distances'
     largest = float(np.abs(D).max())
     i, j = divmod(int(D.argmin()), len(D))
     if D[i, j] < 0.0:
@@ -348,10 +338,6 @@ def check_distances(D: Array, setting: str) -> None:
         )
 
 
-def resolve_dissimilarities(X: ArrayLike | Dissimilarities, metric: str) -> Dissimilarities:
-    """Return an object as is; wrap data (n_samples, n_features) or distances by ``metric``."""
-    if metric not in ("euclidean", "precomputed"):
-        raise ValueError(f'metric must be "euclidean" or "precomputed", got {metric!r}.')
-    if isinstance(X, Dissimilarities):
-        return X
-    return Euclidean(X) if metric == "euclidean" else Precomputed(X)
+def as_dissimilarities(X: ArrayLike | Dissimilarities) -> Dissimilarities:
+    """Return an object as is, or the Euclidean distances of data (n_samples, n_features)."""
+    return X if isinstance(X, Dissimilarities) else Euclidean(X)

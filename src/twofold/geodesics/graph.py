@@ -25,7 +25,7 @@ Notation
 --------
 =============================================  =================================================
 ``S_m``, ``m``, ``h`` (Orsenigo & Vercellis)   ``X``, ``n_samples``, ``n_neighbors``
-``Q = [q_ij]``, dissimilarities                ``X`` with ``metric="precomputed"``
+``Q = [q_ij]``, dissimilarities                ``X`` as `Dissimilarities`
 ``G = [g_ij]``                                 the result of `geodesic_distances`
 ``K``, ``h`` (Memisevic & Hinton)              affinity ``W``, ``bandwidth``
 ``M``                                          the result of `normalized_affinity`
@@ -48,7 +48,7 @@ from numpy.typing import ArrayLike
 from scipy.sparse import csr_array, eye_array, issparse
 from scipy.sparse.csgraph import connected_components, dijkstra
 
-from twofold.geodesics.dissimilarities import Dissimilarities, Metric, resolve_dissimilarities
+from twofold.geodesics.dissimilarities import Dissimilarities, as_dissimilarities
 from twofold.numerics.sums._compiled import compiled
 from twofold.numerics.threads import row_blocks
 from twofold.protocols import Array, IntArray
@@ -72,16 +72,14 @@ def knn_graph(
     X: ArrayLike | Dissimilarities,
     n_neighbors: int,
     *,
-    metric: Metric = "euclidean",
     n_jobs: int | None = None,
 ) -> csr_array:
     """Return the symmetric graph (n_samples, n_samples) that links samples to nearest neighbors.
 
-    ``X`` holds samples, symmetric distances if ``metric="precomputed"``, or dissimilarities. An
-    edge exists if either end is a neighbor of the other. There are no self-edges; duplicates are
-    linked by stored zeros.
+    ``X`` holds samples or dissimilarities. An edge exists if either end is a neighbor of the
+    other. There are no self-edges; duplicates are linked by stored zeros.
     """
-    points = resolve_dissimilarities(X, metric)
+    points = as_dissimilarities(X)
     n_samples = points.n_samples
     if not 1 <= n_neighbors < n_samples:
         raise ValueError(
@@ -93,7 +91,7 @@ def knn_graph(
 
 def graph_of_neighbors(X: ArrayLike, neighbors: IntArray) -> csr_array:
     """Return the graph of `knn_graph` for samples whose neighbors (n_samples, k) are known."""
-    return _linked(resolve_dissimilarities(X, "euclidean"), neighbors.astype(np.intp))
+    return _linked(as_dissimilarities(X), neighbors.astype(np.intp))
 
 
 def _linked(points: Dissimilarities, neighbors: IntArray) -> csr_array:
@@ -107,9 +105,7 @@ def _linked(points: Dissimilarities, neighbors: IntArray) -> csr_array:
     return _graph(lower, higher, points.lengths(lower, higher), n_samples)
 
 
-def connect_components(
-    graph: csr_array, X: ArrayLike | Dissimilarities, *, metric: Metric = "euclidean"
-) -> tuple[csr_array, int]:
+def connect_components(graph: csr_array, X: ArrayLike | Dissimilarities) -> tuple[csr_array, int]:
     """Join the components of a graph by the shortest possible edges.
 
     Returns the graph with ``n_components - 1`` more edges (the argument itself if it is connected)
@@ -117,7 +113,7 @@ def connect_components(
     closest pair of points in different components becomes an edge, until one component is left.
     Temporary memory is a fixed number of rows of distances.
     """
-    points = resolve_dissimilarities(X, metric)
+    points = as_dissimilarities(X)
     n_samples = points.n_samples
     if graph.shape != (n_samples, n_samples):
         raise ValueError(

@@ -315,7 +315,7 @@ class AgglomerativeIsomap(TwoWayEstimator):
                 )
         self._check_memory(n)
         if self.dissimilarity == "precomputed":
-            check_distances(data, "dissimilarity")
+            check_distances(data)
 
     def _check_out_of_sample(self) -> None:
         if isinstance(self.out_of_sample, str):
