@@ -256,7 +256,7 @@ class AgglomerativeIsomap(TwoWayEstimator):
         progress, n_components = problem.progress, problem.n_components
         if is_auto(self.n_components):  # an elbow needs coordinates beyond it
             n_components = self._most_dimensions(n)
-        with progress.phase("neighbourhood graph"):
+        with progress.phase("neighborhood graph"):
             dissimilarities, attributes = self._dissimilarities(problem)
             in_pieces = knn_graph(dissimilarities, self._n_neighbors(n), n_jobs=self.n_jobs)
             graph, n_pieces = connect_components(in_pieces, dissimilarities)
