@@ -262,10 +262,8 @@ class SNE(TwoWayEstimator):
         if self.bandwidth is not None:
             bandwidth = bandwidth_in_units(float(self.bandwidth), problem.units.unit(2))
         if neighbors is not None:
-            calibration = (
-                {"perplexity": perplexity} if bandwidth is None else {"bandwidth": bandwidth}
-            )
-            sparse = neighbour_matrix(data, neighbors, **calibration)
+            wanted = perplexity if bandwidth is None else None
+            sparse = neighbour_matrix(data, neighbors, perplexity=wanted, bandwidth=bandwidth)
             radius = kernel_radius(Gaussian(), LEFT_OUT)
 
             def weigh(Z: Array) -> SelfWeights:
