@@ -86,22 +86,22 @@ class FitProgress:
         log estimates the remaining time from ``at_most``.
         """
         event = ProgressEvent(type(self._estimator).__name__, name, at_most)
-        self._tell(f"{event.estimator}: {name}", event, shown=self._verbose >= 1)
-        began = last_told = time.perf_counter()
+        self._log(f"{event.estimator}: {name}", event, shown=self._verbose >= 1)
+        began = last_logged = time.perf_counter()
         context = None
         if self._context is not None:
             context = self._context.subcontext(task_name=name, max_subtasks=max_iter)
             context.call_on_fit_task_begin(estimator=self._estimator)
 
         def on_iteration(n_iter: int, value: float, Z: Array) -> bool:  # noqa: ARG001 - a protocol
-            nonlocal last_told
+            nonlocal last_logged
             now = time.perf_counter()
-            due = self._verbose >= 2 or now - last_told > SECONDS_BETWEEN_LINES
+            due = self._verbose >= 2 or now - last_logged > SECONDS_BETWEEN_LINES
             rate = (now - began) / max(1, n_iter)
-            line = f"{name}, iteration {n_iter}: {value:.6g} ({rate:.2g} s an iteration)"
+            line = f"{name}, iteration {n_iter}: {value:.6g} ({rate:.2g} s per iteration)"
             step_event = replace(event, n_iter=n_iter, objective=value)
-            self._tell(line, step_event, shown=self._verbose >= 1 and due)
-            last_told = now if due else last_told
+            self._log(line, step_event, shown=self._verbose >= 1 and due)
+            last_logged = now if due else last_logged
             if context is None:
                 return False
             step = context.subcontext(task_name=f"{name}, iteration")
@@ -113,9 +113,9 @@ class FitProgress:
         if context is not None:
             context.call_on_fit_task_end(estimator=self._estimator)
         seconds = time.perf_counter() - began
-        self._tell(f"{name}: {seconds:.1f} s", replace(event, ended=True), shown=self._verbose >= 1)
+        self._log(f"{name}: {seconds:.1f} s", replace(event, ended=True), shown=self._verbose >= 1)
 
-    def _tell(self, line: str, event: ProgressEvent, *, shown: bool) -> None:
+    def _log(self, line: str, event: ProgressEvent, *, shown: bool) -> None:
         level = logging.INFO if shown else logging.DEBUG
         logger.log(level, "%s", line, extra={"progress": event})
 
