@@ -386,7 +386,7 @@ def test_wide_data_are_fitted_in_their_leading_subspace():
         ({"n_centers": (1, 2, 3)}, "two"),
         ({"alpha": -1.0}, "alpha"),
         ({"alpha": "most"}, "alpha='most'"),
-        ({"tol": -1.0}, "tol=-1.0 must not be negative"),
+        ({"tol": -1.0}, "tol=-1.0 must be finite and at least 0"),
         ({"store_embedding": "no"}, "store_embedding='no'"),
         ({"down_weight": 0.0}, "down_weight"),
         ({"down_weight": 1e200}, "down_weight=1e"),

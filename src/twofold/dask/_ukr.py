@@ -112,7 +112,8 @@ def learn(
 
     Z = journal.step("projection", project)
     scale = (n_rows / n_sample) ** (1.0 / q)
-    subspace = encoder.maps[0] if isinstance(encoder, Chain) else None
+    first = encoder.maps[0] if isinstance(encoder, Chain) else None
+    subspace = first if isinstance(first, Affine) else None
     sweeps = _Sweeps(estimator, levels, source, subspace)
     Z, errors = sweeps.refined(scale * Z, problem, journal)
     learned = _at_latents(estimator, problem, subspace, fitted, Z[numbers] / scale)

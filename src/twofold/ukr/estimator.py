@@ -44,8 +44,9 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from twofold.base.convergence import warn_if_cut_short
 from twofold.base.estimator import Learned, Problem, TwoWayEstimator
-from twofold.base.guidance import prepared, squared_unit, warn_if_cut_short
+from twofold.base.guidance import prepare_guide
 from twofold.kernels import DensityKernel, Gaussian, resolve_kernel
 from twofold.maps import NadarayaWatson
 from twofold.maps.affine import Affine, Chain
@@ -260,7 +261,7 @@ class UKR(TwoWayEstimator):
             with problem.progress.phase("candidates"):
                 starts = first_latents(self.init, data, problem)
             candidates = self._scaled(scheme, starts, problem)
-        guide = prepared(self.guidance, data, self._squared_unit(problem))
+        guide = prepare_guide(self.guidance, data, self._squared_unit(problem))
         validation: list[float] = []
         n_iter = most = most_iterations(self, scheme)
         if self.validation_fraction is not None:
@@ -337,7 +338,7 @@ class UKR(TwoWayEstimator):
 
     def _squared_unit(self, problem: Problem) -> float:
         """Return what one squared unit of the scheme's data is in the caller's units."""
-        return squared_unit(problem, power=1 if self._is("l1") else 2)
+        return problem.units.unit(1 if self._is("l1") else 2)
 
     def _learn_constant(self, problem: Problem) -> Learned:
         learned = super()._learn_constant(problem)
