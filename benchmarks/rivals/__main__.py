@@ -8,7 +8,8 @@ import signal
 import sys
 from pathlib import Path
 
-from benchmarks.rivals import ROOT, goal, memory, summary
+from benchmarks.harness import ROOT, memory
+from benchmarks.rivals import goal, summary
 from benchmarks.rivals.data import catalogue, from_file
 from benchmarks.rivals.page import write_page
 from benchmarks.rivals.readme import write_section
@@ -165,7 +166,7 @@ def _options(arguments):
     add("--seeds", type=int, metavar="N", help="number of seeds on small sets")
     add("--threads", type=int, default=min(2, os.cpu_count() or 1), help="for every method")
     add("--seconds", type=float, help="cap on the time of a job")
-    memory_gb = memory.machine_bytes() / 2**30
+    memory_gb = (memory.machine_bytes() or 20 * 2**30) / 2**30
     default = round(min(12.0, 0.6 * memory_gb), 1)
     add("--memory", type=float, default=default, metavar="GB", help="cap on its memory")
     add("--registry", default=Settings.registry, help="module with other METHODS")

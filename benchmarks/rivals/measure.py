@@ -7,7 +7,8 @@ import time
 
 import numpy as np
 
-from benchmarks.rivals import memory
+from benchmarks.harness import memory
+from twofold.cli.measurement import timed
 from twofold.metrics import (
     continuity,
     nearest_neighbor_accuracy,
@@ -61,7 +62,7 @@ def _cost(make, split, notes):
     notes.step("fit")
     model = make()
     processor = time.process_time()
-    notes.add(fit_seconds=_seconds(lambda: model.fit(split.X_train))[0])
+    notes.add(fit_seconds=timed(lambda: model.fit(split.X_train))[0])
     # Of all threads; unlike the wall clock it hardly depends on what else the machine does.
     notes.add(fit_processor_seconds=time.process_time() - processor)
     _note_memory(before, notes)
@@ -69,14 +70,14 @@ def _cost(make, split, notes):
         notes.add(no_transform=True)
         return model, None
     notes.step("transform")
-    seconds, Z_test = _seconds(lambda: model.transform(split.X_test))
+    seconds, Z_test = timed(lambda: model.transform(split.X_test))
     Z_test = _latents(Z_test)
     notes.add(transform_seconds=seconds)
     if getattr(model, "inverse_transform", None) is None:
         notes.add(no_inverse=True)
     else:
         notes.step("inverse_transform")
-        seconds, rebuilt = _seconds(lambda: model.inverse_transform(Z_test))
+        seconds, rebuilt = timed(lambda: model.inverse_transform(Z_test))
         notes.add(inverse_seconds=seconds)
         notes.add(error=relative_reconstruction_error(split.X_test, rebuilt))
     _note_memory(before, notes)
@@ -126,12 +127,6 @@ def _latents(values):
         bad = int((~np.isfinite(values)).any(axis=1).sum())
         raise ValueError(f"NaN or infinity in the latents of {bad} of {len(values)} rows")
     return values
-
-
-def _seconds(function):
-    began = time.perf_counter()
-    value = function()
-    return time.perf_counter() - began, value
 
 
 def _note_memory(before, notes):

@@ -9,12 +9,12 @@ import json
 import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 
+from benchmarks.harness.jobs import Limits, run_job
+from benchmarks.harness.records import now, write_text
 from benchmarks.rivals.about import describe
 from benchmarks.rivals.data import slug
-from benchmarks.rivals.process import run_job
 
 FEW_ROWS = 2_000
 """Up to here a method is run for every seed, beyond for the first alone."""
@@ -120,7 +120,7 @@ class Run:
         # Also methods of an earlier call: more can be added to a run.
         measured = {record["method"] for record in jobs} | {method.name for method in self.methods}
         content = {
-            "about": {**self._about, "finished": _now()},
+            "about": {**self._about, "finished": now()},
             "settings": vars(self.settings),
             "sets": self._sets,
             "missing_sets": list(missing),
@@ -137,9 +137,7 @@ class Run:
             ],
             "jobs": jobs,
         }
-        path = self.folder / "results.json"
-        path.write_text(json.dumps(content, indent=1))
-        return path
+        return write_text(self.folder / "results.json", json.dumps(content, indent=1))
 
     def _measure_set(self, prepared):
         few = prepared.rows <= FEW_ROWS
@@ -159,29 +157,34 @@ class Run:
                 record = (
                     {"status": "skipped", "detail": reason, "step": "start", "figures": {}}
                     if reason
-                    else self._run(method, {**about, "data_file": prepared.path})
+                    else self._run(method, prepared, seed)
                 )
                 self._keep(key, about | record)
                 if record["status"] in ("missing", "skipped", "time", "memory"):
                     break  # another seed would say the same
 
-    def _run(self, method, about):
+    def _run(self, method, prepared, seed):
         settings = self.settings
-        job = {
-            "kind": "measure",
+        first = seed == settings.seeds[0]
+        more = {
+            "data": str(Path(prepared.path).resolve()),
+            "repeat_within": settings.repeat_within if first else 0,
+        }
+        seconds = settings.cap(prepared.rows)
+        return self._run_job("measure_method", method, seed, seconds, more)
+
+    def _run_job(self, function, method, seed, seconds, more=None, environment=None):
+        """Run a function of ``benchmarks.rivals.jobs`` for a method within the limits."""
+        settings = self.settings
+        arguments = {
             "registry": settings.registry,
             "method": method.name,
             "threads": settings.threads,
-            "seed": about["seed"],
-            "data": str(Path(about["data_file"]).resolve()),
-            "repeat_within": settings.repeat_within if about["seed"] == settings.seeds[0] else 0,
+            "seed": seed,
         }
-        return run_job(
-            job,
-            self.folder / "work",
-            seconds=settings.cap(about["rows"]),
-            most_bytes=settings.most_bytes,
-        )
+        limits = Limits(seconds, settings.most_bytes, settings.threads)
+        place = f"benchmarks.rivals.jobs:{function}"
+        return run_job(place, arguments | (more or {}), self.folder / "work", limits, environment)
 
     def _outgrown(self, method, prepared):
         """Return why a method that had trouble with fewer rows of the same family is not run, or None."""
@@ -218,12 +221,11 @@ class Run:
             for state in ("empty", "full"):
                 about = {"data": "", "method": method.name, "seed": settings.seeds[0]}
                 about |= {"kind": "first_call", "cache": state}
-                job = {**about, "registry": settings.registry, "threads": settings.threads}
-                record = run_job(
-                    job,
-                    self.folder / "work",
-                    seconds=settings.seconds,
-                    most_bytes=settings.most_bytes,
+                record = self._run_job(
+                    "first_call",
+                    method,
+                    about["seed"],
+                    settings.seconds,
                     environment={"NUMBA_CACHE_DIR": str(cache.resolve())},
                 )
                 self._keep(f"first|{state}|{method.name}", about | record)
@@ -269,28 +271,26 @@ class Run:
             for key, value in vars(self.settings).items()
             if key not in ("methods", "seeds")
         }
-        now = describe(self.settings.packages(), conditions)
+        described = describe(self.settings.packages(), conditions)
         if not path.exists():
-            now["started"] = _now()
-            path.write_text(json.dumps(now, indent=1))
-            return now
+            described["started"] = now()
+            path.write_text(json.dumps(described, indent=1))
+            return described
         before = json.loads(path.read_text())
-        if before["conditions"] != json.loads(json.dumps(now["conditions"])):
+        if before["conditions"] != json.loads(json.dumps(described["conditions"])):
             differing = [
-                k for k, v in now["conditions"].items() if before["conditions"].get(k) != v
+                k for k, v in described["conditions"].items() if before["conditions"].get(k) != v
             ]
             raise OtherRunError(
                 f"{self.folder} holds a run under other conditions ({', '.join(differing)}), and "
                 "figures of two runs do not stand side by side. Give another --folder, or --restart."
             )
-        return before | {"command": now["command"]}  # that of all jobs, where they came bit by bit
+        return before | {
+            "command": described["command"]
+        }  # that of all jobs, where they came bit by bit
 
 
 def _without_paths(error):
     """Return an error's first line without the folders of this machine."""
     words = str(error).splitlines()[0].split()
     return " ".join(Path(w).name if w.startswith("/") else w for w in words)
-
-
-def _now():
-    return datetime.now(UTC).isoformat(timespec="seconds")

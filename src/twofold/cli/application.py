@@ -15,7 +15,6 @@ from twofold.cli.commands.demo import demo
 from twofold.cli.commands.fit import fit
 from twofold.cli.commands.info import info
 from twofold.cli.commands.maps import reconstruct, sample, score, transform
-from twofold.cli.commands.reproduce import reproduce
 from twofold.cli.commands.show import explore, export, plot
 from twofold.cli.commands.standardize import standardize
 from twofold.cli.errors import Interrupted, translated
@@ -96,6 +95,6 @@ def cli() -> None:
 
 
 for command in (
-    fit, transform, reconstruct, sample, score, info, plot, explore, export, standardize, bench, demo, reproduce,
+    fit, transform, reconstruct, sample, score, info, plot, explore, export, standardize, bench, demo,
 ):  # fmt: skip
     cli.add_command(command)
