@@ -2,8 +2,8 @@
 
     python benchmarks/drur_mnist.py [--folder drur_mnist]
 
-Writes ``results.json`` and a picture into the folder. Timings are ratios of one run. MNIST comes from the data folder
-(``TWOFOLD_DATA``). Takes about five minutes on two cores.
+Writes ``results.json`` and a picture into the folder. Timings are ratios of one run. MNIST comes
+from the data folder (``TWOFOLD_DATA``). Takes about five minutes on two cores.
 """
 
 import argparse

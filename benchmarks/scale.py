@@ -2,10 +2,11 @@
 
     python benchmarks/scale.py [--only rate first_call usps mnist direct growth] [--folder scale]
 
-Writes ``results.json`` and pictures into the folder. Timings are ratios of one run. MNIST and USPS come from the
-data folder (``TWOFOLD_DATA``); umap-learn and PyTorch are used where they are installed. Compiled code is warm
-for both. "growth" to a million rows takes about eight minutes, "direct" (the start and the sums for many rows
-against those for few, on tables that both can fit) about fifteen, the rest eight.
+Writes ``results.json`` and pictures into the folder. Timings are ratios of one run. MNIST and USPS
+come from the data folder (``TWOFOLD_DATA``); umap-learn and PyTorch are used where they are
+installed. Compiled code is warm for both. "growth" to a million rows takes about eight minutes,
+"direct" (the start and the sums for many rows against those for few, on tables that both can fit)
+about fifteen, the rest eight.
 """
 
 import argparse
@@ -122,11 +123,13 @@ def median_seconds(function, repeats=5):
 def first_call(_):
     """Seconds of the first fit and transform of a fresh process, with an empty compile cache and a full one."""
     program = (
-        "import time, numpy as np, warnings; warnings.simplefilter('ignore'); from twofold import UKR\n"
+        "import time, numpy as np, warnings; warnings.simplefilter('ignore'); from twofold import "
+        "UKR\n"
         "X = np.random.default_rng(0).standard_normal((6000, 10)).cumsum(axis=1)\n"
         "for _ in range(2):\n"
         "    began = time.perf_counter()\n"
-        "    UKR(init='pca', homotopy=False, max_iter=5, random_state=0).fit(X).transform(X[:500])\n"
+        "    UKR(init='pca', homotopy=False, max_iter=5, "
+        "random_state=0).fit(X).transform(X[:500])\n"
         "    print(time.perf_counter() - began)\n"
     )
     with tempfile.TemporaryDirectory() as cache:

@@ -2,8 +2,8 @@
 
     python benchmarks/two_way_digits.py [--seeds 3] [--json results.json]
 
-8x8 digits, 10 % held out by ``train_test_split(random_state=0)``, two latent dimensions. The embedding's
-seed varies; medians are reported. scikit-learn's own invertible methods stand beside.
+8x8 digits, 10 % held out by ``train_test_split(random_state=0)``, two latent dimensions. The
+embedding's seed varies; medians are reported. scikit-learn's own invertible methods stand beside.
 """
 
 import argparse

@@ -12,7 +12,8 @@ def run(arguments=None):
     """Read the command line, run the experiments, and return the exit code."""
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.papers",
-        description="Run the papers' experiments and write a report with their numbers beside ours.",
+        description="Run the papers' experiments and write a report with their numbers beside "
+        "ours.",
     )
     add = parser.add_argument
     names = f"{', '.join(NAMES)}, a single experiment such as ukr2005:spiral, or all"

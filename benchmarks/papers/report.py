@@ -77,9 +77,9 @@ def _head(results: dict[str, Any]) -> str:
 <p>Every experiment of the papers that <strong>twofold</strong> implements, run by
 <code>python -m benchmarks.papers</code>.</p>
 <dl class="facts">{listed}</dl>
-<p><small>Verdicts are computed from the two numbers of a row: {legend} nothing if there is no figure
-to compare with. If the paper has words and no figure, the row names the number that stands for
-them, and the verdict is <em>met</em> or <em>below</em>.</small></p>
+<p><small>Verdicts are computed from the two numbers of a row: {legend} nothing if there is no
+figure to compare with. If the paper has words and no figure, the row names the number that stands
+for them, and the verdict is <em>met</em> or <em>below</em>.</small></p>
 </header>"""
 
 
@@ -130,7 +130,8 @@ def _paper(name: str, paper: dict[str, Any], folder: Path) -> str:
 <div class="card"><table class="quantities">
 <thead><tr><th scope="col">experiment</th><th scope="col" class="paper">the paper</th>
 <th scope="col" class="here">here</th><th scope="col">in the same run</th>
-<th scope="col" class="verdict">verdict</th><th scope="col" class="seconds">seconds</th></tr></thead>
+<th scope="col" class="verdict">verdict</th>
+<th scope="col" class="seconds">seconds</th></tr></thead>
 {bodies}
 </table></div>
 <div class="pictures">{pictures}</div>
@@ -145,16 +146,16 @@ def _experiment(one: dict[str, Any]) -> str:
         f'<tr class="reports"><td colspan="6">{escape(one["reports"])}{_conditions(one)}</td></tr>',
     ]
     if one["status"] != "done":
-        lines.append(
-            f'<tr><th scope="row">{escape(one["error"])}</th><td class="empty"></td><td class="empty"></td>'
-            f'<td class="empty"></td><td data-label="verdict">{_chip(one["status"])}</td><td class="empty"></td></tr>'
-        )
+        empty = '<td class="empty"></td>'
+        chip = f'<td data-label="verdict">{_chip(one["status"])}</td>'
+        error = f'<th scope="row">{escape(one["error"])}</th>'
+        lines.append(f"<tr>{error}{3 * empty}{chip}{empty}</tr>")
     lines += [_row(row, quick=bool(one["quick"])) for row in one["rows"]]
     return f"<tbody>{''.join(lines)}</tbody>"
 
 
 def _conditions(one: dict[str, Any]) -> str:
-    """Say under what conditions an experiment ran: quickly, from which seeds, with which warnings."""
+    """Return the conditions of an experiment: quick form, seeds, warnings."""
     said = []
     if one["quick"]:
         said.append(f"Measured quickly: {one['quick']}.")

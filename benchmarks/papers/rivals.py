@@ -12,7 +12,7 @@ from benchmarks.harness.machine import is_installed
 from twofold.protocols import Array
 
 N_WARM = 5_000
-"""Beyond 4,096 rows it searches neighbours by other compiled code, which takes tens of seconds to compile."""
+"""Beyond 4,096 rows umap-learn searches neighbours by other code, which compiles for long."""
 EPOCHS = 1_000
 """Of each stage, as in Carreira-Perpinan & Lu (2010)."""
 
@@ -34,7 +34,7 @@ class Rival:
 
 
 def umap_seconds(X: Array, *, quick: bool) -> Rival:
-    """Time umap-learn, its compiled code being warm; not in quick runs, where it would take most of the time."""
+    """Time umap-learn after its code is compiled; quick runs skip it, as it is slow."""
     if not is_installed("umap"):
         return Rival(None, "umap-learn is not installed")
     if quick:
@@ -51,8 +51,8 @@ def umap_seconds(X: Array, *, quick: bool) -> Rival:
 def autoencoded(X: Array, start: Array, n_hidden: int, seed: int, *, epochs: int = EPOCHS) -> Array:
     """Return the latents of an autoencoder with one hidden layer on either side.
 
-    Its maps are first fitted to given latents, as Carreira-Perpinan & Lu (2010), section 3 do it, then trained together. PyTorch
-    has to be installed.
+    Its maps are first fitted to given latents, as Carreira-Perpinan & Lu (2010), section 3 do it,
+    then trained together. PyTorch has to be installed.
 
     Parameters
     ----------

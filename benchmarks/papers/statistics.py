@@ -16,7 +16,8 @@ def median(values: Iterable[float]) -> float:
 def reach(values: Iterable[float], figure: float) -> float:
     """Return how far the last value on the side of a figure lies from the median.
 
-    A figure of a single sample that lies within the range of ours is what one of ours might have been.
+    A figure of a single sample that lies within the range of ours is what one of ours might have
+    been.
     """
     found = list(values)
     middle = median(found)

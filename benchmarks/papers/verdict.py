@@ -1,12 +1,12 @@
 """Verdicts, computed from the two numbers of a row.
 
-=============  ===========================================================================================
+=============  ==================================================================
 "better"       ours is better than the paper's figure by more than the margin
-"met"          ours is as good within the margin; or it satisfies what the paper's words are read as
-"below"        ours is worse by more than the margin; or it does not satisfy the words
-"no number"    ours is not a number, or is infinite
-""             nothing to compare: no figure, or no direction that is better
-=============  ===========================================================================================
+"met"          equal within the margin; or it satisfies the bound
+"below"        worse by more than the margin; or it does not satisfy the bound
+"no number"    ours is NaN or infinite
+""             no figure to compare with, or no direction is better
+=============  ==================================================================
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from numbers import Real
 from benchmarks.papers.records import Row
 
 MARGIN = 0.05
-"""Share of the paper's figure within which ours counts as equal, where a row states no margin of its own."""
+"""Share of the paper's figure within which ours counts as equal, if a row states no margin."""
 
 VERDICTS = ("met", "better", "below", "no number", "")
 

@@ -1,4 +1,4 @@
-"""The command line: ``python -m benchmarks.rivals [--quick | --full] [--data mine.npz] [--publish]``."""
+"""The command line: ``python -m benchmarks.rivals [--quick | --full] [--data mine.npz] ...``."""
 
 import argparse
 import json
@@ -54,8 +54,8 @@ def _interrupt(number, frame):  # noqa: ARG001 - the signature of a handler
 def report(path, folder, *, publish=False):
     """Write the page and the pictures of a run, print the goal set by set; return the verdicts.
 
-    With ``publish`` they become the ones in ``docs``, the results those beside this file, and the tables of the README and of
-    the documentation's start page are written anew.
+    With ``publish`` they become the ones in ``docs``, the results those beside this file, and the
+    tables of the README and of the documentation's start page are written anew.
     """
     results = summary.read(path)
     if publish:
@@ -93,12 +93,13 @@ def _check_publishable(results):
     own = [entry["name"] for entry in results["sets"] if entry["name"] not in known]
     if results["settings"]["mode"] != "full" or own or not results["sets"]:
         raise UnpublishableError(
-            "--publish is for runs with --full on the benchmark's own sets; the page of this run is not published"
+            "--publish is for runs with --full on the benchmark's own sets; the page of this run "
+            "is not published"
         )
 
 
 def _measured(options):
-    """Run what is to be run and return the path of the results; None if it was only asked what would be."""
+    """Run the jobs and return the path of the results; None if ``--list`` only asked for names."""
     given = dict(QUICK if options.mode == "quick" else FULL)
     if options.seeds is not None:
         given["seeds"] = tuple(range(options.seeds))

@@ -1,7 +1,8 @@
-"""Rivals that do not speak scikit-learn's language, each behind ``fit``, ``transform``, ``inverse_transform``.
+"""Rivals with other interfaces, each behind ``fit``, ``transform`` and ``inverse_transform``.
 
-A model that has no way to do one of these sets it to None, and the tables say "none". ``embedding_`` holds the
-latents of the training rows. Packages are imported inside: each job imports its own rival and no other.
+A model that has no way to do one of these sets it to None, and the tables say "none".
+``embedding_`` holds the latents of the training rows. Packages are imported inside: each job
+imports its own rival and no other.
 """
 
 from itertools import pairwise
@@ -68,7 +69,8 @@ class Phate:
 class Gtm:
     """ugtm: posterior means down; up the surface of the GTM at that place.
 
-    The package's own ``inverse_transform`` starts from all 256 responsibilities, not from two latents.
+    The package's own ``inverse_transform`` starts from all 256 responsibilities, not from two
+    latents.
     """
 
     def __init__(self, seed):
@@ -94,7 +96,7 @@ class Gplvm:
     """GPy's GPLVM from PCA: new rows by optimising their latents, up by the posterior mean."""
 
     ITERATIONS = 1_000
-    """The default of its optimizer. 200 take 37 s on the digits and 16 s on oil flow, on two cores."""
+    """The default of its optimizer. 200 take 37 s on digits and 16 s on oil flow, on two cores."""
 
     def __init__(self):
         import GPy
@@ -118,7 +120,8 @@ class Gplvm:
 class Autoencoder:
     """D-128-128-2-128-128-D in PyTorch, ReLU, Adam, batches of 256, fifty epochs within bounds.
 
-    Few rows would get too few steps from fifty epochs and a million more than a user would wait for.
+    Few rows would get too few steps from fifty epochs and a million more than a user would wait
+    for.
     """
 
     EPOCHS, BATCH, FEWEST_STEPS, MOST_STEPS = 50, 256, 3_000, 20_000

@@ -1,11 +1,12 @@
-"""The data sets: train and held-out rows, fixed by a seed, written as one file each that every job reads.
+"""The data sets: training and held-out rows, split by a fixed seed, one file for all jobs.
 
-A set of your own is an ``.npz`` with ``X`` (n, d) and, where you have them, labels ``y`` (n,) and true
-parameters ``truth`` (n, q); a fifth is held out. A file with an official split has ``X_train``, ``y_train``,
-``X_test``, ``y_test`` (and ``truth_*``) instead.
+A set of your own is an ``.npz`` with ``X`` (n, d) and, where you have them, labels ``y`` (n,) and
+true parameters ``truth`` (n, q); a fifth is held out. A file with an official split has
+``X_train``, ``y_train``, ``X_test``, ``y_test`` (and ``truth_*``) instead.
 
-Every set is shifted and scaled by one number, its overall standard deviation, which changes no geometry.
-Without that, rivals whose defaults depend on the units of the data would be punished for the units.
+Every set is shifted and scaled by one number, its overall standard deviation, which changes no
+geometry. Without that, rivals whose defaults depend on the units of the data would be punished for
+the units.
 """
 
 import hashlib
@@ -47,7 +48,7 @@ class Split:
 
 @dataclass(frozen=True)
 class DataSet:
-    """A named set. Sets of one family differ in their number of rows alone and come in ascending order."""
+    """A named set. Sets of one family differ only in their number of rows and are sorted by it."""
 
     name: str
     load: Callable[[], Split] = field(repr=False)
@@ -155,7 +156,8 @@ def split(arrays: Mapping[str, Any], *, most=None, held_out=HELD_OUT, name="the 
     Parameters
     ----------
     arrays : mapping
-        ``X`` and perhaps ``y``, ``truth``; or the same with ``_train`` and ``_test`` behind the names.
+        ``X`` and optionally ``y``, ``truth``; or the same names followed by ``_train`` and
+        ``_test``.
     most, held_out : int or None
         Rows to keep of the training set (None: all) and of the held-out one.
     name : str

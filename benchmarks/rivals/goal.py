@@ -1,8 +1,8 @@
 """The goal, checked: on every set no rival is both faster and better than our best estimator.
 
-Better is a lower error on held-out rows; faster is less time for the fit and the held-out rows down and up. Our
-best estimator on a set is that of the lowest error, however long it takes, and of equal errors the faster; the best
-rival likewise.
+Better is a lower error on held-out rows; faster is less time for the fit and the held-out rows down
+and up. Our best estimator on a set is that of the lowest error, however long it takes, and of equal
+errors the faster; the best rival likewise.
 """
 
 from dataclasses import dataclass
@@ -86,7 +86,8 @@ def count(verdicts):
     judged = [v for v in verdicts if v.kind != ALONE]
     holds, both = (sum(map(test, judged)) for test in (_holds, _on_both))
     return (
-        f"On {holds} of {len(judged)} sets no rival is both faster and better than our best estimator; on "
+        f"On {holds} of {len(judged)} sets no rival is both faster and better than our best "
+        "estimator; on "
         f"{both} of {len(judged)} it is ahead of the best rival on both."
     )
 

@@ -1,6 +1,7 @@
 """What is measured of one method on one set: cost first, then quality, then promises.
 
-Each step notes its figures as soon as it has them, so that a job stopped in its third step keeps the first two.
+Each step notes its figures as soon as it has them, so that a job stopped in its third step keeps
+the first two.
 """
 
 import time
@@ -29,8 +30,8 @@ def measure(make, split, notes, *, warm_up=None, repeat_within=0.0):
     Parameters
     ----------
     make : callable
-        Returns an unfitted model with ``fit``, ``transform`` and ``inverse_transform``, the last two
-        perhaps missing or None.
+        Returns an unfitted model with ``fit``, ``transform`` and ``inverse_transform``. The last
+        two may be missing or None.
     split : Split
         Rows to fit and rows held out.
     notes : Notes
@@ -57,7 +58,7 @@ def measure(make, split, notes, *, warm_up=None, repeat_within=0.0):
 
 
 def _cost(make, split, notes):
-    """Time the three steps of a user, and note the peak of memory; return the model and the latents."""
+    """Time the three steps and note the peak memory; return the model and the held-out latents."""
     before = memory.start_counting()
     notes.step("fit")
     model = make()

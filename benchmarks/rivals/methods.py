@@ -1,11 +1,11 @@
 """Who takes part: ours with their defaults, and the rivals with theirs.
 
-``METHODS`` is the registry; ``--registry`` names another module that has one. A method is a name, a function
-``make(seed, threads)`` that imports its package and returns an unfitted model, and what the report and the
-runner must know of it. Nothing here is chosen per data set.
+``METHODS`` is the registry; ``--registry`` names another module that has one. A method is a name, a
+function ``make(seed, threads)`` that imports its package and returns an unfitted model, and what
+the report and the runner must know of it. Nothing here is chosen per data set.
 
-All get two latent dimensions, the same seed and the same number of threads. Beyond that, a rival is given what
-it needs to take part at all (KernelPCA a kernel and a way back) and nothing is withheld.
+All get two latent dimensions, the same seed and the same number of threads. Beyond that, a rival is
+given what it needs to take part at all (KernelPCA a kernel and a way back) and nothing is withheld.
 """
 
 from collections.abc import Callable
@@ -29,13 +29,13 @@ class Method:
     short: str = ""
     """For the plots."""
     seeded: bool = True
-    """Whether it is run for several seeds: not where a seed changes nothing."""
+    """Whether it is run for several seeds: False if a seed changes nothing."""
     bytes_per_pair: int = 0
-    """Memory for each pair of rows where it is quadratic: sets beyond the cap are not tried."""
+    """Memory for each pair of rows of a quadratic method: sets beyond the limit are skipped."""
     most_rows: int | None = None
-    """Beyond these it is not tried, by decree."""
+    """Larger sets are skipped."""
     warm_up: Callable[[Callable[[], Any], Any], None] | None = None
-    """Called as ``warm_up(make_one, X)`` before the clock starts, where code is compiled at first use."""
+    """Called as ``warm_up(make_one, X)`` before the clock starts, to compile code."""
 
     @property
     def label(self):
@@ -96,7 +96,7 @@ def _twofold(name, **arguments):
 
 
 def _ours(text, make, short, bytes_per_pair=0):
-    named = "defaults" if text.endswith("()") else "defaults, but for the start or embedding named"
+    named = "defaults" if text.endswith("()") else "defaults, except for the argument shown"
     return Method(
         text,
         make,
@@ -230,8 +230,8 @@ METHODS = [
     Method(
         "autoencoder (PyTorch)",
         adapters.Autoencoder,
-        "D-128-128-2-128-128-D, ReLU, Adam 1e-3, batches of 256, 50 epochs, at least 3,000 and at most "
-        "20,000 steps",
+        "D-128-128-2-128-128-D, ReLU, Adam 1e-3, batches of 256, 50 epochs, at least 3,000 and at "
+        "most 20,000 steps",
         "torch",
         short="autoencoder",
     ),

@@ -1,7 +1,7 @@
 """The trade: held-out error against time, one picture for each set and one of all.
 
-Colours are from the palette of Okabe and Ito, which is made for all kinds of sight; ours and theirs differ in shape
-as well. The line joins those that nobody beats on both.
+Colours are from the palette of Okabe and Ito, which is made for all kinds of sight; ours and theirs
+differ in shape as well. The line joins those that nobody beats on both.
 """
 
 from pathlib import Path
@@ -13,7 +13,7 @@ MOST_BYTES = 300_000
 
 
 def draw_all(rows_of_set, folder):
-    """Draw every set that has a held-out error; return the paths of the pictures, that of all first."""
+    """Draw every set that has a held-out error; return the paths, the combined picture first."""
     from matplotlib.figure import Figure
 
     from benchmarks.rivals.data import slug
@@ -110,7 +110,7 @@ def frontier(rows):
 
 
 def label_points(ax, rows, size):
-    """Write each name beside its point where it covers least; the figure must have been laid out."""
+    """Write each name beside its point where it covers least; the figure must be laid out."""
     from matplotlib.transforms import Bbox
 
     points = ax.transData.transform([(row.seconds, row.error) for row in rows])

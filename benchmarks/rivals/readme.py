@@ -1,4 +1,4 @@
-"""The table of the README and of the documentation's start page, written anew between two marks from the verdicts of a run."""
+"""Write the verdicts of a run into the README and the documentation's start page, between marks."""
 
 from benchmarks.rivals import goal
 from benchmarks.rivals.page import verdict_cells
@@ -34,7 +34,8 @@ def section(verdicts, results):
     about = results["about"]
     machine = about["conditions"]["machine"]
     head = (
-        "| set | our best | error | seconds | best rival with a way back | error | seconds | we are |\n"
+        "| set | our best | error | seconds | best rival with a way back | error | seconds | we "
+        "are |\n"
         "|---|---|---|---|---|---|---|---|"
     )
     lines = [

@@ -1,7 +1,8 @@
 """The run: every method on every set for every seed, one process after the other, resumable.
 
-Each finished job is one line of ``jobs.jsonl``. A run that was interrupted goes on where it stopped, provided
-that nothing it depends on has changed; at its end all is put together in ``results.json``.
+Each finished job is one line of ``jobs.jsonl``. A run that was interrupted goes on where it
+stopped, provided that nothing it depends on has changed; at its end all is put together in
+``results.json``.
 """
 
 import importlib
@@ -21,7 +22,7 @@ FEW_ROWS = 2_000
 MANY_ROWS = 500_000
 """From here on a job may take twice as long."""
 TELLING_ROWS = 10_000
-"""Fewer rows tell nothing of many: fixed costs prevail, and some methods have other ways for few rows."""
+"""Fewer rows predict nothing for many: fixed costs dominate, and some methods switch algorithms."""
 FAR_BEYOND = 2.0
 """A job is not tried where time in proportion to the rows would exceed its cap so many times."""
 
@@ -41,7 +42,7 @@ class Settings:
     seconds: float = 300.0
     most_bytes: int = 12 * 2**30
     repeat_within: float = 20.0
-    """A fit of at most these seconds is repeated for the first seed, to see whether it is deterministic."""
+    """A fit of at most these seconds is repeated for the first seed, to test that it repeats."""
     methods: tuple[str, ...] = ()
     """Names of those to run; none means all."""
 
@@ -187,7 +188,7 @@ class Run:
         return run_job(place, arguments | (more or {}), self.folder / "work", limits, environment)
 
     def _outgrown(self, method, prepared):
-        """Return why a method that had trouble with fewer rows of the same family is not run, or None."""
+        """Return why a method is skipped after trouble with fewer rows of its family, or None."""
         cap = self.settings.cap(prepared.rows)
         smaller = [
             record
@@ -211,7 +212,7 @@ class Run:
         return None
 
     def _first_calls(self):
-        """Time the first transform of fresh processes, with an empty compile cache and with a full one."""
+        """Time the first transform of fresh processes, with an empty and a full compile cache."""
         settings = self.settings
         for method in self.methods:
             cache = self.folder / "numba" / slug(method.name)
@@ -265,7 +266,8 @@ class Run:
     def _agreed_about(self):
         """Return what is known of machine and versions, the same as when the run began."""
         path = self.folder / "about.json"
-        # Which methods and seeds are run changes no figure of a job: a run can be extended by more of them.
+        # Which methods and seeds are run changes no figure of a job: a run can be extended by more
+        # of them.
         conditions = {
             key: value
             for key, value in vars(self.settings).items()
@@ -283,7 +285,8 @@ class Run:
             ]
             raise OtherRunError(
                 f"{self.folder} holds a run under other conditions ({', '.join(differing)}), and "
-                "figures of two runs do not stand side by side. Give another --folder, or --restart."
+                "figures of two runs do not stand side by side. Give another --folder, or "
+                "--restart."
             )
         return before | {
             "command": described["command"]

@@ -62,9 +62,12 @@ def _squared_correlation(a: Array, b: Array) -> float:
 @experiment(
     "Noisy spiral",
     "Section 3, Fig. 2",
-    "Pictures without figures: “we found over multiple random replications that pDRUR (with either MLPs or RBFs) and the autoencoder reliably recover the "
-    "manifold”; “in the spiral, clusters and small Swiss roll datasets we need only 10, 15 and 30 basis functions, while nDRUR would require 500, 700 and 1 000”",
-    quick="3 samples instead of 10, no nonparametric model, 200 epochs of the autoencoder instead of 1,000",
+    "Pictures without figures: “we found over multiple random replications that pDRUR (with "
+    "either MLPs or RBFs) and the autoencoder reliably recover the manifold”; “in the spiral, "
+    "clusters and small Swiss roll datasets we need only 10, 15 and 30 basis functions, while "
+    "nDRUR would require 500, 700 and 1 000”",
+    quick="3 samples instead of 10, no nonparametric model, 200 epochs of the autoencoder instead "
+    "of 1,000",
 )
 def spiral(quick: bool, folder: Path) -> Outcome:
     """Fig. 2: n = 500, from the true latents plus noise of a tenth of their range."""
@@ -115,7 +118,8 @@ def spiral(quick: bool, folder: Path) -> Outcome:
 PAPERS_CURVES: dict[str, Any] = {"n_centers": (15, 20), "alpha": 0.1}
 PAPERS_WEIGHT = "15 and 20 RBFs, λ = 0.1, the paper's units"
 CURVE_SETTINGS: dict[str, dict[str, Any]] = {
-    # In the paper latents and data have one unit; PCA's latents have nearly all of the data's variance.
+    # In the paper latents and data have one unit; PCA's latents have nearly all of the data's
+    # variance.
     PAPERS_WEIGHT: PAPERS_CURVES | {"down_weight": 10.0, "max_iter": 100, "tol": 1e-3},
     "15 and 20 RBFs, λ = 0.1, default weight": PAPERS_CURVES,
     "MLPs of 20 units": {"n_centers": 20, "up": "mlp", "down": "mlp"},
@@ -146,8 +150,9 @@ def _curves_run(seed: int) -> dict[str, Any]:
 @experiment(
     "Noisy disconnected curves",
     "Section 3, Fig. 3",
-    "Pictures without figures: “The PCA initialization causes parts of the manifolds to fold over each other in X, but pDRUR recovers a reasonable solution "
-    "that preserves each manifold's structure.”",
+    "Pictures without figures: “The PCA initialization causes parts of the manifolds to fold over "
+    "each other in X, but pDRUR recovers a reasonable solution that preserves each manifold's "
+    "structure.”",
     quick="3 samples instead of 10",
 )
 def curves(quick: bool, folder: Path) -> Outcome:

@@ -38,8 +38,9 @@ def _warm() -> None:
 @experiment(
     "Swiss roll of 20,000 points in 100 dimensions",
     "Section 3, Fig. 6 (row 4)",
-    "“a large-scale experiment where we lifted a Swiss roll with N = 20 000 points into D = 100 dimensions by adding 97 noise dimensions. Almost perfect "
-    "recovery is attained in the very first iteration.”",
+    "“a large-scale experiment where we lifted a Swiss roll with N = 20 000 points into D = 100 "
+    "dimensions by adding 97 noise dimensions. Almost perfect recovery is attained in the very "
+    "first iteration.”",
     quick="no umap-learn",
 )
 def wide_roll(quick: bool, folder: Path) -> Outcome:  # noqa: ARG001 - no pictures
@@ -112,8 +113,9 @@ def _others() -> dict[str, float]:
 @experiment(
     "Run times",
     "Section 3, Fig. 10",
-    "“for N > 7000 points, all other methods run out of memory, while pDRUR takes just 74 min. with N = 100 000 [...] pDRUR is linear on N and D while the other "
-    "methods are quadratic or superlinear on N”; 70 RBFs, 10 iterations",
+    "“for N > 7000 points, all other methods run out of memory, while pDRUR takes just 74 min. "
+    "with N = 100 000 [...] pDRUR is linear on N and D while the other methods are quadratic or "
+    "superlinear on N”; 70 RBFs, 10 iterations",
     quick="to 100,000 rows instead of 1,000,000, no other methods",
 )
 def runtime(quick: bool, folder: Path) -> Outcome:

@@ -1,4 +1,4 @@
-"""The projection step: how many Gauss-Newton steps a row takes, and how often a whole one is accepted (section 2.1)."""
+"""The projection step: Gauss-Newton steps per row, and how many are full ones (section 2.1)."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ MOST_STEPS = 300
 class _Counted:
     """A row problem that counts steps and those of them whose full length was not lower.
 
-    After the normal equations of a step the solver asks for losses: first at the full step, then at halves of it for rows that
-    were refused.
+    After the normal equations of a step the solver asks for losses: first at the full step, then at
+    halves of it for rows that were refused.
     """
 
     def __init__(self, problem: Pull) -> None:
@@ -45,7 +45,7 @@ class _Counted:
 
 
 def _descended(problem: Pull, Z: Array) -> IntArray:
-    """Return the steps that gradient descent with backtracking takes for each row, up to the same tolerance."""
+    """Return the backtracking gradient steps that each row takes to the same tolerance."""
     Z = Z.copy()
     active = np.arange(len(Z))
     n_iter = np.zeros(len(Z), dtype=np.intp)
@@ -79,13 +79,15 @@ def _descended(problem: Pull, Z: Array) -> IntArray:
 @experiment(
     "The projection step",
     "Section 2.1",
-    "“nearly all points [...] converged to a relative error of 10⁻⁴ in 4 or fewer iterations and most in 1-2. The full step α = 1 is accepted in the line search "
-    "almost always: 99% of the times far from the minimizer (in the first pDRUR iteration) and 99.9% as iterations progress [...] Gradient descent [...] required far "
-    "more (tens) iterations”. The data are not named; here the Swiss roll of Fig. 4.",
+    "“nearly all points [...] converged to a relative error of 10⁻⁴ in 4 or fewer iterations and "
+    "most in 1-2. The full step α = 1 is accepted in the line search almost always: 99% of the "
+    "times far from the minimizer (in the first pDRUR iteration) and 99.9% as iterations progress "
+    "[...] Gradient descent [...] required far more (tens) iterations”. The data are not named; "
+    "here the Swiss roll of Fig. 4.",
     quick="4 turns instead of 10",
 )
 def projection(quick: bool, folder: Path) -> Outcome:  # noqa: ARG001 - no pictures
-    """Alternate regressions and projections as in the paper's Fig. 1, in its own units, and count."""
+    """Alternate regressions and projections as in the paper's Fig. 1, in its units, and count."""
     X, sheet = make_swiss_roll(1000, random_state=0)
     Z = sheet + 10.0 * np.random.default_rng(0).standard_normal(sheet.shape)
     Z, X = Z - Z.mean(axis=0), X - X.mean(axis=0)
@@ -112,7 +114,8 @@ def projection(quick: bool, folder: Path) -> Outcome:  # noqa: ARG001 - no pictu
     rows = [
         Row(
             "rows that converge within 4 steps, all turns",
-            "“nearly all points [...] converged to a relative error of 10⁻⁴ in 4 or fewer iterations”",
+            "“nearly all points [...] converged to a relative error of 10⁻⁴ in 4 or fewer "
+            "iterations”",
             float(np.mean([one["rows within 4 steps"] for one in turns])),
             "higher",
             bound=0.95,

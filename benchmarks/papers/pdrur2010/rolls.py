@@ -28,8 +28,10 @@ PAPER: dict[str, Any] = {
     "max_iter": 100,
     "tol": 1e-3,
 }
-"""30 basis functions, lambda and 100 iterations as in Figs. 4-6. In the paper latents and data have one unit: the sheet's
-variance is three times the roll's."""
+"""30 basis functions, lambda and 100 iterations as in Figs. 4-6.
+
+In the paper latents and data have one unit: the sheet's variance is three times the roll's.
+"""
 
 RIVALS_CLAIMS = {
     20: "“also works well with stdev 20”",
@@ -71,9 +73,11 @@ def _roll_run(task: tuple[int, int, bool]) -> dict[str, Any]:
 @experiment(
     "Swiss roll from noisy latents",
     "Section 3, Fig. 6 (rows 1-3)",
-    "“pDRUR perfectly recovers the Swiss roll with stdev 20; as the noise increases, pDRUR's X increasingly show defects, but amazingly pDRUR is still able "
-    "to recover the global ordering up to stdev 60. An autoencoder also works well with stdev 20, but starts losing global ordering at stdev 40 and (as shown) "
-    "completely loses it at stdev 60.” The roll's shorter side is 50.",
+    "“pDRUR perfectly recovers the Swiss roll with stdev 20; as the noise increases, pDRUR's X "
+    "increasingly show defects, but amazingly pDRUR is still able to recover the global ordering "
+    "up to stdev 60. An autoencoder also works well with stdev 20, but starts losing global "
+    "ordering at stdev 40 and (as shown) completely loses it at stdev 60.” The roll's shorter "
+    "side is 50.",
     quick="2 rolls instead of 5, 200 epochs of the autoencoder instead of 1,000",
 )
 def roll(quick: bool, folder: Path) -> Outcome:
@@ -136,12 +140,14 @@ def _regularization_run(task: tuple[int, float, int, int]) -> float:
 @experiment(
     "Swiss roll: effect of regularization",
     "Section 3, Fig. 4",
-    "λ = 1e-5, 1e-3, 1e-1; 30, 60, 90 basis functions; noise of 5 or 10: “We found little difference over the number of basis functions and the noise "
-    "level [...] Large λ leads to smoother mappings and distorts the X [...] Note that UKR and GPLVM both failed with this noisy initial X.”",
+    "λ = 1e-5, 1e-3, 1e-1; 30, 60, 90 basis functions; noise of 5 or 10: “We found little "
+    "difference over the number of basis functions and the noise level [...] Large λ leads to "
+    "smoother mappings and distorts the X [...] Note that UKR and GPLVM both failed with this "
+    "noisy initial X.”",
     quick="one roll instead of 3, 30 and 90 basis functions",
 )
 def regularization(quick: bool, folder: Path) -> Outcome:  # noqa: ARG001 - no pictures
-    """Fig. 4: lambda, the number of basis functions and the noise varied; UKR from the same start."""
+    """Fig. 4: vary lambda, the number of basis functions and the noise; UKR from the same start."""
     seeds = list(SEEDS)[: 1 if quick else 3]
     alphas, stdevs = (1e-5, 1e-3, 1e-1), (5, 10)
     centers = (30, 90) if quick else (30, 60, 90)
@@ -184,7 +190,7 @@ def regularization(quick: bool, folder: Path) -> Outcome:  # noqa: ARG001 - no p
 
 
 def _restart_run(task: tuple[str, int, bool]) -> dict[str, Any]:
-    """Start DRUR and UKR from Laplacian eigenmaps of a roll, or from Isomap of a roll with a hole."""
+    """Start DRUR and UKR from Laplacian eigenmaps of a roll or Isomap of a roll with a hole."""
     kind, seed, with_homotopy = task
     if kind == "hole":
         X, sheet = make_swiss_roll(791, hole=True, random_state=seed)
@@ -218,8 +224,9 @@ def _paint_latents(figure: Any, run: dict[str, Any]) -> None:
 @experiment(
     "Swiss roll from Laplacian eigenmaps",
     "Section 3, Fig. 5",
-    "“UKR and GPLVM barely improve upon the initial X, unlike pDRUR, which practically uniformizes the X. UKR can also be trained with a homotopy "
-    "algorithm but this failed to recover the Swiss roll.”",
+    "“UKR and GPLVM barely improve upon the initial X, unlike pDRUR, which practically "
+    "uniformizes the X. UKR can also be trained with a homotopy algorithm but this failed to "
+    "recover the Swiss roll.”",
     quick="2 rolls instead of 5, no homotopy",
 )
 def laplacian(quick: bool, folder: Path) -> Outcome:
@@ -258,7 +265,8 @@ def laplacian(quick: bool, folder: Path) -> Outcome:
 @experiment(
     "Swiss roll with a hole from Isomap",
     "Section 3, Fig. 8",
-    "“Isomap blows up holes [...] pDRUR goes a long way to recovering the true X, while UKR and GPLVM barely improve it, or even worsen it”",
+    "“Isomap blows up holes [...] pDRUR goes a long way to recovering the true X, while UKR and "
+    "GPLVM barely improve it, or even worsen it”",
     quick="2 rolls instead of 5",
 )
 def hole(quick: bool, folder: Path) -> Outcome:
@@ -306,11 +314,12 @@ def _turns_run(task: tuple[int, int]) -> tuple[float, int]:
 @experiment(
     "Swiss roll with data noise: turns that are needed",
     "Section 3, run times",
-    "“pDRUR's result barely changes after the first 2 iterations, while the other methods require many more to stabilize”",
+    "“pDRUR's result barely changes after the first 2 iterations, while the other methods require "
+    "many more to stabilize”",
     quick="2 rolls instead of 5",
 )
 def noisy_roll(quick: bool, folder: Path) -> Outcome:  # noqa: ARG001 - no pictures
-    """Watch R² as turns go on: data noise of 0.5 beside latent noise of 10, default weight and stopping."""
+    """Follow R² over the iterations: data noise 0.5, latent noise 10, defaults otherwise."""
     seeds = list(SEEDS)[: 2 if quick else None]
     most = (1, 2, 4, 8, 16, 50)
     tasks = [(seed, turns) for seed in seeds for turns in most]

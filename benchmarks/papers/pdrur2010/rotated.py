@@ -34,7 +34,7 @@ def _rotated(digits: Array, step: int = 4) -> tuple[Array, Array]:
 
 
 def _angle_errors(Z: Array, angles: Array, Z_test: Array, test_angles: Array) -> dict[str, float]:
-    """Return the median errors in degrees of the nearest neighbour's angle and of fifteen neighbours' circular mean."""
+    """Return median errors in degrees: the nearest neighbour's angle, and the mean of fifteen."""
     near = NearestNeighbors(n_neighbors=15).fit(Z).kneighbors(Z_test, return_distance=False)
     turns = np.exp(1j * np.radians(angles))
     truth = np.exp(1j * np.radians(test_angles))
@@ -48,13 +48,14 @@ def _angle_errors(Z: Array, angles: Array, Z_test: Array, test_angles: Array) ->
 @experiment(
     "Rotated handwritten sevens",
     "Section 3, Fig. 9",
-    "220 sevens in 4-degree steps, 19 800 x 784; 5 RBFs, λ = 0.01, 200 iterations, from PCA: “The initial X collapse the loops, but pDRUR is able to open them up "
-    "and thus recover the rotation angle”. A picture without figures.",
+    "220 sevens in 4-degree steps, 19 800 x 784; 5 RBFs, λ = 0.01, 200 iterations, from PCA: “The "
+    "initial X collapse the loops, but pDRUR is able to open them up and thus recover the "
+    "rotation angle”. A picture without figures.",
     quick="60 sevens instead of 220",
     needs=("mnist.npz",),
 )
 def rotated(quick: bool, folder: Path) -> Outcome:
-    """Fit 220 sevens in 4-degree steps from PCA; find the angle of 20 other sevens from their latents."""
+    """Fit 220 sevens in 4-degree steps from PCA; find the angle of 20 others from their latents."""
     data = load_mnist()
     sevens = data.X_train[data.y_train == 7]
     n = 60 if quick else N_SEVENS

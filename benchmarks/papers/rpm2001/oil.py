@@ -51,13 +51,14 @@ def _fit(task: tuple[dict[str, Any], bool]) -> PrincipalManifold:
 @experiment(
     "Oil flow in two and three dimensions",
     "Section 8, Figs. 3-4",
-    "Pictures without figures: 49 nodes, and 6³ = 216 in three dimensions, kernel width 1, λ = 0.01. “The lower-dimensional representation found by "
-    "principal manifolds nicely reveals the class structure, comparably to the GTM. Linear PCA fails completely.”",
+    "Pictures without figures: 49 nodes, and 6³ = 216 in three dimensions, kernel width 1, λ = "
+    "0.01. “The lower-dimensional representation found by principal manifolds nicely reveals the "
+    "class structure, comparably to the GTM. Linear PCA fails completely.”",
     quick="2 starts instead of 5, 3 weights to choose from instead of 7",
     needs=("oil_flow.npz",),
 )
 def oil(quick: bool, folder: Path) -> Outcome:
-    """Figs. 3-4: errors in percent of the nearest latent's class on the test set, and held-out relative errors."""
+    """Figs. 3-4: test errors of the nearest latent's class in per cent, and held-out errors."""
     (train, valid, test), (y_train, _, y_test) = oil_data()
     seeds = list(SEEDS)[: 2 if quick else None]
     alphas = np.logspace(-3, -4, 3) if quick else np.logspace(-2, -5, 7)
@@ -138,11 +139,12 @@ def oil(quick: bool, folder: Path) -> Outcome:
     "Oil flow beside the generative topographic map",
     "Section 8",
     "“Comparing to (Bishop et al., 1998) we achieved a competitive result.”",
-    quick="2 settings of ugtm with 100 iterations instead of 27 with 200, 3 weights of ours instead of 7, 100 nodes alone",
+    quick="2 settings of ugtm with 100 iterations instead of 27 with 200, 3 weights of ours "
+    "instead of 7, 100 nodes alone",
     needs=("oil_flow.npz",),
 )
 def gtm(quick: bool, folder: Path) -> Outcome:  # noqa: ARG001 - no pictures
-    """Compare with the generative topographic map of ugtm, whose settings are chosen on the validation set too."""
+    """Compare with ugtm's generative topographic map, with settings chosen on the same rows."""
     if not is_installed("ugtm"):
         raise Absent("ugtm is not installed")
     (train, valid, test), _ = oil_data(standardised=True)
@@ -197,7 +199,7 @@ def _gtm(task: tuple[tuple[Any, ...], int]) -> Any:
 
 
 def _surface_error(X: Array, model: Any, train: Array, settings: tuple[Any, ...]) -> float:
-    """Return the mean squared distance of rows to the surface of a generative topographic map, not to its nodes alone."""
+    """Return the mean squared distance of rows to the surface of a GTM, not only to its nodes."""
     import ugtm
 
     k, m, s, _ = settings

@@ -1,4 +1,4 @@
-"""What a principal manifold should stand, beyond the paper's pictures: loops, outliers, few nodes, many rows."""
+"""Principal manifolds beyond the paper's pictures: loops, outliers, few nodes, many rows."""
 
 from __future__ import annotations
 
@@ -64,7 +64,8 @@ def loops(quick: bool, folder: Path) -> Outcome:
             }
             rows.append(
                 Row(
-                    f"{name}, alpha by “{rule}”: mean distance of the truth, in noise deviations, worst sample",
+                    f"{name}, alpha by “{rule}”: mean distance of the truth, in noise deviations, "
+                    "worst sample",
                     None,
                     float(runs[:, 0].max()),
                 )
@@ -136,7 +137,8 @@ def outliers(quick: bool, folder: Path) -> Outcome:
 def sparse(quick: bool, folder: Path) -> Outcome:  # noqa: ARG001 - no pictures
     """Absolute penalty and a refit on the active nodes, beside the full expansion: held-out errors.
 
-    Of the weights that leave at most half of the nodes, the one of the lowest validation error is taken.
+    Of the weights that leave at most half of the nodes, the one of the lowest validation error is
+    taken.
     """
     found = {}
     for name, (parts, q, n_nodes, width, alpha) in _sparse_cases(quick).items():
@@ -172,7 +174,7 @@ def sparse(quick: bool, folder: Path) -> Outcome:  # noqa: ARG001 - no pictures
 
 
 def _sparse_cases(quick: bool) -> dict[str, tuple[list[Array], int, int, float, float]]:
-    """Return training, validation and test rows, dimensions, nodes, width and weight of each case."""
+    """Return rows (training, validation, test), dimensions, nodes, width, weight of each case."""
     sizes = ((500, 0), (1_000, 2), (3_000, 1))
     cases: dict[str, tuple[list[Array], int, int, float, float]] = {
         "curve": ([wave(n, seed)[0] for n, seed in sizes], 1, 30, 3.0, 1e-3),
@@ -188,7 +190,8 @@ def _sparse_cases(quick: bool) -> dict[str, tuple[list[Array], int, int, float, 
     "Many rows",
     "Beyond the paper",
     "No times are given",
-    quick="4,000 and 12,000 rows instead of 10,000 and 100,000, 5 turns instead of 20, no umap-learn",
+    quick="4,000 and 12,000 rows instead of 10,000 and 100,000, 5 turns instead of 20, no "
+    "umap-learn",
 )
 def growth(quick: bool, folder: Path) -> Outcome:  # noqa: ARG001 - no pictures
     """CPU time at equal iterations, and a fit of many rows beside umap-learn."""

@@ -32,14 +32,14 @@ NODES, WIDTH = 10, 4.5
 @experiment(
     "Curves under ever larger penalties",
     "Section 8, Fig. 1 (upper row)",
-    "Pictures without figures, λ = 0.1, 0.5, 1, 4, width 1, 10 nodes: “for a suitable choice of the regularization factor λ, a very close match to the "
-    "original distribution can be achieved”",
+    "Pictures without figures, λ = 0.1, 0.5, 1, 4, width 1, 10 nodes: “for a suitable choice of "
+    "the regularization factor λ, a very close match to the original distribution can be achieved”",
 )
 def curves(quick: bool, folder: Path) -> Outcome:  # noqa: ARG001 - it is quick
     """Fig. 1, upper row: 10 nodes, width 1 (of the domain), ever larger penalties.
 
-    The paper does not give its data's units. Ours are root mean variances, in which the figure's weights leave little more than
-    the mean; a hundredth of them shows what the figure shows.
+    The paper does not give its data's units. Ours are root mean variances, in which the figure's
+    weights leave little more than the mean; a hundredth of them shows what the figure shows.
     """
     X, truth = sine(200, 0)
     images: dict[float, Array] = {}
@@ -133,7 +133,8 @@ def surfaces(quick: bool, folder: Path) -> Outcome:  # noqa: ARG001 - it is quic
 @experiment(
     "Convergence",
     "Section 8, Fig. 2",
-    "“the overall regularized quantization error decreases for each step, while both the regularization term and the quantization error term are free to vary”",
+    "“the overall regularized quantization error decreases for each step, while both the "
+    "regularization term and the quantization error term are free to vary”",
     quick="30 turns instead of 60",
 )
 def turns(quick: bool, folder: Path) -> Outcome:
@@ -178,7 +179,7 @@ def turns(quick: bool, folder: Path) -> Outcome:
 
 
 def _descent(X: Array, n_turns: int, alpha: float = 0.1) -> Array:
-    """Return the functional's two terms, (2 n_turns + 1, 2), along the paper's algorithm from PCA."""
+    """Return the functional's two terms, (2 n_turns + 1, 2), of the paper's algorithm from PCA."""
     domain = Domain((False,))
     functional = Quantization(X, domain, domain.grid((100,)), Squared(), "rkhs", alpha)
     along = X @ np.linalg.svd(X, full_matrices=False)[2][0]
@@ -204,12 +205,13 @@ def _descent(X: Array, n_turns: int, alpha: float = 0.1) -> Array:
 @experiment(
     "Weights, nodes and widths",
     "Section 8",
-    "“For almost any parameter setting (λ, M, and width of basis functions) we obtained reasonable results. [...] the number and width of the basis "
-    "functions had an effect on the solution, too. But their influence on the basic characteristics was quite small.”",
+    "“For almost any parameter setting (λ, M, and width of basis functions) we obtained "
+    "reasonable results. [...] the number and width of the basis functions had an effect on the "
+    "solution, too. But their influence on the basic characteristics was quite small.”",
     quick="18 settings instead of 48",
 )
 def settings(quick: bool, folder: Path) -> Outcome:  # noqa: ARG001 - no pictures
-    """Weights, numbers of nodes and widths of kernels: how many settings give a reasonable curve."""
+    """Count the weights, numbers of nodes and kernel widths that give a reasonable curve."""
     weights = (1e-4, 1e-2) if quick else (1e-5, 1e-4, 1e-3, 1e-2)
     nodes = (6, 10, 20) if quick else (6, 10, 20, 40)
     widths = (0.5, 1.0, 2.0)
@@ -235,7 +237,8 @@ def settings(quick: bool, folder: Path) -> Outcome:  # noqa: ARG001 - no picture
             float(np.mean(np.array(list(lost.values())) < 0.05)),
             "higher",
             bound=0.9,
-            note=f"In {within} of them curve and truth are closer than the noise: weight and width decide.",
+            note=f"In {within} of them curve and truth are closer than the noise: weight and "
+            "width decide.",
         ),
         Row(
             "mean distance to the truth, worst over best number of nodes, median",
@@ -258,11 +261,12 @@ def settings(quick: bool, folder: Path) -> Outcome:  # noqa: ARG001 - no picture
 @experiment(
     "Rates of convergence in the number of rows",
     "Section 7.4",
-    "“we are able to bound the rate of convergence by O(m^(-1/2 + α)) for arbitrary positive α”: a theorem, no experiment",
+    "“we are able to bound the rate of convergence by O(m^(-1/2 + α)) for arbitrary positive α”: "
+    "a theorem, no experiment",
     quick="1,000 rows and 2 repeats instead of 3,000 and 5",
 )
 def generalization(quick: bool, folder: Path) -> Outcome:
-    """Section 7: the gap between held-out and training error as rows grow, and the rate that the kernel's eigenvalues predict."""
+    """Section 7: the gap between held-out and training error over rows, and its predicted rate."""
     X, _ = wave(200, 0)
     model = PrincipalManifold(n_nodes=NODES, width=WIDTH, alpha=0.1, tol=0.0, max_iter=60).fit(X)
     new = wave(1_000 if quick else 3_000, 1)[0]

@@ -1,4 +1,4 @@
-"""Guidance beyond the paper: digits from random starts, and many rows (section 7 asks for "larger scale problems")."""
+"""Guidance beyond the paper: digits from random starts, and many rows (section 7 asks for them)."""
 
 from __future__ import annotations
 
@@ -58,11 +58,12 @@ def _digits_run(task: tuple[int, int | None]) -> dict[str, dict[str, float]]:
 @experiment(
     "Digits: UKR from random starts by L-BFGS",
     "Section 7, beyond the paper",
-    "“Further experimentation is required to assess the usefulness of the approach in larger scale problems”",
+    "“Further experimentation is required to assess the usefulness of the approach in larger "
+    "scale problems”",
     quick=f"{FEW_DIGITS} digits instead of 1,797 and 3 starts instead of 20",
 )
 def digits(quick: bool, folder: Path) -> Outcome:  # noqa: ARG001 - no pictures
-    """UKR of the digits from random starts by L-BFGS, plain and in stages; a spectral start beside them."""
+    """UKR of the digits from random starts by L-BFGS, plain and in stages, and a spectral start."""
     n_rows = FEW_DIGITS if quick else None
     seeds = list(range(3 if quick else N_STARTS))
     runs = in_processes(_digits_run, [(seed, n_rows) for seed in seeds])
@@ -107,7 +108,8 @@ def _clusters(n: int) -> Array:
 @experiment(
     "Many rows: SNE, and what a guided step costs",
     "Section 7, beyond the paper",
-    "“Further experimentation is required to assess the usefulness of the approach in larger scale problems”",
+    "“Further experimentation is required to assess the usefulness of the approach in larger "
+    "scale problems”",
     quick="a guided step at 10,000 rows; SNE of 10,000 and 100,000 in full runs alone",
 )
 def growth(quick: bool, folder: Path) -> Outcome:  # noqa: ARG001 - no pictures

@@ -1,4 +1,4 @@
-"""The partitioned circle: what eigenvectors say of clusters, and SNE guided by them (section 3, Fig. 1)."""
+"""The partitioned circle: eigenvectors that show clusters, and SNE guided by them (section 3)."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from twofold.protocols import Array
 from twofold.sne.divergence import NeighbourEmbedding
 from twofold.sne.probabilities import transition_probabilities
 
-# The paper gives neither. Neighbourhoods have to be small against the arcs for plain descent to have any trouble with
-# them; the affinity that guides should hold an arc together. Chosen on data 0-2, reported on others.
+# The paper gives neither. Plain descent has trouble only if neighbourhoods are small against the
+# arcs; the guiding affinity should hold an arc together. Chosen on data 0-2, reported on others.
 BANDWIDTH = 0.02
 AFFINITY = 0.1
 SEEDS = range(100, 110)
@@ -33,8 +33,9 @@ N_ITER = 200
 @experiment(
     "Partitioned circle: eigenvectors and clusters",
     "Section 3.1, Fig. 1 (a-c)",
-    "“The entries of the first eigenvalue are approximately constant [...] the second and third eigenvectors both reflect the clustering of the "
-    "data-points. Both take on values that are approximately piecewise constant and are concentrated around three distinct levels”",
+    "“The entries of the first eigenvalue are approximately constant [...] the second and third "
+    "eigenvectors both reflect the clustering of the data-points. Both take on values that are "
+    "approximately piecewise constant and are concentrated around three distinct levels”",
 )
 def eigenvectors(quick: bool, folder: Path) -> Outcome:  # noqa: ARG001 - it is quick
     """Fig. 1a-c: entries of the leading eigenvectors are levels, one for each cluster."""
@@ -125,8 +126,10 @@ def _run(task: tuple[int, int]) -> dict[str, list[float]]:
 @experiment(
     "Partitioned circle: SNE by guided descent",
     "Section 3.4, Fig. 1 (d)",
-    "Learning curves without figures: “the error is indeed going down faster in the beginning [...] The problem of reaching a local minimum of "
-    "the wrong objective function is reflected in the plot [for l = 2]. [...] A significant improvement is obtained when using the adaptive strategy.”",
+    "Learning curves without figures: “the error is indeed going down faster in the beginning "
+    "[...] The problem of reaching a local minimum of the wrong objective function is reflected "
+    "in the plot [for l = 2]. [...] A significant improvement is obtained when using the adaptive "
+    "strategy.”",
     quick="10 runs instead of 40",
 )
 def circle(quick: bool, folder: Path) -> Outcome:

@@ -1,4 +1,4 @@
-"""The noisy helix: UKR by gradient descent, plain and guided (section 6.1), and by L-BFGS (the paper's future work)."""
+"""The noisy helix: UKR by plain and guided gradient descent (section 6.1), and by L-BFGS."""
 
 from __future__ import annotations
 
@@ -95,8 +95,9 @@ def _run(task: tuple[int, int]) -> dict[str, Any]:
 @experiment(
     "Noisy helix: UKR by guided descent",
     "Section 6.1, Fig. 3",
-    "Learning curves without figures: “The final error achieved after 200 iterations using the spectral approach is close to zero and thereby "
-    "significantly smaller than the one obtained from running UKR unmodified”",
+    "Learning curves without figures: “The final error achieved after 200 iterations using the "
+    "spectral approach is close to zero and thereby significantly smaller than the one obtained "
+    "from running UKR unmodified”",
     quick="2 starts on each of 3 data sets instead of 20",
 )
 def helix(quick: bool, folder: Path) -> Outcome:
@@ -172,7 +173,7 @@ class _Spent(Exception):
 
 
 class _Counted:
-    """An objective that ends a run after a number of evaluations, and remembers the best of them."""
+    """An objective that ends a run after some evaluations and remembers the best value."""
 
     def __init__(self, objective: Objective, most: int) -> None:
         self.objective, self.left, self.best = objective, most, np.inf
@@ -221,8 +222,8 @@ def _quasi_newton_run(task: tuple[int, int]) -> dict[str, float]:
 @experiment(
     "Noisy helix: guided quasi-Newton steps",
     "Section 7, beyond the paper",
-    "“Future work will examine ways to use the spectral gradient approach in the context of other optimization approaches, such as quasi-Newton "
-    "or conjugate gradient methods.”",
+    "“Future work will examine ways to use the spectral gradient approach in the context of other "
+    "optimization approaches, such as quasi-Newton or conjugate gradient methods.”",
     quick="2 starts on each of 3 data sets instead of 20",
 )
 def quasi_newton(quick: bool, folder: Path) -> Outcome:  # noqa: ARG001 - no pictures

@@ -46,11 +46,14 @@ def _run(task: tuple[Setting, int]) -> dict[str, list[float]]:
 @experiment(
     "S-curve: SNE under two affinities, and the power method",
     "Section 6.2, Figs. 4-6",
-    "Learning curves without figures: “For the spectral clustering matrix there is a significant speed-up at the beginning of the optimization in "
-    "both cases and an improvement with respect to the local minimum that is found for N = 200. [...] when using the kernel PCA matrix, convergence is "
-    "slower at the beginning [...] the multiple-eigenvector approach is actually able to significantly improve the local minimum in the N = 200 case, but "
-    "slightly degrades the performance for N = 500.”",
-    quick="3 starts instead of 20; to the end for N = 200 and nu from 20 alone, the rest 30 iterations",
+    "Learning curves without figures: “For the spectral clustering matrix there is a significant "
+    "speed-up at the beginning of the optimization in both cases and an improvement with respect "
+    "to the local minimum that is found for N = 200. [...] when using the kernel PCA matrix, "
+    "convergence is slower at the beginning [...] the multiple-eigenvector approach is actually "
+    "able to significantly improve the local minimum in the N = 200 case, but slightly degrades "
+    "the performance for N = 500.”",
+    quick="3 starts instead of 20; to the end for N = 200 and nu from 20 alone, the rest 30 "
+    "iterations",
 )
 def s_curve(quick: bool, folder: Path) -> Outcome:
     """Figs. 5-6: nu from 20 as in the paper, and from 5."""
@@ -76,7 +79,7 @@ def s_curve(quick: bool, folder: Path) -> Outcome:
 
 
 def _figures(curves: dict[str, Any]) -> dict[str, Any]:
-    """Return how far above the best end each curve is at 10 and 20, over the plain one's, and the ends."""
+    """Return each curve's ends, and its excess at 10 and 20 relative to the plain curve's."""
     best = min(values[:, -1].min() for values in curves.values())
 
     def above(name: str, step: int) -> float:
@@ -95,7 +98,7 @@ def _figures(curves: dict[str, Any]) -> dict[str, Any]:
 
 
 def _rows(figures: dict[str, Any], n: int, nu: int, *, ended: bool) -> list[Row]:
-    """Return the paper's claims on one setting; those on the ends where the runs were long enough."""
+    """Return the claims on one setting; those on the ends only if the runs were long enough."""
     setting = f"N = {n}, nu from {nu}"
     beginnings: list[tuple[str, int, str, Better]] = [
         ("spec-clus", 10, "“a significant speed-up at the beginning”", "lower"),

@@ -22,8 +22,9 @@ from twofold.protocols import Array
 @experiment(
     "Two Swiss rolls apart",
     "Section 2, beyond the paper",
-    "“to obtain a connected neighborhood graph without increasing too much the number of neighbors, we introduce a variant of Isomap based on a hierarchical "
-    "agglomeration of the components”",
+    "“to obtain a connected neighborhood graph without increasing too much the number of "
+    "neighbors, we introduce a variant of Isomap based on a hierarchical agglomeration of the "
+    "components”",
 )
 def pieces(quick: bool, folder: Path) -> Outcome:  # noqa: ARG001 - it is quick
     """Embed two Swiss rolls that lie apart, five neighbours: joined, finite, each unrolled."""
@@ -67,7 +68,9 @@ def pieces(quick: bool, folder: Path) -> Outcome:  # noqa: ARG001 - it is quick
 
 
 def _circle(Z: Array, pose: Array) -> tuple[Array, int, float]:
-    """Return the principal plane of one object's latents, and the circular correlation of angle and pose, up to four times round.
+    """Return the principal plane of one object's latents, and how well angle and pose correlate.
+
+    The correlation is circular, for one to four turns of the angle per turn of the object.
 
     Objects that look alike from two or four sides go round as many times.
     """
@@ -89,9 +92,10 @@ def _circle(Z: Array, pose: Array) -> tuple[Array, int, float]:
     needs=("coil20_32x32.npz",),
 )
 def coil(quick: bool, folder: Path) -> Outcome:
-    """Embed COIL-20, five neighbours: all objects in one piece, and how well the 72 poses of each follow a closed loop.
+    """Embed COIL-20 with five neighbours: is it one piece, and do the 72 poses form closed loops?
 
-    Twenty loops need many dimensions: each is looked at in its own principal plane of 150. Beside it each object is embedded alone, in two.
+    Twenty loops need many dimensions: each is looked at in its own principal plane of 150. Beside
+    it each object is embedded alone, in two.
     """
     data = load_coil20()
     # The maps are not asked for: few centres make them quick, and leave the embedding as it is.

@@ -1,12 +1,13 @@
-"""How classifiers after an embedding are judged: every parameter chosen inside the training rows, for every contestant.
+"""How classifiers are judged: all parameters are chosen inside the training rows, for all methods.
 
-Columns are standardised on the training rows of each split. Neighbours, alpha and dimension of the embedding and the parameters of the
-classifiers are chosen by three inner folds of the training rows, for every contestant; widths and ridges of the maps by leave-one-out. beta
-has the single value 1.0, the mean distance, everywhere: it is not chosen. For support vector machines the embedding is chosen with C = 10 and
-the default width, then C and width at that embedding.
+Columns are standardised on the training rows of each split. Neighbours, alpha and dimension of the
+embedding and the parameters of the classifiers are chosen by three inner folds of the training
+rows, for all methods. Leave-one-out chooses widths and ridges of the maps. beta is 1.0, the mean
+distance, everywhere. For support vector machines the embedding is chosen with C = 10 and the
+default width, then C and width for that embedding.
 
-The inner loops share work between settings: one factorisation for each width serves all of them. The experiment "check" compares what they
-return with the estimators.
+The inner loops share work between settings: one factorisation for each width serves all of them.
+The experiment "check" compares their results with the estimators.
 """
 
 from __future__ import annotations
@@ -53,7 +54,7 @@ METHODS: dict[str, tuple[tuple[Labels, ...], str, bool]] = {
     "GRNN, exact": (LABELS, "grnn", True),
     "A-Isomap": ((None,), "krr", False),
 }
-"""Values of alpha and beta (None: no labels), the map, and whether the classifier is trained on the exact embedding."""
+"""Values of alpha and beta (None: no labels), the map, and whether to train on exact latents."""
 
 
 def _embedded(X: Array, y: AnyArray, neighbors: int, labels: Labels, n_components: int) -> Array:
@@ -85,7 +86,7 @@ class _Maps:
         self.known: dict[tuple[str, str], Array] = {}
 
     def _means(self, width: float, of: str) -> Array:
-        """Return weights of the general regression network, of the rows without themselves or of the query."""
+        """Return regression weights of the query, or of the rows with each left out."""
         key = f"{width:.10e}", of
         if key not in self.known:
             logs = -0.5 * self.squares[of] / width**2
@@ -94,7 +95,7 @@ class _Maps:
         return self.known[key]
 
     def krr(self, Z: Array) -> OfDimension:
-        """Return, for each number of columns of Z, its leave-one-out and query predictions by kernel ridge regression."""
+        """Return leave-one-out and query predictions by kernel ridge for each dimension."""
         errors = np.empty((len(self.widths), len(ALPHAS), Z.shape[1]))
         projected = [vectors.T @ Z for _, vectors, _ in self.ridge]
         for (w, (values, vectors, rest)), (a, alpha) in product(
@@ -117,7 +118,7 @@ class _Maps:
         return of
 
     def grnn(self, Z: Array) -> OfDimension:
-        """Return the same of the general regression network, its width searched for as `GRNN` does."""
+        """Return the same for the general regression network, its width searched as in `GRNN`."""
         errors: dict[str, Array] = {}
 
         def error(width: float, d: int) -> float:
@@ -140,7 +141,7 @@ class _Maps:
 def coordinates(
     X: Array, y: AnyArray, query: Array, wanted: dict[str, Iterable[Setting]]
 ) -> Iterator[tuple[str, Setting, Array, Array]]:
-    """Yield (method, setting, training coordinates, query coordinates) for the wanted settings of each method."""
+    """Yield method, setting, training and query coordinates for the wanted settings."""
     maps = _Maps(X, query)
     done: dict[tuple[int, Labels], tuple[Array, OfDimension, OfDimension]] = {}
     for method, settings in wanted.items():
@@ -163,7 +164,7 @@ def _settings_of(method: str, n_features: int) -> list[Setting]:
 
 
 def _knn(Z: Array, y: AnyArray, query: Array, voters: tuple[int, ...] = VOTERS) -> AnyArray:
-    """Return labels by the majority of the nearest, one row for each number of voters; of equal counts the first label."""
+    """Return majority labels, one row for each number of voters; ties take the first label."""
     distances = sqdist(query, Z)
     most = min(max(voters), len(Z))
     near = np.argpartition(distances, most - 1, axis=1)[:, :most]
@@ -188,7 +189,7 @@ def scaled(X: Array, *others: Array) -> list[Array]:
 def _chosen(
     X: Array, y: AnyArray, methods: tuple[str, ...], seed: int
 ) -> dict[tuple[str, str], tuple[Any, Any]]:
-    """Return the setting and the classifier's parameters of each method and classifier, by inner folds."""
+    """Choose the setting and the parameters of each method and classifier by inner folds."""
     folds = StratifiedKFold(3, shuffle=True, random_state=seed)
     parts = [
         (*scaled(X[train], X[valid]), y[train], y[valid]) for train, valid in folds.split(X, y)

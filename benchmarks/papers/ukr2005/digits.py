@@ -57,8 +57,9 @@ def _fits(task: tuple[str, list[str]]) -> dict[str, Any]:
 @experiment(
     "Handwritten digit “2”",
     "Section 4.2, Figs. 3-4",
-    "“the corresponding UKR models share the LLE solution with K = 12 nearest neighbors as the best initialization candidate [...] the error "
-    "dropped from 83.53 to 50.90 for the Gaussian-based UKR model and from 83.62 to 51.52 for the model using the Quartic kernel”",
+    "“the corresponding UKR models share the LLE solution with K = 12 nearest neighbors as the "
+    "best initialization candidate [...] the error dropped from 83.53 to 50.90 for the "
+    "Gaussian-based UKR model and from 83.62 to 51.52 for the model using the Quartic kernel”",
     quick="3 neighbourhoods instead of 25 (2 to 21 in the paper)",
     needs=("usps.npz",),
 )
@@ -108,7 +109,8 @@ def digits(quick: bool, folder: Path) -> Outcome:
 @experiment(
     "Handwritten digit “2”: CPU time",
     "Section 4.2, Table 2",
-    "“CPU time for 500 RPROP steps”: data space 753 s (Gaussian), 30 s (Quartic); feature space 1085 s, 25 s",
+    "“CPU time for 500 RPROP steps”: data space 753 s (Gaussian), 30 s (Quartic); feature space "
+    "1085 s, 25 s",
     quick="200 steps instead of 500; sums of the Quartic kernel are sparse only later",
     needs=("usps.npz",),
 )

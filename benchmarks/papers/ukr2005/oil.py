@@ -34,13 +34,14 @@ HOMOTOPY: dict[str, Any] = {"init": "pca", "homotopy": True}
 @experiment(
     "Oil flow: why not LLE",
     "Section 4.3",
-    "“one has to make sure that the neighborhood graph [...] is connected. For the ‘oil flow’ data set, this is the case for K ≥ 46. [...] all LLE "
-    "solutions that we tested (we used K = 46, 51, 56...101) led to substantially larger CV-errors (10) than a PCA solution.”",
+    "“one has to make sure that the neighborhood graph [...] is connected. For the ‘oil flow’ "
+    "data set, this is the case for K ≥ 46. [...] all LLE solutions that we tested (we used K = "
+    "46, 51, 56...101) led to substantially larger CV-errors (10) than a PCA solution.”",
     quick="3 neighbourhoods instead of 12",
     needs=("oil_flow.npz",),
 )
 def oil_starts(quick: bool, folder: Path) -> Outcome:  # noqa: ARG001 - no pictures
-    """Locally linear embeddings of data in clusters: when the graph is connected, and what they are worth then."""
+    """LLE of clustered data: neighbours that connect the graph, and the errors from there on."""
     X = load_oil_flow().X_train
     connected = next(
         k
@@ -103,8 +104,9 @@ def _linear_latents(norm: str, data: Any) -> tuple[Array, Array]:
 @experiment(
     "Oil flow: classes in latent space",
     "Section 4.3, Fig. 5, Table 3",
-    "Table 3, error rates on the test data, L2 and L1: UKR + KDC 0.9 %, 0.6 %; UKR + NN 1.2 %, 0.9 %; PCA/KPCA + KDC 12.0 %, 16.6 %; PCA/KPCA + NN "
-    "15.2 %, 17.7 %. Started from PCA by homotopy.",
+    "Table 3, error rates on the test data, L2 and L1: UKR + KDC 0.9 %, 0.6 %; UKR + NN 1.2 %, "
+    "0.9 %; PCA/KPCA + KDC 12.0 %, 16.6 %; PCA/KPCA + NN 15.2 %, 17.7 %. Started from PCA by "
+    "homotopy.",
     quick="of our starts t-SNE alone, homotopy in L2 alone, no Quartic kernel",
     needs=("oil_flow.npz",),
 )

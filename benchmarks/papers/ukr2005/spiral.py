@@ -67,13 +67,14 @@ def _starts_of(seed: int) -> dict[str, Any]:
 @experiment(
     "Noisy spiral: twelve starts",
     "Section 4.1, Fig. 1",
-    "“we varied K from four to 14 neighbors, giving rise to 11 different candidate sets of latent coordinates. As a 12th candidate, we "
-    "used a PCA solution. [...] we selected the candidate model with the lowest CV-error, which, in this case, was the scaled LLE solution of "
+    "“we varied K from four to 14 neighbors, giving rise to 11 different candidate sets of latent "
+    "coordinates. As a 12th candidate, we used a PCA solution. [...] we selected the candidate "
+    "model with the lowest CV-error, which, in this case, was the scaled LLE solution of "
     "neighborhood size K = 10”",
     quick="3 samples instead of 10",
 )
 def starts(quick: bool, folder: Path) -> Outcome:
-    """Fig. 1: the leave-one-out errors of eleven LLE solutions and of PCA, each at its best scale."""
+    """Fig. 1: leave-one-out errors of eleven LLE solutions and PCA, each at its best scale."""
     seeds = list(SEEDS)[: 3 if quick else None]
     found = in_processes(_starts_of, seeds)
     best = [min(errors, key=errors.__getitem__) for errors in found]
@@ -98,7 +99,8 @@ def starts(quick: bool, folder: Path) -> Outcome:
                 "lower",
                 reach(lowest, PAPERS_ERRORS[0]),
                 beside=_ranging(lowest),
-                note=f"The paper's is one sample: met if it lies within the range of our {len(seeds)}.",
+                note="The paper's is one sample: met if it lies within the range of our "
+                f"{len(seeds)}.",
             ),
             Row("which start is best", "LLE, K = 10", ", ".join(best), note="In each sample."),
             Row(
@@ -116,7 +118,7 @@ def starts(quick: bool, folder: Path) -> Outcome:
 
 
 def _rprop(n_steps: int) -> RProp:
-    """Return RPROP as it is usually set: first steps of 0.1, here kernel widths; it runs all its steps."""
+    """Return RPROP with its usual settings, first steps of 0.1 kernel widths, for all its steps."""
     return RProp(max_iter=n_steps, tol=0.0, window=n_steps, initial_step=0.1, max_step=1.0)
 
 
@@ -147,12 +149,13 @@ def _fits_of(task: tuple[int, bool]) -> dict[str, Any]:
 @experiment(
     "Noisy spiral: training and test errors",
     "Section 4.1, Fig. 2, Table 1",
-    "Table 1, mean error for projecting 3,000 test points: “both training (CV) and test error are decreasing for the more complex curves”. The paper's is "
-    "one sample: met if it lies within the range of ours.",
+    "Table 1, mean error for projecting 3,000 test points: “both training (CV) and test error are "
+    "decreasing for the more complex curves”. The paper's is one sample: met if it lies within "
+    "the range of ours.",
     quick="3 samples instead of 10, and no longer run of L-BFGS",
 )
 def spiral(quick: bool, folder: Path) -> Outcome:
-    """Fig. 2, Table 1: RPROP steps from the best LLE start, and the estimator with its own defaults."""
+    """Fig. 2, Table 1: RPROP steps from the best LLE start, and the estimator with defaults."""
     seeds = list(SEEDS)[: 3 if quick else None]
     runs = in_processes(_fits_of, [(seed, quick) for seed in seeds])
 
