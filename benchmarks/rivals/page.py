@@ -64,9 +64,15 @@ def _head(results):
     return f"# Beside the rivals\n\n{generated}{small}\n\n{facts}"
 
 
-def _paragraph(text):
+def _paragraph(text, indent=""):
     """Wrap text to the width of the documentation's source."""
-    return textwrap.fill(text, 100, break_long_words=False, break_on_hyphens=False)
+    return textwrap.fill(
+        text, 100, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
+    )
+
+
+def _list(verdicts):
+    return "\n".join(_paragraph(f"* {goal.sentence(v)}.", "  ") for v in verdicts)
 
 
 def _goal(verdicts):
@@ -78,22 +84,18 @@ def _goal(verdicts):
             "method is the one with the lowest error on held-out rows, among our eight and among "
             "all rivals. The time covers the fit, and encoding and decoding the held-out rows."
         ),
-        f"**{goal.count(verdicts)}**",
+        _paragraph(f"**{goal.count(verdicts)}**"),
         "| set | verdict | our best | error | seconds | best rival | error | seconds | also ahead "
         "of it on both |\n"
         "|---|---|---|---|---|---|---|---|---|\n" + "\n".join(_verdict_line(v) for v in verdicts),
     ]
     behind = [v for v in verdicts if not v.holds]
     if behind:
-        lines.append(
-            "Where we are behind:\n\n" + "\n".join(f"* {goal.sentence(v)}." for v in behind)
-        )
+        lines.append("Where we are behind:\n\n" + _list(behind))
     slower = [v for v in verdicts if v.kind == goal.ERROR]
     if slower:
-        lines.append(
-            "Where our best has the lowest error but the best rival is faster:\n\n"
-            + "\n".join(f"* {goal.sentence(v)}." for v in slower)
-        )
+        title = "Where our best has the lowest error but the best rival is faster:\n\n"
+        lines.append(title + _list(slower))
     return "\n\n".join(lines)
 
 
