@@ -118,25 +118,25 @@ class Gplvm:
 
 
 class Autoencoder:
-    """D-128-128-2-128-128-D in PyTorch, ReLU, Adam, batches of 256, fifty epochs within bounds.
+    """D-128-128-q-128-128-D in PyTorch, ReLU, Adam, batches of 256, fifty epochs within bounds.
 
-    Few rows would get too few steps from fifty epochs and a million more than a user would wait
-    for.
+    Fifty epochs are too few steps for few rows, and too long a wait for a million rows.
     """
 
     EPOCHS, BATCH, FEWEST_STEPS, MOST_STEPS = 50, 256, 3_000, 20_000
 
-    def __init__(self, seed, threads):
+    def __init__(self, seed, threads, n_components=2):
         import torch
 
+        self.n_components = n_components
         torch.set_num_threads(threads)
         torch.manual_seed(seed)
 
     def fit(self, X):
         import torch
 
-        down, up = ((X.shape[1], 128, 128, 2), (2, 128, 128, X.shape[1]))
-        self.down, self.up = _network(down), _network(up)
+        widths = (X.shape[1], 128, 128, self.n_components)
+        self.down, self.up = _network(widths), _network(widths[::-1])
         both = torch.nn.Sequential(self.down, self.up)
         adam = torch.optim.Adam(both.parameters(), 1e-3)
         rows = torch.tensor(X, dtype=torch.float32)

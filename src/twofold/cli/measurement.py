@@ -59,7 +59,8 @@ def time_steps(
     model: TwoWayModel, X: Array, X_test: Array, labels: AnyArray | None = None
 ) -> Timed:
     """Fit ``X`` (n, D), with labels if given, then encode and decode held-out rows (m, D)."""
-    fit_seconds, _ = timed(lambda: model.fit(X, labels))
+    arguments = (X,) if labels is None else (X, labels)
+    fit_seconds, _ = timed(lambda: model.fit(*arguments))
     transform_seconds, Z = timed(lambda: model.transform(X_test))
     inverse_seconds, rebuilt = timed(lambda: model.inverse_transform(Z))
     error = float(relative_reconstruction_error(X_test, rebuilt))

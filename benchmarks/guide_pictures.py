@@ -1,6 +1,6 @@
-"""The picture of the displays in the user guide.
+"""Draw the picture of the displays in the user guide.
 
-    python benchmarks/pictures.py [--output docs/images/pictures.png]
+    python -m benchmarks.guide_pictures [--output docs/images/pictures.png]
 
 Takes about a minute on two cores.
 """
