@@ -2,20 +2,22 @@
 
 ``python -m benchmarks.papers all --quick`` from the root of a clone runs them and writes one page,
 ``report.html``, that needs no network and no scripts, and ``results.json``. ``ukr2005:spiral``
-names a single experiment. Each paper is a package here, each experiment a function decorated by
-`records.experiment`. Running (`running`) and reporting (`report`) are separate.
+names a single experiment. Each paper is a package here: ``paper.toml`` lists its experiments with
+the words and figures of the paper, and each experiment is a function ``run(quick, folder)``.
+Running (`running`) and reporting (`report`) are separate.
 """
 
 from __future__ import annotations
 
 import logging
+import tomllib
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 
 from benchmarks.harness.records import write_text
-from benchmarks.papers.records import Paper
+from benchmarks.papers.records import Experiment, Paper
 
 NAMES = ("ukr2005", "sgd2005", "rpm2001", "pdrur2010", "sisomap2012")
 """The papers: the first author's method and the year."""
@@ -35,8 +37,18 @@ def paper(name: str) -> Paper:
     """Return the paper of a name in `NAMES`, with its experiments."""
     if name not in NAMES:
         raise ValueError(f"{name!r} is not a paper; there are {', '.join(NAMES)}.")
-    found: Paper = import_module(f"benchmarks.papers.{name}").PAPER
-    return found
+    text = Path(__file__).with_name(name).joinpath("paper.toml").read_text(encoding="utf-8")
+    listed = tomllib.loads(text)
+    experiments = tuple(_experiment(name, **one) for one in listed.pop("experiments"))
+    missing = tuple(listed.pop("missing"))
+    return Paper(name=name, experiments=experiments, missing=missing, **listed)
+
+
+def _experiment(paper: str, run: str, needs: Iterable[str] = (), **words: str) -> Experiment:
+    """Return the experiment of a paper whose function is ``"module:name"``."""
+    module, _, name = run.partition(":")
+    function = getattr(import_module(f"benchmarks.papers.{paper}.{module}"), name)
+    return Experiment(name=name, run=function, needs=tuple(needs), **words)
 
 
 def papers_of(names: str | Iterable[str]) -> list[Paper]:

@@ -126,17 +126,6 @@ class Experiment:
     needs: tuple[str, ...] = ()
 
 
-def experiment(
-    title: str, where: str, reports: str, *, quick: str = "", needs: tuple[str, ...] = ()
-) -> Callable[[Run], Experiment]:
-    """Turn a function ``run(quick, folder)`` into an `Experiment` of the same name."""
-
-    def decorate(run: Run) -> Experiment:
-        return Experiment(run.__name__, title, where, reports, run, quick, needs)
-
-    return decorate
-
-
 @dataclass(frozen=True)
 class Paper:
     """A paper and its experiments.

@@ -386,5 +386,5 @@ def test_every_experiment_quickly(paper, experiment, tmp_path):
 
 
 def test_an_experiment_repeats(tmp_path):
-    first, second = (eigenvectors.run(True, tmp_path).numbers for _ in range(2))
+    first, second = (eigenvectors(True, tmp_path).numbers for _ in range(2))
     assert first == second

@@ -12,7 +12,7 @@ from sklearn.decomposition import PCA
 from benchmarks.harness.machine import is_installed
 from benchmarks.harness.parallel import in_processes
 from benchmarks.papers.pictures import draw
-from benchmarks.papers.records import Outcome, Row, experiment
+from benchmarks.papers.records import Outcome, Row
 from benchmarks.papers.rivals import EPOCHS, autoencoded
 from benchmarks.papers.statistics import median, summary
 from twofold import DRUR
@@ -59,16 +59,6 @@ def _squared_correlation(a: Array, b: Array) -> float:
     return float(np.corrcoef(a[:, 0], b[:, 0])[0, 1] ** 2)
 
 
-@experiment(
-    "Noisy spiral",
-    "Section 3, Fig. 2",
-    "Pictures without figures: “we found over multiple random replications that pDRUR (with "
-    "either MLPs or RBFs) and the autoencoder reliably recover the manifold”; “in the spiral, "
-    "clusters and small Swiss roll datasets we need only 10, 15 and 30 basis functions, while "
-    "nDRUR would require 500, 700 and 1 000”",
-    quick="3 samples instead of 10, no nonparametric model, 200 epochs of the autoencoder instead "
-    "of 1,000",
-)
 def spiral(quick: bool, folder: Path) -> Outcome:
     """Fig. 2: n = 500, from the true latents plus noise of a tenth of their range."""
     seeds = list(SEEDS)[: 3 if quick else None]
@@ -147,14 +137,6 @@ def _curves_run(seed: int) -> dict[str, Any]:
     return found
 
 
-@experiment(
-    "Noisy disconnected curves",
-    "Section 3, Fig. 3",
-    "Pictures without figures: “The PCA initialization causes parts of the manifolds to fold over "
-    "each other in X, but pDRUR recovers a reasonable solution that preserves each manifold's "
-    "structure.”",
-    quick="3 samples instead of 10",
-)
 def curves(quick: bool, folder: Path) -> Outcome:
     """Fig. 3: n = 700, from PCA: rank correlation with the true order, curve by curve."""
     seeds = list(SEEDS)[: 3 if quick else None]

@@ -11,7 +11,7 @@ import numpy as np
 
 from benchmarks.harness.jobs import alone
 from benchmarks.papers.pictures import draw
-from benchmarks.papers.records import Outcome, Row, experiment
+from benchmarks.papers.records import Outcome, Row
 from benchmarks.papers.rivals import umap_seconds
 from twofold import DRUR, UKR
 from twofold.datasets import make_swiss_roll
@@ -35,14 +35,6 @@ def _warm() -> None:
     DRUR(init=start, **PAPER).fit(X)
 
 
-@experiment(
-    "Swiss roll of 20,000 points in 100 dimensions",
-    "Section 3, Fig. 6 (row 4)",
-    "“a large-scale experiment where we lifted a Swiss roll with N = 20 000 points into D = 100 "
-    "dimensions by adding 97 noise dimensions. Almost perfect recovery is attained in the very "
-    "first iteration.”",
-    quick="no umap-learn",
-)
 def wide_roll(quick: bool, folder: Path) -> Outcome:  # noqa: ARG001 - no pictures
     """Swiss roll, n = 20,000, with 97 noise dimensions."""
     _warm()
@@ -110,14 +102,6 @@ def _others() -> dict[str, float]:
     return seconds
 
 
-@experiment(
-    "Run times",
-    "Section 3, Fig. 10",
-    "“for N > 7000 points, all other methods run out of memory, while pDRUR takes just 74 min. "
-    "with N = 100 000 [...] pDRUR is linear on N and D while the other methods are quadratic or "
-    "superlinear on N”; 70 RBFs, 10 iterations",
-    quick="to 100,000 rows instead of 1,000,000, no other methods",
-)
 def runtime(quick: bool, folder: Path) -> Outcome:
     """Run time over rows and over columns, beside other methods."""
     sizes = (10**3, 10**4, 10**5) if quick else (10**3, 10**4, 10**5, 10**6)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.papers.records import Outcome, Row, experiment
+from benchmarks.papers.records import Outcome, Row
 from benchmarks.papers.statistics import median
 from twofold.datasets import make_swiss_roll
 from twofold.maps import RBFNetwork
@@ -76,16 +76,6 @@ def _descended(problem: Pull, Z: Array) -> IntArray:
     return n_iter
 
 
-@experiment(
-    "The projection step",
-    "Section 2.1",
-    "“nearly all points [...] converged to a relative error of 10⁻⁴ in 4 or fewer iterations and "
-    "most in 1-2. The full step α = 1 is accepted in the line search almost always: 99% of the "
-    "times far from the minimizer (in the first pDRUR iteration) and 99.9% as iterations progress "
-    "[...] Gradient descent [...] required far more (tens) iterations”. The data are not named; "
-    "here the Swiss roll of Fig. 4.",
-    quick="4 turns instead of 10",
-)
 def projection(quick: bool, folder: Path) -> Outcome:  # noqa: ARG001 - no pictures
     """Alternate regressions and projections as in the paper's Fig. 1, in its units, and count."""
     X, sheet = make_swiss_roll(1000, random_state=0)

@@ -11,7 +11,7 @@ import numpy as np
 from benchmarks.harness.machine import is_installed
 from benchmarks.harness.parallel import in_processes
 from benchmarks.papers.pictures import draw
-from benchmarks.papers.records import Outcome, Row, experiment
+from benchmarks.papers.records import Outcome, Row
 from benchmarks.papers.rivals import EPOCHS, autoencoded
 from benchmarks.papers.statistics import median, summary
 from twofold import DRUR, UKR
@@ -70,16 +70,6 @@ def _roll_run(task: tuple[int, int, bool]) -> dict[str, Any]:
     return {"R2": {name: procrustes_r2(sheet, one) for name, one in Z.items()}, "latents": Z}
 
 
-@experiment(
-    "Swiss roll from noisy latents",
-    "Section 3, Fig. 6 (rows 1-3)",
-    "“pDRUR perfectly recovers the Swiss roll with stdev 20; as the noise increases, pDRUR's X "
-    "increasingly show defects, but amazingly pDRUR is still able to recover the global ordering "
-    "up to stdev 60. An autoencoder also works well with stdev 20, but starts losing global "
-    "ordering at stdev 40 and (as shown) completely loses it at stdev 60.” The roll's shorter "
-    "side is 50.",
-    quick="2 rolls instead of 5, 200 epochs of the autoencoder instead of 1,000",
-)
 def roll(quick: bool, folder: Path) -> Outcome:
     """Figs. 4 and 6: latent noise of stdev 10 to 60, beside a 70-2-70 autoencoder."""
     seeds = list(SEEDS)[: 2 if quick else None]
@@ -137,15 +127,6 @@ def _regularization_run(task: tuple[int, float, int, int]) -> float:
     return procrustes_r2(sheet, _drur(X, start, seed, alpha=alpha, n_centers=n_centers))
 
 
-@experiment(
-    "Swiss roll: effect of regularization",
-    "Section 3, Fig. 4",
-    "λ = 1e-5, 1e-3, 1e-1; 30, 60, 90 basis functions; noise of 5 or 10: “We found little "
-    "difference over the number of basis functions and the noise level [...] Large λ leads to "
-    "smoother mappings and distorts the X [...] Note that UKR and GPLVM both failed with this "
-    "noisy initial X.”",
-    quick="one roll instead of 3, 30 and 90 basis functions",
-)
 def regularization(quick: bool, folder: Path) -> Outcome:  # noqa: ARG001 - no pictures
     """Fig. 4: vary lambda, the number of basis functions and the noise; UKR from the same start."""
     seeds = list(SEEDS)[: 1 if quick else 3]
@@ -221,14 +202,6 @@ def _paint_latents(figure: Any, run: dict[str, Any]) -> None:
         ax.set(title=f"{name}{r2}", xticks=[], yticks=[])
 
 
-@experiment(
-    "Swiss roll from Laplacian eigenmaps",
-    "Section 3, Fig. 5",
-    "“UKR and GPLVM barely improve upon the initial X, unlike pDRUR, which practically "
-    "uniformizes the X. UKR can also be trained with a homotopy algorithm but this failed to "
-    "recover the Swiss roll.”",
-    quick="2 rolls instead of 5, no homotopy",
-)
 def laplacian(quick: bool, folder: Path) -> Outcome:
     """Fig. 5: from Laplacian eigenmaps."""
     seeds, runs, numbers = _restarted("laplacian", quick)
@@ -262,13 +235,6 @@ def laplacian(quick: bool, folder: Path) -> Outcome:
     return Outcome(rows=rows, numbers=numbers, pictures=pictures, seeds=seeds)
 
 
-@experiment(
-    "Swiss roll with a hole from Isomap",
-    "Section 3, Fig. 8",
-    "“Isomap blows up holes [...] pDRUR goes a long way to recovering the true X, while UKR and "
-    "GPLVM barely improve it, or even worsen it”",
-    quick="2 rolls instead of 5",
-)
 def hole(quick: bool, folder: Path) -> Outcome:
     """Fig. 8: Swiss roll with a hole, n = 791, from Isomap with five neighbours."""
     seeds, runs, numbers = _restarted("hole", quick)
@@ -311,13 +277,6 @@ def _turns_run(task: tuple[int, int]) -> tuple[float, int]:
     return procrustes_r2(sheet, model.embedding_), int(model.n_iter_)
 
 
-@experiment(
-    "Swiss roll with data noise: turns that are needed",
-    "Section 3, run times",
-    "“pDRUR's result barely changes after the first 2 iterations, while the other methods require "
-    "many more to stabilize”",
-    quick="2 rolls instead of 5",
-)
 def noisy_roll(quick: bool, folder: Path) -> Outcome:  # noqa: ARG001 - no pictures
     """Follow R² over the iterations: data noise 0.5, latent noise 10, defaults otherwise."""
     seeds = list(SEEDS)[: 2 if quick else None]

@@ -12,7 +12,7 @@ from sklearn.decomposition import PCA
 from sklearn.neighbors import NearestNeighbors
 
 from benchmarks.papers.pictures import draw
-from benchmarks.papers.records import Outcome, Row, experiment
+from benchmarks.papers.records import Outcome, Row
 from twofold import DRUR
 from twofold.datasets import load_mnist
 from twofold.metrics import relative_reconstruction_error
@@ -45,15 +45,6 @@ def _angle_errors(Z: Array, angles: Array, Z_test: Array, test_angles: Array) ->
     }
 
 
-@experiment(
-    "Rotated handwritten sevens",
-    "Section 3, Fig. 9",
-    "220 sevens in 4-degree steps, 19 800 x 784; 5 RBFs, λ = 0.01, 200 iterations, from PCA: “The "
-    "initial X collapse the loops, but pDRUR is able to open them up and thus recover the "
-    "rotation angle”. A picture without figures.",
-    quick="60 sevens instead of 220",
-    needs=("mnist.npz",),
-)
 def rotated(quick: bool, folder: Path) -> Outcome:
     """Fit 220 sevens in 4-degree steps from PCA; find the angle of 20 others from their latents."""
     data = load_mnist()

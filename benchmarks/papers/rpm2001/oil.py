@@ -14,7 +14,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from benchmarks.harness.machine import is_installed
 from benchmarks.harness.parallel import in_processes
 from benchmarks.papers.pictures import draw
-from benchmarks.papers.records import Absent, Outcome, Row, experiment
+from benchmarks.papers.records import Absent, Outcome, Row
 from benchmarks.papers.statistics import median
 from twofold import PrincipalManifold
 from twofold.datasets import load_oil_flow
@@ -48,15 +48,6 @@ def _fit(task: tuple[dict[str, Any], bool]) -> PrincipalManifold:
     return model
 
 
-@experiment(
-    "Oil flow in two and three dimensions",
-    "Section 8, Figs. 3-4",
-    "Pictures without figures: 49 nodes, and 6³ = 216 in three dimensions, kernel width 1, λ = "
-    "0.01. “The lower-dimensional representation found by principal manifolds nicely reveals the "
-    "class structure, comparably to the GTM. Linear PCA fails completely.”",
-    quick="2 starts instead of 5, 3 weights to choose from instead of 7",
-    needs=("oil_flow.npz",),
-)
 def oil(quick: bool, folder: Path) -> Outcome:
     """Figs. 3-4: test errors of the nearest latent's class in per cent, and held-out errors."""
     (train, valid, test), (y_train, _, y_test) = oil_data()
@@ -135,14 +126,6 @@ def oil(quick: bool, folder: Path) -> Outcome:
     )
 
 
-@experiment(
-    "Oil flow beside the generative topographic map",
-    "Section 8",
-    "“Comparing to (Bishop et al., 1998) we achieved a competitive result.”",
-    quick="2 settings of ugtm with 100 iterations instead of 27 with 200, 3 weights of ours "
-    "instead of 7, 100 nodes alone",
-    needs=("oil_flow.npz",),
-)
 def gtm(quick: bool, folder: Path) -> Outcome:  # noqa: ARG001 - no pictures
     """Compare with ugtm's generative topographic map, with settings chosen on the same rows."""
     if not is_installed("ugtm"):

@@ -10,7 +10,7 @@ import numpy as np
 
 from benchmarks.harness.parallel import in_processes
 from benchmarks.papers.pictures import draw
-from benchmarks.papers.records import Outcome, Row, experiment
+from benchmarks.papers.records import Outcome, Row
 from benchmarks.papers.rivals import umap_seconds
 from benchmarks.papers.rpm2001.data import (
     NOISE,
@@ -42,12 +42,6 @@ def _loop_run(task: tuple[str, str, int]) -> tuple[Array, tuple[float, float]]:
     return curve, (to / NOISE, back / NOISE)
 
 
-@experiment(
-    "Closed curves",
-    "Beyond the paper",
-    "Domains other than intervals are allowed by the framework (section 2) and not shown",
-    quick="2 samples instead of 10, one rule for the weight instead of two",
-)
 def loops(quick: bool, folder: Path) -> Outcome:
     """Fit a noisy circle and a noisy figure-eight, n = 500; distances are in units of the noise."""
     seeds = list(SEEDS)[: 2 if quick else None]
@@ -83,12 +77,6 @@ def loops(quick: bool, folder: Path) -> Outcome:
     return Outcome(rows=rows, numbers=numbers, pictures=pictures, seeds=seeds)
 
 
-@experiment(
-    "A tenth of gross outliers",
-    "Beyond the paper",
-    "Robust losses are allowed by the framework (section 2) and not shown",
-    quick="2 samples instead of 10",
-)
 def outliers(quick: bool, folder: Path) -> Outcome:
     """Fit a noisy sine, a tenth of whose rows are moved far away: distances with over without."""
     seeds = list(SEEDS)[: 2 if quick else None]
@@ -128,12 +116,6 @@ def outliers(quick: bool, folder: Path) -> Outcome:
     return Outcome(rows=rows, numbers=numbers, pictures=pictures, seeds=seeds)
 
 
-@experiment(
-    "Few nodes by a linear penalty",
-    "Section 3.4, Eq. (22), beyond the paper",
-    "The linear penalty is proposed without an experiment",
-    quick="the curve alone, 2 weights instead of 5",
-)
 def sparse(quick: bool, folder: Path) -> Outcome:  # noqa: ARG001 - no pictures
     """Absolute penalty and a refit on the active nodes, beside the full expansion: held-out errors.
 
@@ -186,13 +168,6 @@ def _sparse_cases(quick: bool) -> dict[str, tuple[list[Array], int, int, float, 
     return cases
 
 
-@experiment(
-    "Many rows",
-    "Beyond the paper",
-    "No times are given",
-    quick="4,000 and 12,000 rows instead of 10,000 and 100,000, 5 turns instead of 20, no "
-    "umap-learn",
-)
 def growth(quick: bool, folder: Path) -> Outcome:  # noqa: ARG001 - no pictures
     """CPU time at equal iterations, and a fit of many rows beside umap-learn."""
     few, many = (4_000, 12_000) if quick else (10_000, 100_000)
@@ -226,12 +201,6 @@ def growth(quick: bool, folder: Path) -> Outcome:  # noqa: ARG001 - no pictures
     return Outcome(rows=rows, numbers=numbers, seeds=[5, 6, 7])
 
 
-@experiment(
-    "The picture of the user guide",
-    "Beyond the paper",
-    "A picture, no figures",
-    needs=("oil_flow.npz",),
-)
 def picture(quick: bool, folder: Path) -> Outcome:  # noqa: ARG001 - it is quick
     """Draw the picture of the user guide."""
     curves = {

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.papers.pictures import draw
-from benchmarks.papers.records import Outcome, Row, experiment
+from benchmarks.papers.records import Outcome, Row
 from benchmarks.papers.rpm2001.data import NOISE, both_distances, hill, sine, wave
 from twofold import PrincipalManifold
 from twofold.losses import Squared
@@ -29,12 +29,6 @@ NODES, WIDTH = 10, 4.5
 """Ten nodes on [-1, 1] lie 2/9 apart: the paper's kernel width of 1 is 4.5 of these distances."""
 
 
-@experiment(
-    "Curves under ever larger penalties",
-    "Section 8, Fig. 1 (upper row)",
-    "Pictures without figures, λ = 0.1, 0.5, 1, 4, width 1, 10 nodes: “for a suitable choice of "
-    "the regularization factor λ, a very close match to the original distribution can be achieved”",
-)
 def curves(quick: bool, folder: Path) -> Outcome:  # noqa: ARG001 - it is quick
     """Fig. 1, upper row: 10 nodes, width 1 (of the domain), ever larger penalties.
 
@@ -85,11 +79,6 @@ def curves(quick: bool, folder: Path) -> Outcome:  # noqa: ARG001 - it is quick
     return Outcome(rows=rows, numbers=numbers, pictures=pictures, seeds=[0])
 
 
-@experiment(
-    "Surfaces under ever larger penalties",
-    "Section 8, Fig. 1 (lower row)",
-    "Pictures without figures, λ = 0.001, 0.1, 1, width 1, 36 nodes",
-)
 def surfaces(quick: bool, folder: Path) -> Outcome:  # noqa: ARG001 - it is quick
     """Fig. 1, lower row: 36 nodes."""
     X = hill(800, 0)
@@ -130,13 +119,6 @@ def surfaces(quick: bool, folder: Path) -> Outcome:  # noqa: ARG001 - it is quic
     )
 
 
-@experiment(
-    "Convergence",
-    "Section 8, Fig. 2",
-    "“the overall regularized quantization error decreases for each step, while both the "
-    "regularization term and the quantization error term are free to vary”",
-    quick="30 turns instead of 60",
-)
 def turns(quick: bool, folder: Path) -> Outcome:
     """Fig. 2: the functional falls with every turn, its two terms need not."""
     n_turns = 30 if quick else 60
@@ -202,14 +184,6 @@ def _descent(X: Array, n_turns: int, alpha: float = 0.1) -> Array:
     return np.array(terms)
 
 
-@experiment(
-    "Weights, nodes and widths",
-    "Section 8",
-    "“For almost any parameter setting (λ, M, and width of basis functions) we obtained "
-    "reasonable results. [...] the number and width of the basis functions had an effect on the "
-    "solution, too. But their influence on the basic characteristics was quite small.”",
-    quick="18 settings instead of 48",
-)
 def settings(quick: bool, folder: Path) -> Outcome:  # noqa: ARG001 - no pictures
     """Count the weights, numbers of nodes and kernel widths that give a reasonable curve."""
     weights = (1e-4, 1e-2) if quick else (1e-5, 1e-4, 1e-3, 1e-2)
@@ -258,13 +232,6 @@ def settings(quick: bool, folder: Path) -> Outcome:  # noqa: ARG001 - no picture
     return Outcome(rows=rows, numbers=numbers, seeds=[0])
 
 
-@experiment(
-    "Rates of convergence in the number of rows",
-    "Section 7.4",
-    "“we are able to bound the rate of convergence by O(m^(-1/2 + α)) for arbitrary positive α”: "
-    "a theorem, no experiment",
-    quick="1,000 rows and 2 repeats instead of 3,000 and 5",
-)
 def generalization(quick: bool, folder: Path) -> Outcome:
     """Section 7: the gap between held-out and training error over rows, and its predicted rate."""
     X, _ = wave(200, 0)

@@ -13,7 +13,7 @@ from sklearn.model_selection import cross_val_score
 from sklearn.neighbors import KNeighborsClassifier
 
 from benchmarks.harness.parallel import in_processes
-from benchmarks.papers.records import Better, Outcome, Row, experiment
+from benchmarks.papers.records import Better, Outcome, Row
 from benchmarks.papers.statistics import median, quartiles
 from twofold import SNE, UKR
 from twofold.kernels import Gaussian
@@ -55,13 +55,6 @@ def _digits_run(task: tuple[int, int | None]) -> dict[str, dict[str, float]]:
     return found
 
 
-@experiment(
-    "Digits: UKR from random starts by L-BFGS",
-    "Section 7, beyond the paper",
-    "“Further experimentation is required to assess the usefulness of the approach in larger "
-    "scale problems”",
-    quick=f"{FEW_DIGITS} digits instead of 1,797 and 3 starts instead of 20",
-)
 def digits(quick: bool, folder: Path) -> Outcome:  # noqa: ARG001 - no pictures
     """UKR of the digits from random starts by L-BFGS, plain and in stages, and a spectral start."""
     n_rows = FEW_DIGITS if quick else None
@@ -105,13 +98,6 @@ def _clusters(n: int) -> Array:
     return np.asarray(X + 0.3 * rng.standard_normal(X.shape))
 
 
-@experiment(
-    "Many rows: SNE, and what a guided step costs",
-    "Section 7, beyond the paper",
-    "“Further experimentation is required to assess the usefulness of the approach in larger "
-    "scale problems”",
-    quick="a guided step at 10,000 rows; SNE of 10,000 and 100,000 in full runs alone",
-)
 def growth(quick: bool, folder: Path) -> Outcome:  # noqa: ARG001 - no pictures
     """Time SNE of ever more rows of 50 features with its maps, and what a guided step costs."""
     sizes: tuple[int, ...] = () if quick else (10_000, 100_000)

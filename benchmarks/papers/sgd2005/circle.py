@@ -12,7 +12,7 @@ from sklearn.cluster import KMeans
 
 from benchmarks.harness.parallel import in_processes
 from benchmarks.papers.pictures import draw
-from benchmarks.papers.records import Outcome, Row, experiment
+from benchmarks.papers.records import Outcome, Row
 from benchmarks.papers.sgd2005.learning_curves import curve, descend, paint_curves
 from benchmarks.papers.statistics import median, quartiles
 from twofold.datasets import make_partitioned_circle
@@ -30,13 +30,6 @@ N_POINTS = 150
 N_ITER = 200
 
 
-@experiment(
-    "Partitioned circle: eigenvectors and clusters",
-    "Section 3.1, Fig. 1 (a-c)",
-    "“The entries of the first eigenvalue are approximately constant [...] the second and third "
-    "eigenvectors both reflect the clustering of the data-points. Both take on values that are "
-    "approximately piecewise constant and are concentrated around three distinct levels”",
-)
 def eigenvectors(quick: bool, folder: Path) -> Outcome:  # noqa: ARG001 - it is quick
     """Fig. 1a-c: entries of the leading eigenvectors are levels, one for each cluster."""
     seeds = list(SEEDS)
@@ -123,15 +116,6 @@ def _run(task: tuple[int, int]) -> dict[str, list[float]]:
     return {name: curve(descend(objective, Z0, guide), N_ITER) for name, guide in guides.items()}
 
 
-@experiment(
-    "Partitioned circle: SNE by guided descent",
-    "Section 3.4, Fig. 1 (d)",
-    "Learning curves without figures: “the error is indeed going down faster in the beginning "
-    "[...] The problem of reaching a local minimum of the wrong objective function is reflected "
-    "in the plot [for l = 2]. [...] A significant improvement is obtained when using the adaptive "
-    "strategy.”",
-    quick="10 runs instead of 40",
-)
 def circle(quick: bool, folder: Path) -> Outcome:
     """Fig. 1d: ten data sets, four starts each."""
     seeds = list(SEEDS)[: 5 if quick else None]

@@ -13,7 +13,7 @@ from scipy.stats import spearmanr
 
 from benchmarks.harness.parallel import in_processes
 from benchmarks.papers.pictures import draw
-from benchmarks.papers.records import Outcome, Row, experiment
+from benchmarks.papers.records import Outcome, Row
 from benchmarks.papers.sgd2005.learning_curves import curve, descend, paint_curves
 from benchmarks.papers.statistics import median, quartiles
 from twofold.datasets import make_noisy_helix
@@ -92,14 +92,6 @@ def _run(task: tuple[int, int]) -> dict[str, Any]:
     return found
 
 
-@experiment(
-    "Noisy helix: UKR by guided descent",
-    "Section 6.1, Fig. 3",
-    "Learning curves without figures: “The final error achieved after 200 iterations using the "
-    "spectral approach is close to zero and thereby significantly smaller than the one obtained "
-    "from running UKR unmodified”",
-    quick="2 starts on each of 3 data sets instead of 20",
-)
 def helix(quick: bool, folder: Path) -> Outcome:
     """Fig. 3: three data sets, twenty starts each."""
     n_starts = 2 if quick else N_STARTS
@@ -219,13 +211,6 @@ def _quasi_newton_run(task: tuple[int, int]) -> dict[str, float]:
     }
 
 
-@experiment(
-    "Noisy helix: guided quasi-Newton steps",
-    "Section 7, beyond the paper",
-    "“Future work will examine ways to use the spectral gradient approach in the context of other "
-    "optimization approaches, such as quasi-Newton or conjugate gradient methods.”",
-    quick="2 starts on each of 3 data sets instead of 20",
-)
 def quasi_newton(quick: bool, folder: Path) -> Outcome:  # noqa: ARG001 - no pictures
     """Guide L-BFGS on the helix: twenty starts on three data sets, 200 evaluations each."""
     n_starts = 2 if quick else N_STARTS

@@ -9,7 +9,7 @@ import numpy as np
 
 from benchmarks.harness.parallel import in_processes
 from benchmarks.papers.pictures import draw
-from benchmarks.papers.records import Better, Outcome, Row, experiment
+from benchmarks.papers.records import Better, Outcome, Row
 from benchmarks.papers.sgd2005.learning_curves import curve, descend, paint_curves
 from benchmarks.papers.statistics import quartiles
 from twofold.datasets import make_s_curve
@@ -43,18 +43,6 @@ def _run(task: tuple[Setting, int]) -> dict[str, list[float]]:
     return curves
 
 
-@experiment(
-    "S-curve: SNE under two affinities, and the power method",
-    "Section 6.2, Figs. 4-6",
-    "Learning curves without figures: “For the spectral clustering matrix there is a significant "
-    "speed-up at the beginning of the optimization in both cases and an improvement with respect "
-    "to the local minimum that is found for N = 200. [...] when using the kernel PCA matrix, "
-    "convergence is slower at the beginning [...] the multiple-eigenvector approach is actually "
-    "able to significantly improve the local minimum in the N = 200 case, but slightly degrades "
-    "the performance for N = 500.”",
-    quick="3 starts instead of 20; to the end for N = 200 and nu from 20 alone, the rest 30 "
-    "iterations",
-)
 def s_curve(quick: bool, folder: Path) -> Outcome:
     """Figs. 5-6: nu from 20 as in the paper, and from 5."""
     settings = QUICK if quick else FULL

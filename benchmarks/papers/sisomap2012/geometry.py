@@ -12,20 +12,13 @@ from sklearn.manifold import Isomap
 
 from benchmarks.harness.jobs import alone
 from benchmarks.papers.pictures import draw
-from benchmarks.papers.records import Outcome, Row, experiment
+from benchmarks.papers.records import Outcome, Row
 from twofold import AgglomerativeIsomap
 from twofold.datasets import load_coil20, make_swiss_roll
 from twofold.metrics import procrustes_r2
 from twofold.protocols import Array
 
 
-@experiment(
-    "Two Swiss rolls apart",
-    "Section 2, beyond the paper",
-    "“to obtain a connected neighborhood graph without increasing too much the number of "
-    "neighbors, we introduce a variant of Isomap based on a hierarchical agglomeration of the "
-    "components”",
-)
 def pieces(quick: bool, folder: Path) -> Outcome:  # noqa: ARG001 - it is quick
     """Embed two Swiss rolls that lie apart, five neighbours: joined, finite, each unrolled."""
     one, flat = make_swiss_roll(800, random_state=0)
@@ -84,13 +77,6 @@ def _circle(Z: Array, pose: Array) -> tuple[Array, int, float]:
     return plane, abs(best), turns[best]
 
 
-@experiment(
-    "COIL-20: twenty loops of poses",
-    "Section 2, beyond the paper",
-    "Not in the text that we have",
-    quick="maps of 100 centres, which the embedding does not depend on",
-    needs=("coil20_32x32.npz",),
-)
 def coil(quick: bool, folder: Path) -> Outcome:
     """Embed COIL-20 with five neighbours: is it one piece, and do the 72 poses form closed loops?
 
@@ -165,12 +151,6 @@ def fit_timed(n: int, which: str, path: str) -> dict[str, Any]:
     return {"seconds": seconds}
 
 
-@experiment(
-    "Time and memory beside scikit-learn's Isomap",
-    "Beyond the paper",
-    "No times are given in the text that we have",
-    quick="3,000 and 10,000 rows instead of 10,000 and 100,000",
-)
 def speed(quick: bool, folder: Path) -> Outcome:  # noqa: ARG001 - no pictures
     """Time a Swiss roll beside scikit-learn's Isomap, with landmarks, and many rows."""
     n, many = (3_000, 10_000) if quick else (10_000, 100_000)

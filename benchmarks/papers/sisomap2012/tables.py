@@ -24,7 +24,7 @@ from sklearn.model_selection import train_test_split
 
 from benchmarks.harness.parallel import in_processes
 from benchmarks.papers.pictures import draw
-from benchmarks.papers.records import Absent, Outcome, Row, experiment
+from benchmarks.papers.records import Absent, Outcome, Row
 from benchmarks.papers.sisomap2012.protocol import KINDS, accuracies, coordinates, scaled
 from twofold import AgglomerativeIsomap, SupervisedIsomap
 from twofold.datasets import UCI_NAMES, data_folder, load_uci
@@ -168,14 +168,6 @@ def _against_raw(values: Accuracies, found: dict[str, Any]) -> list[Row]:
     ]
 
 
-@experiment(
-    "Ten UCI tables: KRR against GRNN as out-of-sample map",
-    "Abstract (the tables are not in the text we have)",
-    "“Extensive computational experiments, using support vector machines and k-nearest neighbors "
-    "as base classifiers, provide statistical evidence that out-of-sample mapping based on KRR "
-    "consistently dominates its GRNN counterpart”",
-    quick="at most 200 rows of a table instead of 600, one split of 3 folds instead of five of 5",
-)
 def gain(quick: bool, folder: Path) -> Outcome:  # noqa: ARG001 - no pictures
     """Compare KRR with GRNN: five repeats of five folds, cross-fitted and on exact latents."""
     seeds = FRESH_SEEDS[:1] if quick else FRESH_SEEDS
@@ -204,13 +196,6 @@ def gain(quick: bool, folder: Path) -> Outcome:  # noqa: ARG001 - no pictures
     return Outcome(rows=rows, numbers=found, seeds=list(seeds))
 
 
-@experiment(
-    "Ten UCI tables: supervised Isomap against direct classifiers",
-    "Abstract (the tables are not in the text we have)",
-    "“supervised agglomerative Isomap with KRR achieves a higher accuracy than direct "
-    "classification methods on most data sets”",
-    quick="at most 200 rows of a table instead of 600, one split of 2 folds instead of three of 10",
-)
 def table(quick: bool, folder: Path) -> Outcome:
     """Ten stratified folds, three times: direct classifiers, KRR, GRNN, A-Isomap."""
     seeds = TABLE_SEEDS[:1] if quick else TABLE_SEEDS
@@ -250,13 +235,6 @@ def table(quick: bool, folder: Path) -> Outcome:
     return Outcome(rows=rows, numbers=found, pictures=pictures, seeds=list(seeds))
 
 
-@experiment(
-    "The protocol's own loops",
-    "Ours: sections 2-3 of the method",
-    "No experiment of the paper: the tables below share work between settings, and this compares "
-    "what they compute with the estimators",
-    needs=("uci/wine.npz", "uci/glass.npz"),
-)
 def check(quick: bool, folder: Path) -> Outcome:  # noqa: ARG001 - no pictures, it is quick
     """Compare the shared loops with the estimators: largest differences, in latent deviations."""
     found = {}

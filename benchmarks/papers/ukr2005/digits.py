@@ -10,7 +10,7 @@ import numpy as np
 
 from benchmarks.harness.parallel import in_processes
 from benchmarks.papers.pictures import draw
-from benchmarks.papers.records import Outcome, Row, experiment
+from benchmarks.papers.records import Outcome, Row
 from twofold import UKR
 from twofold.datasets import load_usps
 from twofold.kernels import Compact, Gaussian
@@ -54,15 +54,6 @@ def _fits(task: tuple[str, list[str]]) -> dict[str, Any]:
     }
 
 
-@experiment(
-    "Handwritten digit “2”",
-    "Section 4.2, Figs. 3-4",
-    "“the corresponding UKR models share the LLE solution with K = 12 nearest neighbors as the "
-    "best initialization candidate [...] the error dropped from 83.53 to 50.90 for the "
-    "Gaussian-based UKR model and from 83.62 to 51.52 for the model using the Quartic kernel”",
-    quick="3 neighbourhoods instead of 25 (2 to 21 in the paper)",
-    needs=("usps.npz",),
-)
 def digits(quick: bool, folder: Path) -> Outcome:
     """Figs. 3-4: candidates' errors, then 500 steps from LLE with 12 neighbours."""
     neighbours = (10, 12, 14) if quick else (*range(2, 22), *range(22, 31, 2))
@@ -106,14 +97,6 @@ def digits(quick: bool, folder: Path) -> Outcome:
     )
 
 
-@experiment(
-    "Handwritten digit “2”: CPU time",
-    "Section 4.2, Table 2",
-    "“CPU time for 500 RPROP steps”: data space 753 s (Gaussian), 30 s (Quartic); feature space "
-    "1085 s, 25 s",
-    quick="200 steps instead of 500; sums of the Quartic kernel are sparse only later",
-    needs=("usps.npz",),
-)
 def times(quick: bool, folder: Path) -> Outcome:  # noqa: ARG001 - no pictures
     """Table 2: CPU seconds of RPROP steps from the same start, in four ways."""
     n_steps = 200 if quick else N_STEPS

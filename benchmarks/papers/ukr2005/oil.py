@@ -13,7 +13,7 @@ from sklearn.neighbors import KNeighborsClassifier, kneighbors_graph
 
 from benchmarks.harness.parallel import in_processes
 from benchmarks.papers.pictures import draw
-from benchmarks.papers.records import Outcome, Row, experiment
+from benchmarks.papers.records import Outcome, Row
 from twofold import UKR
 from twofold.datasets import load_oil_flow
 from twofold.numerics.density import KernelDensityClassifier
@@ -31,15 +31,6 @@ PAPERS_ERRORS = {
 HOMOTOPY: dict[str, Any] = {"init": "pca", "homotopy": True}
 
 
-@experiment(
-    "Oil flow: why not LLE",
-    "Section 4.3",
-    "“one has to make sure that the neighborhood graph [...] is connected. For the ‘oil flow’ "
-    "data set, this is the case for K ≥ 46. [...] all LLE solutions that we tested (we used K = "
-    "46, 51, 56...101) led to substantially larger CV-errors (10) than a PCA solution.”",
-    quick="3 neighbourhoods instead of 12",
-    needs=("oil_flow.npz",),
-)
 def oil_starts(quick: bool, folder: Path) -> Outcome:  # noqa: ARG001 - no pictures
     """LLE of clustered data: neighbours that connect the graph, and the errors from there on."""
     X = load_oil_flow().X_train
@@ -101,15 +92,6 @@ def _linear_latents(norm: str, data: Any) -> tuple[Array, Array]:
     return Z, pca.transform(-0.5 * manhattan_distances(data.X_test, data.X_train))
 
 
-@experiment(
-    "Oil flow: classes in latent space",
-    "Section 4.3, Fig. 5, Table 3",
-    "Table 3, error rates on the test data, L2 and L1: UKR + KDC 0.9 %, 0.6 %; UKR + NN 1.2 %, "
-    "0.9 %; PCA/KPCA + KDC 12.0 %, 16.6 %; PCA/KPCA + NN 15.2 %, 17.7 %. Started from PCA by "
-    "homotopy.",
-    quick="of our starts t-SNE alone, homotopy in L2 alone, no Quartic kernel",
-    needs=("oil_flow.npz",),
-)
 def oil(quick: bool, folder: Path) -> Outcome:
     """Fig. 5, Table 3: classes in latent space, test errors in per cent."""
     data = load_oil_flow()

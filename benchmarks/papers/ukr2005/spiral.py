@@ -9,7 +9,7 @@ import numpy as np
 
 from benchmarks.harness.parallel import in_processes
 from benchmarks.papers.pictures import draw
-from benchmarks.papers.records import Outcome, Row, experiment
+from benchmarks.papers.records import Outcome, Row
 from benchmarks.papers.statistics import median, reach
 from twofold import UKR
 from twofold.datasets import make_noisy_spiral
@@ -64,15 +64,6 @@ def _starts_of(seed: int) -> dict[str, Any]:
     return {row["name"]: row["cv_error"] for row in model.candidates_}
 
 
-@experiment(
-    "Noisy spiral: twelve starts",
-    "Section 4.1, Fig. 1",
-    "“we varied K from four to 14 neighbors, giving rise to 11 different candidate sets of latent "
-    "coordinates. As a 12th candidate, we used a PCA solution. [...] we selected the candidate "
-    "model with the lowest CV-error, which, in this case, was the scaled LLE solution of "
-    "neighborhood size K = 10”",
-    quick="3 samples instead of 10",
-)
 def starts(quick: bool, folder: Path) -> Outcome:
     """Fig. 1: leave-one-out errors of eleven LLE solutions and PCA, each at its best scale."""
     seeds = list(SEEDS)[: 3 if quick else None]
@@ -146,14 +137,6 @@ def _fits_of(task: tuple[int, bool]) -> dict[str, Any]:
     return found
 
 
-@experiment(
-    "Noisy spiral: training and test errors",
-    "Section 4.1, Fig. 2, Table 1",
-    "Table 1, mean error for projecting 3,000 test points: “both training (CV) and test error are "
-    "decreasing for the more complex curves”. The paper's is one sample: met if it lies within "
-    "the range of ours.",
-    quick="3 samples instead of 10, and no longer run of L-BFGS",
-)
 def spiral(quick: bool, folder: Path) -> Outcome:
     """Fig. 2, Table 1: RPROP steps from the best LLE start, and the estimator with defaults."""
     seeds = list(SEEDS)[: 3 if quick else None]
