@@ -183,17 +183,20 @@ def gain(quick: bool, folder: Path) -> Outcome:  # noqa: ARG001 - no pictures
         found[f"{first} over {second}, {kind}"] = _compared(values, first, second, kind)
     rows = [*_against_grnn(values, found), *_against_raw(values, found), *_absent_tables(values)]
     if not quick:
-        rows += [
-            Row(
-                f"{kind}: mean gain over GRNN, both trained on the exact embedding, points",
-                "the literal recipe of section 3",
-                found[f"KRR, exact over GRNN, exact, {kind}"]["mean gain"],
-                "higher",
-                bound=0.0,
-            )
-            for kind in KINDS
-        ]
+        quantity = "mean gain over GRNN, both trained on the exact embedding, points"
+        words = "the literal recipe of section 3"
+        rows += _gains(found, "KRR, exact over GRNN, exact", quantity, words)
     return Outcome(rows=rows, numbers=found, seeds=list(seeds))
+
+
+def _gains(found: dict[str, Any], pair: str, quantity: str, words: str) -> list[Row]:
+    """Return the mean gain of a pair of methods for each classifier, read as at least 0."""
+    return [
+        Row(
+            f"{kind}: {quantity}", words, found[f"{pair}, {kind}"]["mean gain"], "higher", bound=0.0
+        )
+        for kind in KINDS
+    ]
 
 
 def table(quick: bool, folder: Path) -> Outcome:
@@ -205,20 +208,10 @@ def table(quick: bool, folder: Path) -> Outcome:
     found["rows"] = {name: len(_rows_of(name, 0, most)[0]) for name in values}
     for kind, other in product(KINDS, ("raw", "GRNN", "A-Isomap")):
         found[f"KRR over {other}, {kind}"] = _compared(values, "KRR", other, kind)
-    rows = [
-        *_against_raw(values, found),
-        *(
-            Row(
-                f"{kind}: mean gain by labels (over A-Isomap), points",
-                "“class labels are used to improve the embedding”",
-                found[f"KRR over A-Isomap, {kind}"]["mean gain"],
-                "higher",
-                bound=0.0,
-            )
-            for kind in KINDS
-        ),
-        *_absent_tables(values),
-    ]
+    quantity = "mean gain by labels (over A-Isomap), points"
+    words = "“class labels are used to improve the embedding”"
+    by_labels = _gains(found, "KRR over A-Isomap", quantity, words)
+    rows = [*_against_raw(values, found), *by_labels, *_absent_tables(values)]
 
     def paint(figure: Any) -> None:
         places = np.arange(len(values))
