@@ -56,7 +56,9 @@ def main(arguments=None):
     X, y = load_digits(return_X_y=True)
     X, X_test, y, y_test = train_test_split(X, y, test_size=0.1, random_state=0)
     record = described() | {"seeds": list(range(options.seeds)), "results": {}}
-    print("| method | held-out error | 1-NN accuracy | fit, s | 180 digits encoded and decoded, s |")
+    print(
+        "| method | held-out error | 1-NN accuracy | fit, s | 180 digits encoded and decoded, s |"
+    )
     print("|---|---|---|---|---|")
     for name, make in CONTESTANTS.items():
         runs = [measure(make(seed), X, X_test, y, y_test) for seed in record["seeds"]]

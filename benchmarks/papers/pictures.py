@@ -1,4 +1,4 @@
-"""Pictures: drawn where matplotlib is installed, and made small enough to stand in a page."""
+"""Draw pictures if matplotlib is installed, and shrink them for the page."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 WIDEST = 1_000
-"""Pixels of a picture in the report."""
+"""Largest width of a picture in the report, in pixels."""
 
 WIDE = 1.7
 """Width over height beyond which a picture takes a whole line of the page."""
@@ -27,7 +27,7 @@ COLORS = 48
 def draw(
     path: Path, caption: str, size: tuple[float, float], painter: Callable[[Figure], Any]
 ) -> list[Picture]:
-    """Let a painter fill a figure and save it; no picture without matplotlib.
+    """Let a painter fill a figure and save it; return no picture without matplotlib.
 
     Parameters
     ----------
@@ -54,7 +54,7 @@ def draw(
 
 
 def as_data_uri(path: Path) -> tuple[str, bool]:
-    """Return a picture as the text that stands in a page for it, and whether it is a wide one."""
+    """Return a picture as a data URI, and whether it is a wide one."""
     from PIL import Image  # comes with matplotlib, which drew the picture
 
     with Image.open(path) as picture:

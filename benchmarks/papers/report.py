@@ -195,7 +195,7 @@ def _labelled(label: str, content: str, kind: str) -> str:
 
 
 def _cell(value: Any, form: str) -> str:
-    """Return a number in the form asked for, words as they are, and nothing for nothing."""
+    """Return a cell: a formatted number, words unchanged, or nothing for None."""
     if value is None:
         return ""
     if not is_number(value):

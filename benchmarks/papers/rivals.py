@@ -1,4 +1,4 @@
-"""Rivals that may be installed: umap-learn's time, and an autoencoder in PyTorch."""
+"""Optional rivals: the time of umap-learn, and an autoencoder in PyTorch."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from twofold.protocols import Array
 N_WARM = 5_000
 """Beyond 4,096 rows umap-learn searches neighbours by other code, which compiles for long."""
 EPOCHS = 1_000
-"""Of each stage, as in Carreira-Perpinan & Lu (2010)."""
+"""L-BFGS iterations of each stage, as in Carreira-Perpinan & Lu (2010)."""
 
 
 @dataclass(frozen=True)
 class Rival:
-    """What a rival reached.
+    """The result of a rival.
 
     Attributes
     ----------

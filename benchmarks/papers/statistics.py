@@ -1,4 +1,4 @@
-"""What many runs are summed up by."""
+"""Summaries of many runs."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 
 
 def median(values: Iterable[float]) -> float:
-    """Return the median."""
+    """Return the median as a float."""
     return float(np.median(list(values)))
 
 

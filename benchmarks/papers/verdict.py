@@ -23,12 +23,12 @@ VERDICTS = ("met", "better", "below", "no number", "")
 
 
 def is_number(value: object) -> bool:
-    """Tell a number from words, truth values and nothing."""
+    """Return whether a value is a number, not words, a truth value or None."""
     return isinstance(value, Real) and not isinstance(value, bool)
 
 
 def verdict(row: Row) -> str:
-    """Return one of `VERDICTS`."""
+    """Return the verdict of a row, one of `VERDICTS`."""
     if not is_number(row.here):
         return ""
     here = float(row.here)  # type: ignore[arg-type]

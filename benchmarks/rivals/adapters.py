@@ -1,8 +1,8 @@
 """Rivals with other interfaces, each behind ``fit``, ``transform`` and ``inverse_transform``.
 
-A model that has no way to do one of these sets it to None, and the tables say "none".
-``embedding_`` holds the latents of the training rows. Packages are imported inside: each job
-imports its own rival and no other.
+A model that cannot encode or decode sets that method to None, and the tables say "none".
+``embedding_`` holds the latents of the training rows. Packages are imported inside, so that each
+job imports only its own rival.
 """
 
 from itertools import pairwise
@@ -11,7 +11,7 @@ import numpy as np
 
 
 class Tsne:
-    """openTSNE: the way down optimises new points in a fixed map; no way up."""
+    """openTSNE: encodes by optimising new points in a fixed map; does not decode."""
 
     inverse_transform = None
 
@@ -30,7 +30,7 @@ class Tsne:
 
 
 class Pacmap:
-    """PaCMAP: the way down needs the training rows again; no way up."""
+    """PaCMAP: encodes with the training rows at hand; does not decode."""
 
     inverse_transform = None
 
@@ -49,7 +49,7 @@ class Pacmap:
 
 
 class Phate:
-    """PHATE: new rows by interpolation, which the package warns of; no way up."""
+    """PHATE: encodes by interpolation, with a warning of the package; does not decode."""
 
     inverse_transform = None
 
@@ -67,7 +67,7 @@ class Phate:
 
 
 class Gtm:
-    """ugtm: posterior means down; up the surface of the GTM at that place.
+    """ugtm: encodes to posterior means; decodes to the surface of the GTM at that place.
 
     The package's own ``inverse_transform`` starts from all 256 responsibilities, not from two
     latents.
@@ -93,7 +93,7 @@ class Gtm:
 
 
 class Gplvm:
-    """GPy's GPLVM from PCA: new rows by optimising their latents, up by the posterior mean."""
+    """GPy's GPLVM from PCA: encodes by optimising latents, decodes to the posterior mean."""
 
     ITERATIONS = 1_000
     """The default of its optimizer. 200 take 37 s on digits and 16 s on oil flow, on two cores."""

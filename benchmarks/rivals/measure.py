@@ -1,7 +1,6 @@
-"""What is measured of one method on one set: cost first, then quality, then promises.
+"""Measure one method on one set: cost, then quality, then whether its results repeat.
 
-Each step notes its figures as soon as it has them, so that a job stopped in its third step keeps
-the first two.
+Each step notes its figures at once, so that a job stopped in its third step keeps the first two.
 """
 
 import time
@@ -20,7 +19,7 @@ from twofold.metrics import (
 
 NEIGHBOURS = 5
 BATCH_ROWS = 20
-"""Rows whose latents are asked for again in other company."""
+"""Rows that are encoded again in another batch."""
 SINGLE_ROWS = 3
 
 
@@ -100,7 +99,7 @@ def _quality(model, split, Z_test, notes):
 
 
 def _batches(model, X, Z, notes):
-    """Note how far the latents of rows move when they come in another batch, or alone."""
+    """Note how much the latents of rows change in another batch, or alone."""
     few = slice(None, BATCH_ROWS)
     turned = np.ascontiguousarray(X[few][::-1])
     moved = _gap(Z[few], _latents(model.transform(turned))[::-1], unit=Z)

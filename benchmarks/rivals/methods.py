@@ -1,11 +1,11 @@
-"""Who takes part: ours with their defaults, and the rivals with theirs.
+"""The methods: our estimators and the rivals, all with their defaults.
 
-``METHODS`` is the registry; ``--registry`` names another module that has one. A method is a name, a
-function ``make(seed, threads)`` that imports its package and returns an unfitted model, and what
-the report and the runner must know of it. Nothing here is chosen per data set.
+``METHODS`` is the registry; ``--registry`` names another module that has one. A method has a name,
+a function ``make(seed, threads)`` that imports its package and returns an unfitted model, and facts
+for the report and the runner. Nothing here is chosen per data set.
 
-All get two latent dimensions, the same seed and the same number of threads. Beyond that, a rival is
-given what it needs to take part at all (KernelPCA a kernel and a way back) and nothing is withheld.
+All get two latent dimensions, the same seed and the same number of threads. A rival also gets the
+settings it needs to take part (KernelPCA a kernel and an inverse transform).
 """
 
 from collections.abc import Callable
@@ -17,17 +17,17 @@ from benchmarks.rivals import adapters
 
 @dataclass(frozen=True)
 class Method:
-    """One contestant."""
+    """One method and its settings."""
 
     name: str
     make: Callable[[int, int], Any]
     settings: str
-    """What the report says of how it was set up."""
+    """Description of the settings for the report."""
     package: str = "twofold"
     """The distribution whose version is recorded."""
     ours: bool = False
     short: str = ""
-    """For the plots."""
+    """Label in the plots."""
     seeded: bool = True
     """Whether it is run for several seeds: False if a seed changes nothing."""
     bytes_per_pair: int = 0
@@ -42,7 +42,7 @@ class Method:
         return self.short or self.name
 
     def refusal(self, rows, memory_cap):
-        """Return why so many rows are not tried, or None."""
+        """Return why this number of rows is skipped, or None."""
         if self.most_rows is not None and rows > self.most_rows:
             return f"not run beyond {self.most_rows:,} rows"
         needed = self.bytes_per_pair * rows**2
@@ -55,7 +55,7 @@ class Method:
 
 
 def _same_on_few(make, X):
-    """Fit and apply the same model to few rows, so that its code is compiled.
+    """Fit and apply the same model to few rows, to compile its code.
 
     umap-learn searches neighbours in another way beyond 4,096 rows: then few is 5,000.
     """

@@ -8,7 +8,7 @@ END = "<!-- rivals: end -->"
 
 
 def write_section(path, verdicts, results):
-    """Put the table between the marks of a Markdown file.
+    """Write the table between the marks of a Markdown file.
 
     Parameters
     ----------
@@ -30,7 +30,7 @@ def write_section(path, verdicts, results):
 
 
 def section(verdicts, results):
-    """Return the table and what must be known to read it."""
+    """Return the table, with the command above it and the count below."""
     about = results["about"]
     machine = about["conditions"]["machine"]
     head = (

@@ -1,8 +1,7 @@
 """The run: every method on every set for every seed, one process after the other, resumable.
 
-Each finished job is one line of ``jobs.jsonl``. A run that was interrupted goes on where it
-stopped, provided that nothing it depends on has changed; at its end all is put together in
-``results.json``.
+Each finished job is one line of ``jobs.jsonl``. An interrupted run continues where it stopped if
+nothing it depends on has changed. At the end everything is written to ``results.json``.
 """
 
 import importlib
@@ -18,13 +17,13 @@ from benchmarks.rivals.about import describe
 from benchmarks.rivals.data import slug
 
 FEW_ROWS = 2_000
-"""Up to here a method is run for every seed, beyond for the first alone."""
+"""Up to this many rows a method runs for every seed, beyond only for the first."""
 MANY_ROWS = 500_000
-"""From here on a job may take twice as long."""
+"""From this many rows on a job may take twice as long."""
 TELLING_ROWS = 10_000
 """Fewer rows predict nothing for many: fixed costs dominate, and some methods switch algorithms."""
 FAR_BEYOND = 2.0
-"""A job is not tried where time in proportion to the rows would exceed its cap so many times."""
+"""A job is skipped if time in proportion to the rows exceeds its limit by this factor."""
 
 
 class OtherRunError(Exception):
@@ -33,7 +32,7 @@ class OtherRunError(Exception):
 
 @dataclass(frozen=True)
 class Settings:
-    """What a run depends on besides code and data."""
+    """Settings of a run."""
 
     mode: str
     registry: str = "benchmarks.rivals.methods"
@@ -44,18 +43,18 @@ class Settings:
     repeat_within: float = 20.0
     """A fit of at most these seconds is repeated for the first seed, to test that it repeats."""
     methods: tuple[str, ...] = ()
-    """Names of those to run; none means all."""
+    """Names of the methods to run; empty means all."""
 
     def cap(self, rows):
-        """Return the seconds a job on so many rows may take."""
+        """Return the limit in seconds of a job with this number of rows."""
         return self.seconds * (2.0 if rows >= MANY_ROWS else 1.0)
 
     def registered(self):
-        """Return all methods there are."""
+        """Return all methods of the registry."""
         return importlib.import_module(self.registry).METHODS
 
     def packages(self):
-        """Return the packages of all methods, so that it does not matter which are chosen."""
+        """Return the packages of all methods, chosen or not."""
         return sorted({method.package for method in self.registered()})
 
     def chosen(self):
@@ -91,7 +90,7 @@ class Run:
         self._sets = []
 
     def measure_all(self, sets: Sequence, left_out: Sequence[str] = ()):
-        """Run what is not done yet on the given sets and write ``results.json``; return its path.
+        """Run the unfinished jobs on the given sets and write ``results.json``; return its path.
 
         ``left_out`` are the names of sets that are not asked for, which the page has to say.
         """
@@ -111,7 +110,7 @@ class Run:
         return self.write(missing)
 
     def write(self, missing=()):
-        """Put all that is known together in ``results.json``; return its path."""
+        """Write everything measured so far to ``results.json``; return its path."""
         versions = {(entry["name"], entry["digest"]) for entry in self._sets}
         jobs = [
             record
@@ -250,7 +249,7 @@ class Run:
         self.say(f"{where} | {record['method']} | seed {record['seed']} | {outcome} | {shown}")
 
     def _finished(self):
-        """Return the records of finished jobs; a last line that was cut off is not one."""
+        """Return the records of finished jobs, without a last line that was cut off."""
         records = {}
         if self._lines.exists():
             for line in self._lines.read_text().splitlines():
@@ -264,7 +263,7 @@ class Run:
         return records
 
     def _agreed_about(self):
-        """Return what is known of machine and versions, the same as when the run began."""
+        """Return machine, versions and settings; raise an error if they differ from the run's."""
         path = self.folder / "about.json"
         # Which methods and seeds are run changes no figure of a job: a run can be extended by more
         # of them.

@@ -192,7 +192,7 @@ def test_an_interrupted_run_leaves_nobody_behind(fakes, tmp_path, how):
     process.send_signal(how)
     _, said = process.communicate(timeout=30)
     assert process.returncode == (130 if how == signal.SIGTERM else -how)
-    assert ("goes on where it stopped" in said) == (how == signal.SIGTERM)
+    assert ("continues where it stopped" in said) == (how == signal.SIGTERM)
     assert children
     wait_for(lambda: not any(Path(f"/proc/{child}/statm").exists() for child in children))
 

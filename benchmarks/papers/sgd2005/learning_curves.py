@@ -1,4 +1,4 @@
-"""What the experiments on guided descents share: one line search for all, and learning curves."""
+"""Line search and learning curves for the experiments on guided descents."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What agglomerative Isomap should stand: pieces that are joined, loops of poses, many rows."""
+"""Agglomerative Isomap beyond the paper: joined pieces, loops of poses, many rows."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def coil(quick: bool, folder: Path) -> Outcome:
     it each object is embedded alone, in two.
     """
     data = load_coil20()
-    # The maps are not asked for: few centres make them quick, and leave the embedding as it is.
+    # The maps are not used: few centres make them fast and do not change the embedding.
     model = AgglomerativeIsomap(150, n_neighbors=5, n_centers=100 if quick else "auto")
     model.fit(data.X)
     pose = np.deg2rad(data.angle)

@@ -45,7 +45,7 @@ Setting = tuple[int, Labels, int]
 """Neighbours, labels, dimension."""
 
 OfDimension = Callable[[int], tuple[Array, Array]]
-"""Takes a number of columns to predictions of the rows, each left out, and of the query."""
+"""Maps a number of columns to leave-one-out predictions of the rows and those of the query."""
 
 METHODS: dict[str, tuple[tuple[Labels, ...], str, bool]] = {
     "KRR": (LABELS, "krr", False),
@@ -181,7 +181,7 @@ def _svm(Z: Array, y: AnyArray, query: Array, C: float, factor: float) -> AnyArr
 
 
 def scaled(X: Array, *others: Array) -> list[Array]:
-    """Return all in units of the first one's columns."""
+    """Standardize all tables by the mean and deviation of the first."""
     scaler = StandardScaler().fit(X)
     return [scaler.transform(A) for A in (X, *others)]
 

@@ -1,7 +1,7 @@
 """Classification after supervised Isomap on ten UCI tables: KRR, GRNN, direct classifiers.
 
-Tables of more rows than 600 (200 in quick runs) are cut to a stratified sample, drawn anew for each
-repeat.
+Tables with more than 600 rows (200 in quick runs) are reduced to a stratified sample, drawn again
+for each repeat.
 
 What was planned, and what was not. "gain" ran as it was planned, on seeds that nothing had been
 tried on. For "table" one split (seed 0) was planned. It failed: k-NN gained 0.9 points over raw
@@ -56,7 +56,7 @@ def _rows_of(name: str, seed: int, most: int) -> tuple[Array, AnyArray]:
 
 
 def _names() -> list[str]:
-    """Return the tables that are there."""
+    """Return the tables in the data folder."""
     names = [name for name in UCI_NAMES if (data_folder() / f"uci/{name}.npz").is_file()]
     if not names:
         raise Absent(

@@ -1,4 +1,4 @@
-"""The noisy spiral: starts, and what RPROP makes of the best of them (section 4.1)."""
+"""The noisy spiral: starts, and RPROP from the best of them (section 4.1)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from twofold.datasets import make_noisy_spiral
 from twofold.optimize import RProp
 
 SEEDS = range(100, 110)
-"""Samples that no setting was chosen on."""
+"""Samples on which no setting was chosen."""
 
 CANDIDATES = ["pca", *(f"lle:{k}" for k in range(4, 15))]
 """The paper's twelve."""
@@ -48,7 +48,7 @@ def _errors(model: UKR, seed: int, *, quick: bool) -> dict[str, Any]:
 
 
 def _curve(model: UKR) -> list[list[float | None]]:
-    """Return the manifold where data support it, in points; None where they do not."""
+    """Return points of the manifold, or None where the density of the data is low."""
     Z = model.embedding_
     line = np.linspace(Z.min(), Z.max(), 1_000)[:, None]
     supported = model.log_density(line) >= model.log_density(Z).min()
