@@ -12,12 +12,14 @@ that both can fit) about fifteen, and the others about ten together.
 
 import argparse
 import pickle
+import warnings
 from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
 from scipy.spatial import cKDTree
 from sklearn.datasets import make_blobs, make_swiss_roll
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.manifold import trustworthiness
 
 from benchmarks.harness.jobs import alone
@@ -254,4 +256,5 @@ def main(arguments=None):
 
 
 if __name__ == "__main__":
+    warnings.simplefilter("ignore", ConvergenceWarning)
     main()
