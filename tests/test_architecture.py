@@ -46,7 +46,6 @@ LAYERS = {
     "dask": 5,
     "plotting": 5,
     "cli": 5,
-    "reproduce": 5,
     "__init__": 5,
     "__main__": 5,
 }

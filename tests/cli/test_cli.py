@@ -6,7 +6,6 @@ import signal
 import subprocess
 import sys
 import time
-import types
 
 import click
 import pytest
@@ -167,14 +166,6 @@ def test_completion():
     assert complete("fit", "x.csv", "--set", "leave") == ["leave_out="]
     assert complete("fit", "x.csv", "--set", "max_iter=1") == []
     assert complete("plot", "m.twofold", "--kind", "dec") == ["decoded"]
-
-
-def test_completion_of_experiments(monkeypatch):
-    module = types.ModuleType("twofold.reproduce")
-    module.NAMES = ["ukr2005", "rpm2001"]
-    monkeypatch.setitem(sys.modules, "twofold.reproduce", module)
-    assert complete("reproduce", "") == ["all", "ukr2005", "rpm2001"]
-    assert complete("reproduce", "u") == ["ukr2005"]
 
 
 def test_completion_script():

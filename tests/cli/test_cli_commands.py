@@ -213,31 +213,7 @@ def test_export(model, ukr, data, tmp_path, monkeypatch):
     assert files_in(tmp_path) == ["up.onnx"]
 
 
-# The papers, the contest, the demo.
-
-
-def test_reproduce(tmp_path, monkeypatch):
-    ran = []
-
-    def main(names, *, quick, folder):
-        ran.append((names, quick))
-        return folder / "report.html"
-
-    monkeypatch.setattr("twofold.reproduce.main", main)
-    folder = ("-o", tmp_path / "papers")
-    assert "there are ukr2005" in fails("reproduce", "ukr2006", *folder, code=2)
-    assert "has the experiments" in fails("reproduce", "ukr2005:none", *folder, code=2)
-    assert files_in(tmp_path) == []
-    result = run("reproduce", "all", "--quick", *folder)
-    assert str(tmp_path / "papers" / "report.html") in result.stdout
-    run("reproduce", "ukr2005:spiral", *folder)
-    assert ran == [(("all",), True), (("ukr2005:spiral",), False)]
-
-    def fail(*_, **__):
-        raise RuntimeError("ukr2005 failed; report.html says why.")
-
-    monkeypatch.setattr("twofold.reproduce.main", fail)
-    assert fails("reproduce", "all", *folder) == "ukr2005 failed; report.html says why."
+# The comparison, the demo.
 
 
 def test_bench(data):

@@ -14,7 +14,6 @@ from twofold.cli.commands.bench import bench
 from twofold.cli.commands.demo import demo
 from twofold.cli.commands.fit import fit
 from twofold.cli.commands.maps import reconstruct, sample, score, transform
-from twofold.cli.commands.reproduce import reproduce
 from twofold.cli.commands.show import explore, export, info, plot
 from twofold.cli.commands.standardize import standardize
 from twofold.cli.errors import Interrupted, translated
@@ -84,6 +83,6 @@ def cli() -> None:
 
 for command in (
     fit, transform, reconstruct, sample, score, info, plot, explore, export, standardize, bench,
-    demo, reproduce,
+    demo,
 ):  # fmt: skip
     cli.add_command(command)

@@ -1,4 +1,4 @@
-"""``twofold bench``: the methods beside each other, on this machine and on data you know."""
+"""``twofold bench``: compare the methods on this machine, on your own table."""
 
 from __future__ import annotations
 
@@ -53,7 +53,9 @@ RIVAL_NAMES: Final = ("pca", "kernel-pca", "umap")
     help="Latent dimensions.",
 )
 @click.option(
-    "--rows", type=click.IntRange(min=10), help="Use so many rows, drawn at random; else all."
+    "--rows",
+    type=click.IntRange(min=10),
+    help="Use this many random rows; all by default.",
 )
 @seed_option
 @column_options(others="--text-columns")
@@ -69,10 +71,11 @@ def bench(
     reading: Reading,
     messages: Messages,
 ) -> None:
-    """Measure the methods on this machine.
+    """Compare the methods on this machine.
 
-    Rivals that are installed stand beside. A tenth of the rows is held out; the error is the share of their variance that is lost when they are rebuilt from their
-    latents. Each method runs once, with default settings. Without DATA: the digits that come with scikit-learn.
+    Rivals take part if they are installed. A tenth of the rows is held out. The error is the share
+    of their variance that is lost when they are encoded and decoded. Each method runs once, with
+    default settings. Without DATA: the digits that come with scikit-learn.
     """
     from twofold.cli.contest import contestants, measure, surroundings
 
@@ -109,7 +112,7 @@ def bench(
 def _data(
     data: str | None, reading: Reading, columns: Columns, messages: Messages
 ) -> tuple[str, Array, AnyArray | None]:
-    """Return the name of the data, the features and the labels."""
+    """Return the name of the data, the features (n, D) and the labels (n,)."""
     if data is not None:
         chosen = columns.choose(read_table(data, reading, messages), messages)
         return data, np.asarray(chosen.features, dtype=np.float64), chosen.labels
@@ -120,7 +123,7 @@ def _data(
 
 
 def _table(results: list[dict[str, Any]]) -> Printed:
-    """Return the results for people, best first."""
+    """Return the results as a table, best first."""
     table = Printed("method", "held-out error", "fit, s", "transform, s", "inverse, s", box=None)
     for column in table.columns[1:]:
         column.justify = "right"
