@@ -1,11 +1,15 @@
-"""DRUR on a Dask cluster of one machine: memory at ten million rows, speed beside the local estimator, faults.
+"""DRUR on a Dask cluster of one machine: memory at ten million rows, speed and faults.
 
-    python benchmarks/dask_scale.py [--only memory speed faults] [--rows 10000000] [--speed-rows 2000000] [--folder dask_scale]
+    python benchmarks/dask_scale.py [--only memory speed faults] [--rows 10000000]
+                                    [--speed-rows 2000000] [--folder dask_scale]
 
-"memory" writes a lifted Swiss roll (20 columns, float64) as zarr into the folder, fits it with two workers of 1.5 GB each, writes the latents as
-zarr, and reports the peak memory of each process. "speed" fits rows in memory with one and two workers, and with the local estimator on one and
-two threads; times are those of one run, side by side. "faults" kills a worker by SIGKILL in each phase and compares bits, kills all workers and
-waits for the error, interrupts a fit after its second turn and resumes it. Writes ``results.json``, says what is met, and ends with 1 if not all is.
+"memory" writes a lifted Swiss roll (20 columns, float64) as zarr into the folder, fits it with two
+workers of 1.5 GB each, writes the latents as zarr, and reports the peak memory of each process.
+"speed" fits an .npy file with one and two workers, and rows in memory with the local fit on one and
+two threads; all times are those of one run. "faults" kills a worker by SIGKILL in each phase and
+compares bits, kills all workers and waits for the error, interrupts a fit after its second turn and
+resumes it. Writes ``results.json``, prints which requirements are met, and exits with 1 if one is
+not.
 """
 
 import argparse
@@ -21,7 +25,7 @@ import time
 from pathlib import Path
 
 for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
-    os.environ[name] = "2"  # of this process; workers have one thread each
+    os.environ[name] = "2"  # for this process; workers have one thread each
 
 import dask
 import dask.array as da
@@ -32,6 +36,7 @@ from distributed import Client, LocalCluster
 import twofold
 import twofold.dask
 from twofold.dask._checkpoint import FileJournal
+from twofold.dask._cluster import Cluster
 from twofold.metrics import procrustes_r2
 
 N_COLUMNS = 20
@@ -42,7 +47,7 @@ WORKER_LIMIT = "1.5GB"
 
 
 def block_of_roll(number, n_rows):
-    """Return some rows of a Swiss roll lifted to 20 columns, and their places on the sheet."""
+    """Return some rows of a Swiss roll lifted to 20 columns, and their positions on the sheet."""
     rng = np.random.default_rng([7, number])
     turn = 1.5 * np.pi * (1.0 + 2.0 * rng.uniform(size=n_rows))
     height = 21.0 * rng.uniform(size=n_rows)
@@ -58,7 +63,7 @@ def sizes_of(n_rows):
 
 
 def written_roll(path, n_rows):
-    """Write the roll as zarr, block by block, unless it is there."""
+    """Write the roll as zarr, block by block, unless the file exists."""
     if path.exists():
         stored = zarr.open_array(path, mode="r")
         if stored.shape == (n_rows, N_COLUMNS):
@@ -92,9 +97,10 @@ def memory(n_rows, folder):
     with cluster_of(2, WORKER_LIMIT) as cluster, Client(cluster) as client:
         at_first = set(client.scheduler_info()["workers"])
         began = time.perf_counter()
-        model = twofold.dask.DRUR(n_jobs=2, **SETTING).fit(str(source))
+        model = twofold.dask.fit(twofold.DRUR(n_jobs=2, **SETTING), source)
         fitted = time.perf_counter()
-        model.transform(str(source), method="map").to_zarr(str(target), overwrite=True)
+        rows = da.from_zarr(str(source))
+        model.transform(rows, method="map").to_zarr(str(target), overwrite=True)
         done = time.perf_counter()
         peaks = client.run(peak_bytes)
         at_last = set(client.scheduler_info()["workers"])
@@ -111,13 +117,13 @@ def memory(n_rows, folder):
         "worker_peak_gb": [peak / 1e9 for peak in peaks.values()],
         "client_peak_gb": peak_bytes() / 1e9,
         "worker_limit": WORKER_LIMIT,
-        # A worker beyond its limit is killed, and another one comes: its peak would not be known.
+        # A worker beyond its limit is killed and replaced, and its peak is lost.
         "workers_lost": len(at_first - at_last),
     }
 
 
 def speed(n_rows):
-    """Time fits with one and two workers, and those of the local estimator."""
+    """Time fits with one and two workers, and local fits with one and two threads."""
     X = np.concatenate(
         [block_of_roll(number, size)[0] for number, size in enumerate(sizes_of(n_rows))]
     )
@@ -130,9 +136,9 @@ def speed(n_rows):
     np.save(path, X)
     for n_workers in (1, 2):
         with cluster_of(n_workers) as cluster, Client(cluster) as client:
-            client.run(lambda: __import__("twofold.dask"))  # what is loaded once does not count
+            client.run(lambda: __import__("twofold.dask"))  # imports do not count
             began = time.perf_counter()
-            fitted = twofold.dask.DRUR(n_jobs=n_workers, **SETTING).fit(path)
+            fitted = twofold.dask.fit(twofold.DRUR(n_jobs=n_workers, **SETTING), path)
             times[f"dask, {n_workers} workers"] = time.perf_counter() - began
             same = np.array_equal(fitted.decoder_.weights_, model.decoder_.weights_)
     path.unlink()
@@ -147,11 +153,11 @@ def speed(n_rows):
 
 
 def deadly_once(array, flag):
-    """Return blocks whose next reader dies as soon as a file is there."""
+    """Return blocks whose next reader dies as soon as a file exists."""
 
     def read(block):
         try:
-            os.unlink(flag)  # noqa: PTH108 - pickled without imports of its own
+            os.unlink(flag)  # noqa: PTH108 - pickled without imports
         except FileNotFoundError:
             return block
         os.kill(os.getpid(), signal.SIGKILL)
@@ -161,13 +167,13 @@ def deadly_once(array, flag):
 
 
 def faults(n_rows, folder):
-    """Kill a worker in each phase: does the fit end with the same bits, and how much later?"""
+    """Kill a worker in each phase; compare the bits and the time of the fits."""
     sizes = sizes_of(n_rows)
     X = np.concatenate([block_of_roll(number, size)[0] for number, size in enumerate(sizes)])
     flag = str((folder / "die").resolve())
     rows = deadly_once(da.from_array(X, chunks=(max(1, n_rows // 16), N_COLUMNS)), flag)
     found = {}
-    original = twofold.dask._cluster.Cluster.run
+    original = Cluster.run
     with cluster_of(2) as cluster, Client(cluster):
         reference = None
         for phase in ("nothing", "first look", "moments", "sample", "adaptation"):
@@ -177,9 +183,9 @@ def faults(n_rows, folder):
                     Path(flag).touch()
                 return original(self, watched, wanted, now, *rest)
 
-            twofold.dask._cluster.Cluster.run = run
+            Cluster.run = run
             began = time.perf_counter()
-            model = twofold.dask.DRUR(**SETTING).fit(rows)
+            model = twofold.dask.fit(twofold.DRUR(**SETTING), rows)
             seconds = time.perf_counter() - began
             weights = model.decoder_.weights_
             reference = weights if reference is None else reference
@@ -187,14 +193,14 @@ def faults(n_rows, folder):
                 "seconds": seconds,
                 "same_bits": bool(np.array_equal(weights, reference)),
             }
-        twofold.dask._cluster.Cluster.run = original
+        Cluster.run = original
         found["interrupted and resumed"] = resumed(rows, folder, reference)
     found["all workers gone"] = all_gone(X)
     return found
 
 
 def resumed(rows, folder, reference):
-    """Interrupt a fit after its second turn and let a new model go on from the checkpoint."""
+    """Interrupt a fit after its second turn and resume it with a new model."""
     path = folder / "checkpoint.twofold"
     note = FileJournal.note
 
@@ -205,17 +211,17 @@ def resumed(rows, folder, reference):
 
     FileJournal.note = interrupted
     try:
-        twofold.dask.DRUR(checkpoint=path, **SETTING).fit(rows)
+        twofold.dask.fit(twofold.DRUR(**SETTING), rows, checkpoint=path)
     except KeyboardInterrupt:
         pass
     finally:
         FileJournal.note = note
-    model = twofold.dask.DRUR(checkpoint=path, **SETTING).fit(rows, resume=True)
+    model = twofold.dask.fit(twofold.DRUR(**SETTING), rows, checkpoint=path, resume=True)
     return {"same_bits": bool(np.array_equal(model.decoder_.weights_, reference))}
 
 
 def all_gone(X):
-    """Kill all workers of a cluster that nobody restarts: how long until the error?"""
+    """Kill all workers of a cluster that nobody restarts; measure the time until the error."""
     command = [sys.executable, "-m", "distributed.cli.dask_worker", "--no-nanny", "--nthreads", "1"]
     with (
         LocalCluster(n_workers=0, dashboard_address=":0", silence_logs=50) as cluster,
@@ -236,7 +242,7 @@ def all_gone(X):
 
         threading.Timer(2.0, kill).start()
         try:
-            twofold.dask.DRUR(**SETTING).fit(rows)
+            twofold.dask.fit(twofold.DRUR(**SETTING), rows)
         except twofold.dask.DistributedFitError as error:
             return {"seconds": time.perf_counter() - died[0], "error": str(error)}
         return {"error": None}
@@ -268,11 +274,11 @@ ASKED = {
         "an error within 60 s": lambda found: found["all workers gone"].get("seconds", 99.0) < 60.0,
     },
 }
-"""What each part must show."""
+"""The requirements of each part."""
 
 
 def judged(name, found):
-    """Print what is met and what is not; return whether all is."""
+    """Print which requirements are met; return whether all are."""
     verdicts = {words: bool(test(found)) for words, test in ASKED[name].items()}
     for words, met in verdicts.items():
         print(f"{name}: {words}: {'met' if met else 'NOT MET'}")

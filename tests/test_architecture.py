@@ -34,6 +34,7 @@ LAYERS = {
     "starts": 3,
     "export.object_graph": 3,
     "export.model_files": 3,
+    "export.upgrades": 3,
     "base": 4,
     "ukr": 4,
     "drur": 4,
@@ -45,7 +46,6 @@ LAYERS = {
     "dask": 5,
     "plotting": 5,
     "cli": 5,
-    "reproduce": 5,
     "__init__": 5,
     "__main__": 5,
 }

@@ -1,4 +1,4 @@
-"""The command line: ``python -m benchmarks.rivals [--quick | --full] [--data mine.npz] [--publish]``."""
+"""The command line: ``python -m benchmarks.rivals [--quick | --full] [--data mine.npz] ...``."""
 
 import argparse
 import json
@@ -8,7 +8,8 @@ import signal
 import sys
 from pathlib import Path
 
-from benchmarks.rivals import ROOT, goal, memory, summary
+from benchmarks.harness import ROOT, memory
+from benchmarks.rivals import goal, summary
 from benchmarks.rivals.data import catalogue, from_file
 from benchmarks.rivals.page import write_page
 from benchmarks.rivals.readme import write_section
@@ -28,7 +29,7 @@ def main(arguments=None):
         except (OtherRunError, ValueError) as error:
             sys.exit(f"rivals: {error}")
         except KeyboardInterrupt:
-            sys.stderr.write("rivals: interrupted; the same command goes on where it stopped\n")
+            sys.stderr.write("rivals: interrupted; the same command continues where it stopped\n")
             sys.exit(130)
         if results is None:
             return
@@ -43,7 +44,7 @@ def main(arguments=None):
 
 
 class UnpublishableError(ValueError):
-    """A run that must not take the place of the published one."""
+    """A run that must not replace the published one."""
 
 
 def _interrupt(number, frame):  # noqa: ARG001 - the signature of a handler
@@ -53,8 +54,8 @@ def _interrupt(number, frame):  # noqa: ARG001 - the signature of a handler
 def report(path, folder, *, publish=False):
     """Write the page and the pictures of a run, print the goal set by set; return the verdicts.
 
-    With ``publish`` they become the ones in ``docs``, the results those beside this file, and the tables of the README and of
-    the documentation's start page are written anew.
+    With ``publish`` they replace the page in ``docs``, the results beside this file, and the tables
+    in the README and on the documentation's start page.
     """
     results = summary.read(path)
     if publish:
@@ -87,17 +88,18 @@ def report(path, folder, *, publish=False):
 
 
 def _check_publishable(results):
-    """Raise an error unless all that was measured are sets of the catalogue in full size."""
+    """Raise an error unless the run measured sets of the catalogue in full size."""
     known = {data.name for data in catalogue(quick=False)}
     own = [entry["name"] for entry in results["sets"] if entry["name"] not in known]
     if results["settings"]["mode"] != "full" or own or not results["sets"]:
         raise UnpublishableError(
-            "--publish is for runs with --full on the benchmark's own sets; the page of this run is not published"
+            "--publish is for runs with --full on the benchmark's own sets; the page of this run "
+            "is not published"
         )
 
 
 def _measured(options):
-    """Run what is to be run and return the path of the results; None if it was only asked what would be."""
+    """Run the jobs and return the path of the results; None if ``--list`` only asked for names."""
     given = dict(QUICK if options.mode == "quick" else FULL)
     if options.seeds is not None:
         given["seeds"] = tuple(range(options.seeds))
@@ -165,13 +167,13 @@ def _options(arguments):
     add("--seeds", type=int, metavar="N", help="number of seeds on small sets")
     add("--threads", type=int, default=min(2, os.cpu_count() or 1), help="for every method")
     add("--seconds", type=float, help="cap on the time of a job")
-    memory_gb = memory.machine_bytes() / 2**30
+    memory_gb = (memory.machine_bytes() or 20 * 2**30) / 2**30
     default = round(min(12.0, 0.6 * memory_gb), 1)
     add("--memory", type=float, default=default, metavar="GB", help="cap on its memory")
     add("--registry", default=Settings.registry, help="module with other METHODS")
     add("--folder", type=Path, default=Path("rivals-run"), help="for results, page and pictures")
     add("--restart", action="store_true", help="forget what the folder holds of an earlier run")
-    add("--report-only", type=Path, metavar="RESULTS.json", help="write page and pictures anew")
+    add("--report-only", type=Path, metavar="RESULTS.json", help="only write page and pictures")
     add("--publish", action="store_true", help="write docs/rivals.md and keep the results")
     add("--check", action="store_true", help="exit with 1 where a rival is faster and better")
     return parser.parse_args(arguments)

@@ -1,7 +1,8 @@
-"""Rivals that do not speak scikit-learn's language, each behind ``fit``, ``transform``, ``inverse_transform``.
+"""Rivals with other interfaces, each behind ``fit``, ``transform`` and ``inverse_transform``.
 
-A model that has no way to do one of these sets it to None, and the tables say "none". ``embedding_`` holds the
-latents of the training rows. Packages are imported inside: each job imports its own rival and no other.
+A model that cannot encode or decode sets that method to None, and the tables say "none".
+``embedding_`` holds the latents of the training rows. Packages are imported inside, so that each
+job imports only its own rival.
 """
 
 from itertools import pairwise
@@ -10,7 +11,7 @@ import numpy as np
 
 
 class Tsne:
-    """openTSNE: the way down optimises new points in a fixed map; no way up."""
+    """openTSNE: encodes by optimising new points in a fixed map; does not decode."""
 
     inverse_transform = None
 
@@ -29,7 +30,7 @@ class Tsne:
 
 
 class Pacmap:
-    """PaCMAP: the way down needs the training rows again; no way up."""
+    """PaCMAP: encodes with the training rows at hand; does not decode."""
 
     inverse_transform = None
 
@@ -48,7 +49,7 @@ class Pacmap:
 
 
 class Phate:
-    """PHATE: new rows by interpolation, which the package warns of; no way up."""
+    """PHATE: encodes by interpolation, with a warning of the package; does not decode."""
 
     inverse_transform = None
 
@@ -66,9 +67,10 @@ class Phate:
 
 
 class Gtm:
-    """ugtm: posterior means down; up the surface of the GTM at that place.
+    """ugtm: encodes to posterior means; decodes to the surface of the GTM at that place.
 
-    The package's own ``inverse_transform`` starts from all 256 responsibilities, not from two latents.
+    The package's own ``inverse_transform`` starts from all 256 responsibilities, not from two
+    latents.
     """
 
     def __init__(self, seed):
@@ -91,10 +93,10 @@ class Gtm:
 
 
 class Gplvm:
-    """GPy's GPLVM from PCA: new rows by optimising their latents, up by the posterior mean."""
+    """GPy's GPLVM from PCA: encodes by optimising latents, decodes to the posterior mean."""
 
     ITERATIONS = 1_000
-    """The default of its optimizer. 200 take 37 s on the digits and 16 s on oil flow, on two cores."""
+    """The default of its optimizer. 200 take 37 s on digits and 16 s on oil flow, on two cores."""
 
     def __init__(self):
         import GPy
@@ -116,24 +118,25 @@ class Gplvm:
 
 
 class Autoencoder:
-    """D-128-128-2-128-128-D in PyTorch, ReLU, Adam, batches of 256, fifty epochs within bounds.
+    """D-128-128-q-128-128-D in PyTorch, ReLU, Adam, batches of 256, fifty epochs within bounds.
 
-    Few rows would get too few steps from fifty epochs and a million more than a user would wait for.
+    Fifty epochs are too few steps for few rows, and too long a wait for a million rows.
     """
 
     EPOCHS, BATCH, FEWEST_STEPS, MOST_STEPS = 50, 256, 3_000, 20_000
 
-    def __init__(self, seed, threads):
+    def __init__(self, seed, threads, n_components=2):
         import torch
 
+        self.n_components = n_components
         torch.set_num_threads(threads)
         torch.manual_seed(seed)
 
     def fit(self, X):
         import torch
 
-        down, up = ((X.shape[1], 128, 128, 2), (2, 128, 128, X.shape[1]))
-        self.down, self.up = _network(down), _network(up)
+        widths = (X.shape[1], 128, 128, self.n_components)
+        self.down, self.up = _network(widths), _network(widths[::-1])
         both = torch.nn.Sequential(self.down, self.up)
         adam = torch.optim.Adam(both.parameters(), 1e-3)
         rows = torch.tensor(X, dtype=torch.float32)

@@ -1,11 +1,11 @@
-"""The data sets: train and held-out rows, fixed by a seed, written as one file each that every job reads.
+"""The data sets: training and held-out rows, split by a fixed seed, one file for all jobs.
 
-A set of your own is an ``.npz`` with ``X`` (n, d) and, where you have them, labels ``y`` (n,) and true
-parameters ``truth`` (n, q); a fifth is held out. A file with an official split has ``X_train``, ``y_train``,
-``X_test``, ``y_test`` (and ``truth_*``) instead.
+A set of your own is an ``.npz`` with ``X`` (n, d) and optionally labels ``y`` (n,) and
+true parameters ``truth`` (n, q); a fifth is held out. A file with an official split has
+``X_train``, ``y_train``, ``X_test``, ``y_test`` (and ``truth_*``) instead.
 
-Every set is shifted and scaled by one number, its overall standard deviation, which changes no geometry.
-Without that, rivals whose defaults depend on the units of the data would be punished for the units.
+Every set is shifted and scaled by one number, its overall standard deviation, which changes no
+geometry. Otherwise rivals whose defaults depend on units would suffer from the units of the data.
 """
 
 import hashlib
@@ -18,14 +18,14 @@ from typing import Any
 import numpy as np
 
 HELD_OUT = 1_000
-"""At most so many rows are held out, so that slow ways back up can be measured on all of them."""
+"""Most rows held out, so that slow decoders can be measured on all of them."""
 HELD_OUT_SHARE = 0.2
 SPLIT_SEED = 0
 
 
 @dataclass(frozen=True)
 class Split:
-    """Rows to fit and rows held out; labels and true parameters where they are known."""
+    """Training and held-out rows, with labels and true parameters if they are known."""
 
     X_train: np.ndarray
     X_test: np.ndarray
@@ -47,16 +47,16 @@ class Split:
 
 @dataclass(frozen=True)
 class DataSet:
-    """A named set. Sets of one family differ in their number of rows alone and come in ascending order."""
+    """A named set. Sets of one family differ only in their number of rows and are sorted by it."""
 
     name: str
     load: Callable[[], Split] = field(repr=False)
     family: str = ""
     on_request: bool = False
-    """Whether it is left out unless it is asked for by name."""
+    """Whether it runs only if it is named."""
 
     def prepare(self, folder):
-        """Write the set into the folder and return what the report says of it."""
+        """Write the set into the folder and return its description."""
         path = Path(folder) / f"{slug(self.name)}.npz"
         split = _in_common_units(self.load())
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -76,7 +76,7 @@ class DataSet:
 
 @dataclass(frozen=True)
 class Prepared:
-    """A set that is ready as a file."""
+    """A set that has been written to a file."""
 
     name: str
     family: str
@@ -93,7 +93,7 @@ class Prepared:
 
 
 def slug(name):
-    """Return a name that is fit for a file."""
+    """Return a file name for a name."""
     return "".join(c if c.isalnum() else "-" for c in name.lower()).strip("-")
 
 
@@ -129,7 +129,7 @@ def catalogue(quick):
 
 FULL_SIZES = (10**3, 10**4, 10**5, 10**6)
 MOST_VALUES = 50_000_000
-"""A set of more numbers than this, and only the largest roll has them, is run on request alone."""
+"""A set with more numbers than this, the largest roll, runs only if it is named."""
 
 
 def load_digits_with(loader):
@@ -137,7 +137,7 @@ def load_digits_with(loader):
 
 
 def from_file(path):
-    """Return the set in a file of the user."""
+    """Return the set in a user's file."""
     path = Path(path)
 
     def load():
@@ -150,12 +150,13 @@ def from_file(path):
 
 
 def split(arrays: Mapping[str, Any], *, most=None, held_out=HELD_OUT, name="the file"):
-    """Return the official split, or a fixed one, of at most so many rows each.
+    """Return the official split, or a fixed one, with limited numbers of rows.
 
     Parameters
     ----------
     arrays : mapping
-        ``X`` and perhaps ``y``, ``truth``; or the same with ``_train`` and ``_test`` behind the names.
+        ``X`` and optionally ``y``, ``truth``; or the same names followed by ``_train`` and
+        ``_test``.
     most, held_out : int or None
         Rows to keep of the training set (None: all) and of the held-out one.
     name : str

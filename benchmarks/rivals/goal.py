@@ -1,8 +1,8 @@
-"""The goal, checked: on every set no rival is both faster and better than our best estimator.
+"""Check the goal: on every set no rival is both faster and better than our best estimator.
 
-Better is a lower error on held-out rows; faster is less time for the fit and the held-out rows down and up. Our
-best estimator on a set is that of the lowest error, however long it takes, and of equal errors the faster; the best
-rival likewise.
+Better means a lower error on held-out rows. Faster means less time to fit, encode and decode. Our
+best estimator on a set has the lowest error, however long it takes; of equal errors the faster one
+counts. The best rival is chosen in the same way.
 """
 
 from dataclasses import dataclass
@@ -18,17 +18,17 @@ ALONE = "alone"
 
 @dataclass(frozen=True)
 class Verdict:
-    """How we stand on one set."""
+    """Our result on one set, compared with the rivals."""
 
     data: str
     kind: str
     ours: Row | None = None
     rival: Row | None = None
-    """The rival of the lowest error."""
+    """The rival with the lowest error."""
     ahead_of_us: tuple[Row, ...] = ()
-    """Rivals both faster and better than our best."""
+    """Rivals that are both faster and better than our best."""
     also: tuple[Row, ...] = ()
-    """Further estimators of ours that are faster and better than the best rival."""
+    """Our other estimators that are faster and better than the best rival."""
 
     @property
     def holds(self):
@@ -36,14 +36,14 @@ class Verdict:
 
 
 def verdict(data, rows):
-    """Return how we stand on a set.
+    """Compare our results with the rivals' on a set.
 
     Parameters
     ----------
     data : str
         The set's name.
     rows : sequence of Row
-        All methods on it; those without a held-out error do not take part.
+        All methods on it; those without a held-out error are ignored.
     """
     two_way = [row for row in rows if row.is_two_way]
     ours = min((row for row in two_way if row.ours), key=_error, default=None)
@@ -82,11 +82,12 @@ def sentence(v):
 
 
 def count(verdicts):
-    """Return the goal and how far it is reached as a sentence."""
+    """Return a sentence that says on how many sets the goal is reached."""
     judged = [v for v in verdicts if v.kind != ALONE]
     holds, both = (sum(map(test, judged)) for test in (_holds, _on_both))
     return (
-        f"On {holds} of {len(judged)} sets no rival is both faster and better than our best estimator; on "
+        f"On {holds} of {len(judged)} sets no rival is both faster and better than our best "
+        "estimator; on "
         f"{both} of {len(judged)} it is ahead of the best rival on both."
     )
 

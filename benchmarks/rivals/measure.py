@@ -1,13 +1,14 @@
-"""What is measured of one method on one set: cost first, then quality, then promises.
+"""Measure one method on one set: cost, then quality, then whether its results repeat.
 
-Each step notes its figures as soon as it has them, so that a job stopped in its third step keeps the first two.
+Each step notes its figures at once, so that a job stopped in its third step keeps the first two.
 """
 
 import time
 
 import numpy as np
 
-from benchmarks.rivals import memory
+from benchmarks.harness import memory
+from twofold.cli.measurement import timed
 from twofold.metrics import (
     continuity,
     nearest_neighbor_accuracy,
@@ -18,7 +19,7 @@ from twofold.metrics import (
 
 NEIGHBOURS = 5
 BATCH_ROWS = 20
-"""Rows whose latents are asked for again in other company."""
+"""Rows that are encoded again in another batch."""
 SINGLE_ROWS = 3
 
 
@@ -28,8 +29,8 @@ def measure(make, split, notes, *, warm_up=None, repeat_within=0.0):
     Parameters
     ----------
     make : callable
-        Returns an unfitted model with ``fit``, ``transform`` and ``inverse_transform``, the last two
-        perhaps missing or None.
+        Returns an unfitted model with ``fit``, ``transform`` and ``inverse_transform``. The last
+        two may be missing or None.
     split : Split
         Rows to fit and rows held out.
     notes : Notes
@@ -56,12 +57,12 @@ def measure(make, split, notes, *, warm_up=None, repeat_within=0.0):
 
 
 def _cost(make, split, notes):
-    """Time the three steps of a user, and note the peak of memory; return the model and the latents."""
+    """Time the three steps and note the peak memory; return the model and the held-out latents."""
     before = memory.start_counting()
     notes.step("fit")
     model = make()
     processor = time.process_time()
-    notes.add(fit_seconds=_seconds(lambda: model.fit(split.X_train))[0])
+    notes.add(fit_seconds=timed(lambda: model.fit(split.X_train))[0])
     # Of all threads; unlike the wall clock it hardly depends on what else the machine does.
     notes.add(fit_processor_seconds=time.process_time() - processor)
     _note_memory(before, notes)
@@ -69,14 +70,14 @@ def _cost(make, split, notes):
         notes.add(no_transform=True)
         return model, None
     notes.step("transform")
-    seconds, Z_test = _seconds(lambda: model.transform(split.X_test))
+    seconds, Z_test = timed(lambda: model.transform(split.X_test))
     Z_test = _latents(Z_test)
     notes.add(transform_seconds=seconds)
     if getattr(model, "inverse_transform", None) is None:
         notes.add(no_inverse=True)
     else:
         notes.step("inverse_transform")
-        seconds, rebuilt = _seconds(lambda: model.inverse_transform(Z_test))
+        seconds, rebuilt = timed(lambda: model.inverse_transform(Z_test))
         notes.add(inverse_seconds=seconds)
         notes.add(error=relative_reconstruction_error(split.X_test, rebuilt))
     _note_memory(before, notes)
@@ -98,7 +99,7 @@ def _quality(model, split, Z_test, notes):
 
 
 def _batches(model, X, Z, notes):
-    """Note how far the latents of rows move when they come in another batch, or alone."""
+    """Note how much the latents of rows change in another batch, or alone."""
     few = slice(None, BATCH_ROWS)
     turned = np.ascontiguousarray(X[few][::-1])
     moved = _gap(Z[few], _latents(model.transform(turned))[::-1], unit=Z)
@@ -126,12 +127,6 @@ def _latents(values):
         bad = int((~np.isfinite(values)).any(axis=1).sum())
         raise ValueError(f"NaN or infinity in the latents of {bad} of {len(values)} rows")
     return values
-
-
-def _seconds(function):
-    began = time.perf_counter()
-    value = function()
-    return time.perf_counter() - began, value
 
 
 def _note_memory(before, notes):

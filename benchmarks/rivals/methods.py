@@ -1,11 +1,11 @@
-"""Who takes part: ours with their defaults, and the rivals with theirs.
+"""The methods: our estimators and the rivals, all with their defaults.
 
-``METHODS`` is the registry; ``--registry`` names another module that has one. A method is a name, a function
-``make(seed, threads)`` that imports its package and returns an unfitted model, and what the report and the
-runner must know of it. Nothing here is chosen per data set.
+``METHODS`` is the registry; ``--registry`` names another module that has one. A method has a name,
+a function ``make(seed, threads)`` that imports its package and returns an unfitted model, and facts
+for the report and the runner. Nothing here is chosen per data set.
 
-All get two latent dimensions, the same seed and the same number of threads. Beyond that, a rival is given what
-it needs to take part at all (KernelPCA a kernel and a way back) and nothing is withheld.
+All get two latent dimensions, the same seed and the same number of threads. A rival also gets the
+settings it needs to take part (KernelPCA a kernel and an inverse transform).
 """
 
 from collections.abc import Callable
@@ -17,32 +17,32 @@ from benchmarks.rivals import adapters
 
 @dataclass(frozen=True)
 class Method:
-    """One contestant."""
+    """One method and its settings."""
 
     name: str
     make: Callable[[int, int], Any]
     settings: str
-    """What the report says of how it was set up."""
+    """Description of the settings for the report."""
     package: str = "twofold"
     """The distribution whose version is recorded."""
     ours: bool = False
     short: str = ""
-    """For the plots."""
+    """Label in the plots."""
     seeded: bool = True
-    """Whether it is run for several seeds: not where a seed changes nothing."""
+    """Whether it is run for several seeds: False if a seed changes nothing."""
     bytes_per_pair: int = 0
-    """Memory for each pair of rows where it is quadratic: sets beyond the cap are not tried."""
+    """Memory for each pair of rows of a quadratic method: sets beyond the limit are skipped."""
     most_rows: int | None = None
-    """Beyond these it is not tried, by decree."""
+    """Larger sets are skipped."""
     warm_up: Callable[[Callable[[], Any], Any], None] | None = None
-    """Called as ``warm_up(make_one, X)`` before the clock starts, where code is compiled at first use."""
+    """Called as ``warm_up(make_one, X)`` before the clock starts, to compile code."""
 
     @property
     def label(self):
         return self.short or self.name
 
     def refusal(self, rows, memory_cap):
-        """Return why so many rows are not tried, or None."""
+        """Return why this number of rows is skipped, or None."""
         if self.most_rows is not None and rows > self.most_rows:
             return f"not run beyond {self.most_rows:,} rows"
         needed = self.bytes_per_pair * rows**2
@@ -55,7 +55,7 @@ class Method:
 
 
 def _same_on_few(make, X):
-    """Fit and apply the same model to few rows, so that its code is compiled.
+    """Fit and apply the same model to few rows, to compile its code.
 
     umap-learn searches neighbours in another way beyond 4,096 rows: then few is 5,000.
     """
@@ -96,7 +96,7 @@ def _twofold(name, **arguments):
 
 
 def _ours(text, make, short, bytes_per_pair=0):
-    named = "defaults" if text.endswith("()") else "defaults, but for the start or embedding named"
+    named = "defaults" if text.endswith("()") else "defaults, except for the argument shown"
     return Method(
         text,
         make,
@@ -230,8 +230,8 @@ METHODS = [
     Method(
         "autoencoder (PyTorch)",
         adapters.Autoencoder,
-        "D-128-128-2-128-128-D, ReLU, Adam 1e-3, batches of 256, 50 epochs, at least 3,000 and at most "
-        "20,000 steps",
+        "D-128-128-2-128-128-D, ReLU, Adam 1e-3, batches of 256, 50 epochs, at least 3,000 and at "
+        "most 20,000 steps",
         "torch",
         short="autoencoder",
     ),

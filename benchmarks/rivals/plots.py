@@ -1,7 +1,7 @@
-"""The trade: held-out error against time, one picture for each set and one of all.
+"""Plots of held-out error against time, one for each set and one of all sets.
 
-Colours are from the palette of Okabe and Ito, which is made for all kinds of sight; ours and theirs differ in shape
-as well. The line joins those that nobody beats on both.
+Colours are from the colour-blind safe palette of Okabe and Ito; ours and theirs differ in shape
+too. The line joins the methods that no other beats on both.
 """
 
 from pathlib import Path
@@ -13,7 +13,7 @@ MOST_BYTES = 300_000
 
 
 def draw_all(rows_of_set, folder):
-    """Draw every set that has a held-out error; return the paths of the pictures, that of all first."""
+    """Draw every set that has a held-out error; return the paths, the combined picture first."""
     from matplotlib.figure import Figure
 
     from benchmarks.rivals.data import slug
@@ -92,7 +92,7 @@ def pareto(ax, rows, title, size):
 
 
 def _legend(figure, ax):
-    """Explain the marks once, outside the axes, where it covers nothing."""
+    """Add one legend outside the axes."""
     figure.legend(*ax.get_legend_handles_labels(), loc="outside upper right", ncols=2, fontsize=8)
 
 
@@ -101,7 +101,7 @@ def _if_two_or_five(value, _):
 
 
 def frontier(rows):
-    """Return the rows that no other beats on both, from fast to good."""
+    """Return the rows that no other beats on both, the fastest first."""
     front = []
     for row in sorted(rows, key=lambda row: (row.seconds, row.error)):
         if not front or row.error < front[-1].error:
@@ -110,7 +110,7 @@ def frontier(rows):
 
 
 def label_points(ax, rows, size):
-    """Write each name beside its point where it covers least; the figure must have been laid out."""
+    """Write each name beside its point where it covers least; the figure must be laid out."""
     from matplotlib.transforms import Bbox
 
     points = ax.transData.transform([(row.seconds, row.error) for row in rows])
@@ -160,7 +160,7 @@ def _overlap(one, other):
 
 
 def _save(figure, path):
-    """Save a picture, coarser if it would be too large a file."""
+    """Save a picture, with fewer pixels if the file would be too large."""
     for dpi in (110, 90, 70):
         figure.savefig(path, dpi=dpi)
         if path.stat().st_size <= MOST_BYTES:

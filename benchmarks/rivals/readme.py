@@ -1,4 +1,4 @@
-"""The table of the README and of the documentation's start page, written anew between two marks from the verdicts of a run."""
+"""Write the verdicts of a run into the README and the documentation's start page, between marks."""
 
 from benchmarks.rivals import goal
 from benchmarks.rivals.page import verdict_cells
@@ -8,7 +8,7 @@ END = "<!-- rivals: end -->"
 
 
 def write_section(path, verdicts, results):
-    """Put the table between the marks of a Markdown file.
+    """Write the table between the marks of a Markdown file.
 
     Parameters
     ----------
@@ -30,11 +30,12 @@ def write_section(path, verdicts, results):
 
 
 def section(verdicts, results):
-    """Return the table and what must be known to read it."""
+    """Return the table, with the command above it and the count below."""
     about = results["about"]
     machine = about["conditions"]["machine"]
     head = (
-        "| set | our best | error | seconds | best rival with a way back | error | seconds | we are |\n"
+        "| set | our best | error | seconds | best rival with a way back | error | seconds | we "
+        "are |\n"
         "|---|---|---|---|---|---|---|---|"
     )
     lines = [

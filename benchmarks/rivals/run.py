@@ -1,7 +1,7 @@
 """The run: every method on every set for every seed, one process after the other, resumable.
 
-Each finished job is one line of ``jobs.jsonl``. A run that was interrupted goes on where it stopped, provided
-that nothing it depends on has changed; at its end all is put together in ``results.json``.
+Each finished job is one line of ``jobs.jsonl``. An interrupted run continues where it stopped if
+nothing it depends on has changed. At the end everything is written to ``results.json``.
 """
 
 import importlib
@@ -9,21 +9,21 @@ import json
 import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 
+from benchmarks.harness.jobs import Limits, run_job
+from benchmarks.harness.records import now, write_text
 from benchmarks.rivals.about import describe
 from benchmarks.rivals.data import slug
-from benchmarks.rivals.process import run_job
 
 FEW_ROWS = 2_000
-"""Up to here a method is run for every seed, beyond for the first alone."""
+"""Up to this many rows a method runs for every seed, beyond only for the first."""
 MANY_ROWS = 500_000
-"""From here on a job may take twice as long."""
+"""From this many rows on a job may take twice as long."""
 TELLING_ROWS = 10_000
-"""Fewer rows tell nothing of many: fixed costs prevail, and some methods have other ways for few rows."""
+"""Fewer rows predict nothing for many: fixed costs dominate, and some methods switch algorithms."""
 FAR_BEYOND = 2.0
-"""A job is not tried where time in proportion to the rows would exceed its cap so many times."""
+"""A job is skipped if time in proportion to the rows exceeds its limit by this factor."""
 
 
 class OtherRunError(Exception):
@@ -32,7 +32,7 @@ class OtherRunError(Exception):
 
 @dataclass(frozen=True)
 class Settings:
-    """What a run depends on besides code and data."""
+    """Settings of a run."""
 
     mode: str
     registry: str = "benchmarks.rivals.methods"
@@ -41,20 +41,20 @@ class Settings:
     seconds: float = 300.0
     most_bytes: int = 12 * 2**30
     repeat_within: float = 20.0
-    """A fit of at most these seconds is repeated for the first seed, to see whether it is deterministic."""
+    """A fit of at most these seconds is repeated for the first seed, to test that it repeats."""
     methods: tuple[str, ...] = ()
-    """Names of those to run; none means all."""
+    """Names of the methods to run; empty means all."""
 
     def cap(self, rows):
-        """Return the seconds a job on so many rows may take."""
+        """Return the limit in seconds of a job with this number of rows."""
         return self.seconds * (2.0 if rows >= MANY_ROWS else 1.0)
 
     def registered(self):
-        """Return all methods there are."""
+        """Return all methods of the registry."""
         return importlib.import_module(self.registry).METHODS
 
     def packages(self):
-        """Return the packages of all methods, so that it does not matter which are chosen."""
+        """Return the packages of all methods, chosen or not."""
         return sorted({method.package for method in self.registered()})
 
     def chosen(self):
@@ -90,7 +90,7 @@ class Run:
         self._sets = []
 
     def measure_all(self, sets: Sequence, left_out: Sequence[str] = ()):
-        """Run what is not done yet on the given sets and write ``results.json``; return its path.
+        """Run the unfinished jobs on the given sets and write ``results.json``; return its path.
 
         ``left_out`` are the names of sets that are not asked for, which the page has to say.
         """
@@ -110,7 +110,7 @@ class Run:
         return self.write(missing)
 
     def write(self, missing=()):
-        """Put all that is known together in ``results.json``; return its path."""
+        """Write everything measured so far to ``results.json``; return its path."""
         versions = {(entry["name"], entry["digest"]) for entry in self._sets}
         jobs = [
             record
@@ -120,7 +120,7 @@ class Run:
         # Also methods of an earlier call: more can be added to a run.
         measured = {record["method"] for record in jobs} | {method.name for method in self.methods}
         content = {
-            "about": {**self._about, "finished": _now()},
+            "about": {**self._about, "finished": now()},
             "settings": vars(self.settings),
             "sets": self._sets,
             "missing_sets": list(missing),
@@ -137,9 +137,7 @@ class Run:
             ],
             "jobs": jobs,
         }
-        path = self.folder / "results.json"
-        path.write_text(json.dumps(content, indent=1))
-        return path
+        return write_text(self.folder / "results.json", json.dumps(content, indent=1))
 
     def _measure_set(self, prepared):
         few = prepared.rows <= FEW_ROWS
@@ -159,32 +157,37 @@ class Run:
                 record = (
                     {"status": "skipped", "detail": reason, "step": "start", "figures": {}}
                     if reason
-                    else self._run(method, {**about, "data_file": prepared.path})
+                    else self._run(method, prepared, seed)
                 )
                 self._keep(key, about | record)
                 if record["status"] in ("missing", "skipped", "time", "memory"):
                     break  # another seed would say the same
 
-    def _run(self, method, about):
+    def _run(self, method, prepared, seed):
         settings = self.settings
-        job = {
-            "kind": "measure",
+        first = seed == settings.seeds[0]
+        more = {
+            "data": str(Path(prepared.path).resolve()),
+            "repeat_within": settings.repeat_within if first else 0,
+        }
+        seconds = settings.cap(prepared.rows)
+        return self._run_job("measure_method", method, seed, seconds, more)
+
+    def _run_job(self, function, method, seed, seconds, more=None, environment=None):
+        """Run a function of ``benchmarks.rivals.jobs`` for a method within the limits."""
+        settings = self.settings
+        arguments = {
             "registry": settings.registry,
             "method": method.name,
             "threads": settings.threads,
-            "seed": about["seed"],
-            "data": str(Path(about["data_file"]).resolve()),
-            "repeat_within": settings.repeat_within if about["seed"] == settings.seeds[0] else 0,
+            "seed": seed,
         }
-        return run_job(
-            job,
-            self.folder / "work",
-            seconds=settings.cap(about["rows"]),
-            most_bytes=settings.most_bytes,
-        )
+        limits = Limits(seconds, settings.most_bytes, settings.threads)
+        place = f"benchmarks.rivals.jobs:{function}"
+        return run_job(place, arguments | (more or {}), self.folder / "work", limits, environment)
 
     def _outgrown(self, method, prepared):
-        """Return why a method that had trouble with fewer rows of the same family is not run, or None."""
+        """Return why a method is skipped after trouble with fewer rows of its family, or None."""
         cap = self.settings.cap(prepared.rows)
         smaller = [
             record
@@ -208,7 +211,7 @@ class Run:
         return None
 
     def _first_calls(self):
-        """Time the first transform of fresh processes, with an empty compile cache and with a full one."""
+        """Time the first transform of fresh processes, with an empty and a full compile cache."""
         settings = self.settings
         for method in self.methods:
             cache = self.folder / "numba" / slug(method.name)
@@ -218,12 +221,11 @@ class Run:
             for state in ("empty", "full"):
                 about = {"data": "", "method": method.name, "seed": settings.seeds[0]}
                 about |= {"kind": "first_call", "cache": state}
-                job = {**about, "registry": settings.registry, "threads": settings.threads}
-                record = run_job(
-                    job,
-                    self.folder / "work",
-                    seconds=settings.seconds,
-                    most_bytes=settings.most_bytes,
+                record = self._run_job(
+                    "first_call",
+                    method,
+                    about["seed"],
+                    settings.seconds,
                     environment={"NUMBA_CACHE_DIR": str(cache.resolve())},
                 )
                 self._keep(f"first|{state}|{method.name}", about | record)
@@ -247,7 +249,7 @@ class Run:
         self.say(f"{where} | {record['method']} | seed {record['seed']} | {outcome} | {shown}")
 
     def _finished(self):
-        """Return the records of finished jobs; a last line that was cut off is not one."""
+        """Return the records of finished jobs, without a last line that was cut off."""
         records = {}
         if self._lines.exists():
             for line in self._lines.read_text().splitlines():
@@ -261,36 +263,36 @@ class Run:
         return records
 
     def _agreed_about(self):
-        """Return what is known of machine and versions, the same as when the run began."""
+        """Return machine, versions and settings; raise an error if they differ from the run's."""
         path = self.folder / "about.json"
-        # Which methods and seeds are run changes no figure of a job: a run can be extended by more of them.
+        # Which methods and seeds are run changes no figure of a job: a run can be extended by more
+        # of them.
         conditions = {
             key: value
             for key, value in vars(self.settings).items()
             if key not in ("methods", "seeds")
         }
-        now = describe(self.settings.packages(), conditions)
+        described = describe(self.settings.packages(), conditions)
         if not path.exists():
-            now["started"] = _now()
-            path.write_text(json.dumps(now, indent=1))
-            return now
+            described["started"] = now()
+            path.write_text(json.dumps(described, indent=1))
+            return described
         before = json.loads(path.read_text())
-        if before["conditions"] != json.loads(json.dumps(now["conditions"])):
+        if before["conditions"] != json.loads(json.dumps(described["conditions"])):
             differing = [
-                k for k, v in now["conditions"].items() if before["conditions"].get(k) != v
+                k for k, v in described["conditions"].items() if before["conditions"].get(k) != v
             ]
             raise OtherRunError(
                 f"{self.folder} holds a run under other conditions ({', '.join(differing)}), and "
-                "figures of two runs do not stand side by side. Give another --folder, or --restart."
+                "figures of two runs do not stand side by side. Give another --folder, or "
+                "--restart."
             )
-        return before | {"command": now["command"]}  # that of all jobs, where they came bit by bit
+        return before | {
+            "command": described["command"]
+        }  # that of all jobs, where they came bit by bit
 
 
 def _without_paths(error):
     """Return an error's first line without the folders of this machine."""
     words = str(error).splitlines()[0].split()
     return " ".join(Path(w).name if w.startswith("/") else w for w in words)
-
-
-def _now():
-    return datetime.now(UTC).isoformat(timespec="seconds")

@@ -14,10 +14,10 @@ class Row:
     label: str
     ours: bool
     figures: dict = field(default_factory=dict)
-    """Medians over the seeds that came so far."""
+    """Medians over the finished seeds."""
     status: str = "ok"
     note: str = ""
-    """Why there are figures missing, in words; empty if there are none."""
+    """Why figures are missing; empty if none are."""
 
     @property
     def error(self):
@@ -25,7 +25,7 @@ class Row:
 
     @property
     def seconds(self):
-        """Fit, and the held-out rows down and up."""
+        """Seconds to fit, and to encode and decode the held-out rows."""
         return self.figures.get("total_seconds")
 
     @property

@@ -1,17 +1,19 @@
 """
-======================================
-``DRUR``: a few centres, and both maps
-======================================
+=====================================
+``DRUR``: a few centers and both maps
+=====================================
 
-Dimensionality reduction by unsupervised regression (Carreira-Perpinan & Lu 2010) learns one small network up, another one
-down, and the latents that suit both. The model is a few centres, however many rows there were, and each of its maps is one
-product of matrices. This example unrolls a Swiss roll with :class:`twofold.DRUR`, from latents so noisy that they hardly know
-their place, and asks how well the latents of new rows tell where they are on the sheet.
+Dimensionality reduction by unsupervised regression (Carreira-Perpinan & Lu 2010) learns a small
+network as decoder, another one as encoder, and the latents that suit both. The model consists of
+a few centers, whatever the number of rows, and each map is one matrix product. This example
+unrolls a Swiss roll with :class:`twofold.DRUR` from very noisy initial latents, and measures how
+well the latents of new rows match their place on the sheet.
 """
 
 # %%
-# Rows of a rolled-up sheet, 50 wide. The start is the place on the sheet with noise of standard deviation 20. With no better knowledge, leave
-# ``init`` alone: it compares spectral starts.
+# Rows of a rolled-up sheet of width 50. The initialization is the place on the sheet plus noise of
+# standard deviation 20. Without such knowledge, leave ``init`` at its default: it compares spectral
+# initializations.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -34,16 +36,16 @@ def agreement(latents, places):
 
 
 Z_new = model.transform(X_new)
-print(f"centres, up and down: {model.n_centers_}, turns: {model.n_iter_}")
+print(f"centers of both maps: {model.n_centers_}, iterations: {model.n_iter_}")
 print(f"variance kept on new rows: {model.score(X_new):.4f}")
-print(f"R² to the true sheet: start {agreement(start, sheet):.3f}, ", end="")
+print(f"R² to the true sheet: initialization {agreement(start, sheet):.3f}, ", end="")
 print(f"new rows after the fit {agreement(Z_new, sheet_new):.3f}")
 
 # %%
 # Both maps
 # ---------
-# Left: the surface that the up-map makes of the plane, with the new rows. Middle: the start. Right: the latents of new rows, by
-# the down-map. Colours are the true position along the roll.
+# Left: the decoded surface, with the new rows. Middle: the initialization. Right: the encoded new
+# rows. Colors show the true position along the roll.
 
 figure = plt.figure(figsize=(13, 4.4), layout="constrained")
 space = figure.add_subplot(1, 3, 1, projection="3d")
@@ -51,10 +53,10 @@ ManifoldDisplay.from_estimator(model, ax=space, manifold_kwargs={"alpha": 0.3})
 space.scatter(*X_new.T, c=sheet_new[:, 0], s=6)
 space.view_init(elev=18, azim=-75)
 space.set_box_aspect((1, 1.2, 1))
-space.set_title("up: the surface")
+space.set_title("decoded surface")
 for place, title, latents, color in (
-    (2, "the start", start, sheet[:, 0]),
-    (3, "down: new rows", Z_new, sheet_new[:, 0]),
+    (2, "initialization", start, sheet[:, 0]),
+    (3, "encoded new rows", Z_new, sheet_new[:, 0]),
 ):
     ax = figure.add_subplot(1, 3, place)
     ax.scatter(*latents.T, c=color, s=10)
@@ -63,20 +65,20 @@ for place, title, latents, color in (
 plt.show()
 
 # %%
-# The energy never rises
-# ----------------------
-# Each turn moves the latents, then fits both maps anew. Centres are placed anew in the first turns only; after these, no turn
-# raises the energy.
+# The energy never increases
+# --------------------------
+# Each iteration updates the latents, then refits both maps. Centers move only in the first
+# iterations; after these, no iteration increases the energy.
 
 figure, ax = plt.subplots(figsize=(7, 3.6), layout="constrained")
 LearningCurveDisplay.from_estimator(model, ax=ax)
 plt.show()
 
 # %%
-# Two ways down
-# -------------
-# The down-map is one product. The projection looks for the nearest point of the surface: slower, and it rebuilds better.
-# ``transform`` takes the one that was better on held-out rows.
+# Encoder or projection
+# ---------------------
+# The encoder is one matrix product. The projection searches for the nearest point of the surface:
+# it is slower and reconstructs better. ``transform`` uses the one that is better on held-out rows.
 
 for method in ("map", "project"):
     rebuilt = model.inverse_transform(model.transform(X_new, method=method))

@@ -1,16 +1,17 @@
 """
-=========================================================
-``KernelDensityClassifier``: classes from a map's density
-=========================================================
+============================================================
+``KernelDensityClassifier``: classes from the latent density
+============================================================
 
-On a good map each class has a region of its own. :class:`twofold.KernelDensityClassifier` gives a place the class that has the
-largest share of the density there, with the same width for all classes. It needs no training beyond the latents, gives
-probabilities, and knows nothing of the data: all it sees are two numbers for each row. This example puts it on the
-latents of :class:`twofold.UKR`, draws the borders of the classes, and looks at the digits that it gets wrong.
+On a good map each class has its own region. :class:`twofold.KernelDensityClassifier` assigns a
+place to the class with the largest share of the density there, with one bandwidth for all
+classes. It needs only the latents, and returns probabilities. This example fits it to the latents
+of :class:`twofold.UKR`, draws the class borders, and looks at the digits that it gets wrong.
 """
 
 # %%
-# Handwritten digits, half to fit and half to judge by. The kernel of ``UKR`` has width 1, so ``bandwidth=1.0`` is right for its latents.
+# Handwritten digits, half for the fit and half for the test. The kernel of ``UKR`` has width 1, so
+# ``bandwidth=1.0`` suits its latents.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -31,36 +32,35 @@ Z_new = model.transform(X_new)
 print(f"right for {classifier.score(Z_new, y_new):.1%} of {len(y_new)} new digits")
 
 # %%
-# Down, and up
-# ------------
-# Left: latents of new digits, and the borders between classes. Right: what the places decode to.
+# Both maps
+# ---------
+# Left: latents of new digits and the borders between classes. Right: decoded places.
 
 figure, (left, right) = plt.subplots(1, 2, figsize=(12, 5.4), layout="constrained")
 display = ClassBordersDisplay.from_estimator(model, classifier, Z_new, y_new, ax=left)
 DecodedGridDisplay.from_estimator(model, image_shape=(8, 8), n_side=24, ax=right)
 display.legend_.set(loc="upper left", bbox_to_anchor=(1.0, 1.0))
-left.set_title("down: new digits and the borders of classes")
-right.set_title("up: what places look like")
+left.set_title("new digits and class borders")
+right.set_title("decoded places")
 plt.show()
 
 # %%
-# Sure or not?
-# ------------
-# ``predict_proba`` is each class's share of the density. If the shares mean what they say, digits with a share near one are right more
-# often than the others.
+# How certain is a prediction?
+# ----------------------------
+# ``predict_proba`` is the share of the density of each class. If it is calibrated, digits with a
+# share near one are more often right than the others.
 
 shares = classifier.predict_proba(Z_new)
 predicted = classifier.classes_[shares.argmax(axis=1)]
 certainty = shares.max(axis=1)
 for low, high in ((0.0, 0.9), (0.9, 0.99), (0.99, 1.01)):
     chosen = (certainty >= low) & (certainty < high)
-    print(
-        f"share from {low:.2f} to {min(high, 1):.2f}: {np.mean(predicted[chosen] == y_new[chosen]):.1%} of {chosen.sum()} right"
-    )
+    right = np.mean(predicted[chosen] == y_new[chosen])
+    print(f"share from {low:.2f} to {min(high, 1):.2f}: {right:.1%} of {chosen.sum()} right")
 
 # %%
-# The errors it is most sure of, and what the map makes of them. The model's version of a digit shows
-# why it is taken for another.
+# The errors with the highest certainty, and their reconstructions, which show why the digits are
+# taken for others.
 
 wrong = np.flatnonzero(predicted != y_new)
 wrong = wrong[np.argsort(-certainty[wrong])][:10]
@@ -73,5 +73,5 @@ for ax in axes.ravel():
 for ax, row in zip(axes[0], wrong, strict=False):
     ax.set_title(f"{y_new[row]}, taken for {predicted[row]}", fontsize=8)
 axes[0, 0].set_ylabel("new")
-axes[1, 0].set_ylabel("rebuilt")
+axes[1, 0].set_ylabel("reconstructed")
 plt.show()

@@ -1,16 +1,17 @@
 """
-=======================================================
-``PrincipalManifold``: a curve of a shape that you know
-=======================================================
+=============================================
+``PrincipalManifold``: a curve of known shape
+=============================================
 
-A rotation is a circle, a trajectory a curve, two angles a torus. Where you know the shape, say it: :class:`twofold.PrincipalManifold`
-(Smola et al. 2001) lays a smooth map from such a domain through the data, as close to all rows as its smoothness allows. This
-example fits a closed curve, lets held-out rows choose how smooth it is, and then shows what a robust loss does
-for data with gross outliers.
+A rotation is a circle, a trajectory is a curve, two angles form a torus. If you know the shape,
+specify it: :class:`twofold.PrincipalManifold` (Smola et al. 2001) fits a smooth map from such a
+domain to the data, as close to all rows as its smoothness allows. This example fits a closed
+curve, chooses its smoothness by held-out rows, and shows how a robust loss handles gross
+outliers.
 """
 
 # %%
-# A closed curve with noise, and fresh rows of the same kind.
+# A closed curve with noise, and new rows of the same kind.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -32,15 +33,16 @@ def flower(n_samples, noise, seed):
 X, angle = flower(300, 0.06, seed=0)
 X_new, angle_new = flower(200, 0.06, seed=1)
 
-smoothest = CrossValidation(rule="one_se")
-model = PrincipalManifold(domain="circle", alpha=smoothest, random_state=0).fit(X)
+alpha = CrossValidation(rule="one_se")
+model = PrincipalManifold(domain="circle", alpha=alpha, random_state=0).fit(X)
 print(f"alpha by cross-validation: {model.alpha_:.2g}")
 print(f"variance kept on new rows: {model.score(X_new):.4f}")
 
 # %%
 # Both maps
 # ---------
-# The curve is closed, and so is the latent space: 1 is -1 again. Colours are the true angle.
+# The curve is closed, and so is the latent space: 1 and -1 are the same place. Colors show the true
+# angle.
 
 figure, (left, right) = plt.subplots(1, 2, figsize=(11, 4.8), layout="constrained")
 ManifoldDisplay.from_estimator(model, ax=left)
@@ -49,15 +51,16 @@ left.set_aspect("equal")
 LatentMapDisplay.from_estimator(
     model, X_new, angle_new, ax=right, cmap="hsv", label_name="true angle"
 )
-left.set_title("up: a closed curve")
-right.set_title("down: places of new rows around the circle")
+left.set_title("decoded closed curve")
+right.set_title("encoded new rows around the circle")
 plt.show()
 
 # %%
 # How smooth?
 # -----------
-# ``alpha`` weighs smoothness against closeness. ``"cv"``, the default, compares ten values by the error of held-out rows, and
-# ``CrossValidation(rule="one_se")`` takes the stiffest curve that is not clearly worse than the best.
+# ``alpha`` weights smoothness against closeness. ``"cv"``, the default, compares ten values by
+# held-out error. ``CrossValidation(rule="one_se")`` takes the stiffest curve that is not clearly
+# worse than the best.
 
 figure, ax = plt.subplots(figsize=(7, 3.6), layout="constrained")
 CandidatesDisplay.from_estimator(model, ax=ax)
@@ -66,8 +69,9 @@ plt.show()
 # %%
 # Outliers
 # --------
-# A tenth of the rows lie anywhere. The squared loss pulls the curve towards them; the norm, which counts distances and
-# not their squares, is pulled less. The mean distance from the true curve tells.
+# A tenth of the rows are outliers. The squared loss pulls the curve towards them; the norm, which
+# uses distances instead of their squares, is pulled less. The titles show the mean distance from
+# the true curve.
 
 rng = np.random.default_rng(2)
 outliers = rng.uniform(-3, 3, (40, 2))

@@ -1,17 +1,19 @@
 """
-============================================
-``SNE``: neighbourhoods, by a guided descent
-============================================
+==========================================
+``SNE``: neighborhoods by a guided descent
+==========================================
 
-Stochastic neighbour embedding gives every row probabilities of choosing the others as its neighbour, and looks for latents
-with the same probabilities. From a random start, plain descent moves every latent on its own and tangles the map. Spectral
-guidance (Memisevic & Hinton 2005) multiplies the gradient by a matrix made of the data's affinities, so that neighbours move together; step
-by step the matrix gives way, and the end of the run is plain again. This example compares the two from the same
-random starts, and then shows both maps of :class:`twofold.SNE` on digits.
+Stochastic neighbor embedding assigns each row probabilities of choosing the others as its
+neighbor, and looks for latents with the same probabilities. From a random start, plain descent
+moves each latent on its own and tangles the map. Spectral guidance (Memisevic & Hinton 2005)
+multiplies the gradient by a matrix of affinities of the data, so that neighbors move together;
+its influence decreases, and the run ends with plain steps. This example compares both from the
+same random starts, and shows both maps of :class:`twofold.SNE` on digits.
 """
 
 # %%
-# Three arcs of a circle, with noise, as in the paper. The latents start as a small random cloud, and every run has the same number of iterations.
+# Three noisy arcs of a circle, as in the paper. The latents start as a small random cloud, and all
+# runs have the same number of iterations.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -39,8 +41,8 @@ for name, guidance in ways.items():
 # %%
 # The descents
 # ------------
-# The first of the five runs. The curve is the plain divergence in both cases, also where the steps are guided. Colours are the true
-# angle: where they are mixed, the map is tangled.
+# The first of the five runs. The curve is the plain divergence in both cases, also during guided
+# steps. Colors show the true angle: where they mix, the map is tangled.
 
 figure, axes = plt.subplots(1, 4, figsize=(14, 3.8), layout="constrained")
 axes[0].scatter(*X.T, c=angle, s=10, cmap="hsv")
@@ -55,8 +57,8 @@ plt.show()
 # %%
 # Both maps
 # ---------
-# Usually you need not think of it: guidance is on by default, and the start is PCA. Digits that the model has not
-# seen go down to the map; a grid of its places goes up.
+# By default guidance is on and the initialization is PCA. Left: encoded new digits. Right: a
+# decoded grid of places.
 
 X, y = load_digits(n_class=6, return_X_y=True)
 X, X_new, y, y_new = train_test_split(
@@ -67,12 +69,12 @@ model = SNE(perplexity=20, random_state=0).fit(X)
 figure, (left, right) = plt.subplots(1, 2, figsize=(11, 5), layout="constrained")
 LatentMapDisplay.from_estimator(model, X_new, y_new, ax=left)
 DecodedGridDisplay.from_estimator(model, image_shape=(8, 8), n_side=20, ax=right)
-left.set_title("down: new digits")
-right.set_title("up: what places look like")
+left.set_title("encoded new digits")
+right.set_title("decoded places")
 plt.show()
 
 nearest = KNeighborsClassifier(1).fit(model.embedding_, y)
 accuracy = nearest.score(model.transform(X_new), y_new)
-print(f"maps by held-out error: up {model.up_!r}, down {model.down_!r}")
+print(f"maps by held-out error: decoder {model.up_!r}, encoder {model.down_!r}")
 print(f"variance kept on new digits: {model.score(X_new):.3f}")
 print(f"class of the nearest latent right for {accuracy:.1%} of them")

@@ -1,12 +1,13 @@
 """
-===================================================
-``SupervisedIsomap``: labels pull the classes apart
-===================================================
+=================================================
+``SupervisedIsomap``: labels separate the classes
+=================================================
 
-:class:`twofold.SupervisedIsomap` (Orsenigo & Vercellis 2012) shortens distances within classes and lengthens those between
-before it measures path lengths. It is made to stand before a classifier. Since its map has seen the labels,
-only held-out rows can tell whether the labels helped; this example shows the maps of held-out wines with and without labels,
-cross-validates whole pipelines, and decodes the centre of each class back to a wine.
+:class:`twofold.SupervisedIsomap` (Orsenigo & Vercellis 2012) shortens distances within classes
+and lengthens distances between classes before it computes path lengths. It is designed for
+pipelines with a classifier. Its map has seen the labels, so only held-out rows show whether
+labels help. This example maps held-out wines with and without labels, cross-validates whole
+pipelines, and decodes the center of each class.
 """
 
 # %%
@@ -35,8 +36,8 @@ models = {
 }
 
 # %%
-# Down: wines that the maps have not seen
-# ---------------------------------------
+# Encoded held-out wines
+# ----------------------
 
 figure, axes = plt.subplots(1, 2, figsize=(11, 4.6), layout="constrained")
 for ax, (name, model) in zip(axes, models.items(), strict=True):
@@ -49,7 +50,8 @@ plt.show()
 # %%
 # Does it help?
 # -------------
-# The whole pipeline is cross-validated, so that no label of a held-out row reaches the map. Labels do not always help: the user guide has ten tables, and where raw data are better.
+# Cross-validate the whole pipeline, so that no label of a held-out row reaches the map. Labels do
+# not always help: the user guide has ten tables, including those where raw data are better.
 
 folds = StratifiedKFold(5, shuffle=True, random_state=0)
 for name, steps in {
@@ -64,15 +66,15 @@ for name, steps in {
     )
 
 # %%
-# Up: what is typical of a class?
-# -------------------------------
-# The median latent of each class goes back up to thirteen measurements. Bars show them in standard deviations from the mean
-# of all wines; the pipeline's ``inverse_transform`` gives them in the units of the table, too.
+# Decoded class centers
+# ---------------------
+# The median latent of each class is decoded to thirteen measurements. Bars show standard deviations
+# from the mean of all wines; ``inverse_transform`` of the pipeline returns the units of the table.
 
 model = models["with labels"]
 Z = model.transform(X)
-centres = np.stack([np.median(Z[y == cultivar], axis=0) for cultivar in "ABC"])
-typical = model[-1].inverse_transform(centres)
+centers = np.stack([np.median(Z[y == cultivar], axis=0) for cultivar in "ABC"])
+typical = model[-1].inverse_transform(centers)
 
 figure, ax = plt.subplots(figsize=(11, 4.2), layout="constrained")
 places = np.arange(typical.shape[1])
@@ -85,6 +87,6 @@ ax.set_ylabel("standard deviations from the mean")
 ax.legend(ncols=3, loc="lower center", bbox_to_anchor=(0.5, 1.0))
 plt.show()
 
-for cultivar, row in zip("ABC", model.inverse_transform(centres), strict=True):
+for cultivar, row in zip("ABC", model.inverse_transform(centers), strict=True):
     alcohol, flavanoids = row[0], row[wine.feature_names.index("flavanoids")]
     print(f"cultivar {cultivar}: alcohol {alcohol:.1f} %, flavanoids {flavanoids:.2f}")

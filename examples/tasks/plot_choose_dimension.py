@@ -1,16 +1,17 @@
 """
-============================
-Choose the number of latents
-============================
+======================================
+Choose the number of latent dimensions
+======================================
 
-Both maps make a score possible: rows that the model has not seen go down and up, and the share of their variance that is lost says how good
-it is. With too few latents much is lost; from the right number on, more latents buy little. This example lets scikit-learn's
-``GridSearchCV`` measure that for a bent sheet in six columns, with PCA beside it, and chooses the smallest model that is nearly as good
-as the best. The elbow of the path lengths, which needs one fit only, is a second opinion.
+With both maps a model has a score: the share of the variance of held-out rows that it keeps. Too
+few latent dimensions lose much; beyond the right number, more gain little. This example lets
+``GridSearchCV`` measure this for a bent sheet with six features, compares it with PCA, and
+chooses the smallest model that is nearly as good as the best. The elbow of the path lengths,
+which needs only one fit, is a second opinion.
 """
 
 # %%
-# The sheet has two dimensions; bent to an S it fills three columns, and three more hold noise.
+# The sheet has two dimensions. Bent to an S it fills three features; three more hold noise.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -26,15 +27,16 @@ dimensions = [1, 2, 3, 4]
 splits = ShuffleSplit(n_splits=3, test_size=0.2, random_state=0)
 
 # %%
-# By a search
+# Grid search
 # -----------
-# ``score`` is what ``GridSearchCV`` maximises. Its maximum alone does not choose a dimension: every further latent also describes a little of the
-# noise, so that the score goes on rising. Ask for the smallest model that comes within half a percent of the variance; ``refit`` takes such a rule.
+# ``GridSearchCV`` maximizes ``score``. The maximum alone does not choose a dimension: every further
+# latent also describes some noise, so the score keeps increasing. Take the smallest model within
+# half a percent of the variance; ``refit`` accepts such a rule.
 
 
 def smallest_good_one(results):
     scores = np.asarray(results["mean_test_score"])
-    return int(np.flatnonzero(scores >= scores.max() - 0.005)[0])  # the grid is in rising order
+    return int(np.flatnonzero(scores >= scores.max() - 0.005)[0])  # the grid is in increasing order
 
 
 estimator = DRUR(n_centers=30, init="isomap", random_state=0)
@@ -45,8 +47,9 @@ print(f"highest mean score: {dimensions[scores.mean(axis=1).argmax()]} latents")
 print(f"smallest within half a percent of it: {model.n_components} latents")
 
 # %%
-# PCA on the same splits needs a component more, since it cannot straighten the S. (``ResidualVarianceDisplay.from_data`` makes the fits and the curve of one
-# estimator in one call.)
+# PCA on the same splits needs one more component, because it cannot straighten the S.
+# (``ResidualVarianceDisplay.from_data`` computes the fits and the curve of one estimator in one
+# call.)
 
 by_pca = np.empty((len(dimensions), 3))
 for column, (train, test) in enumerate(splits.split(X)):
@@ -61,7 +64,7 @@ curve = ResidualVarianceDisplay(dimensions, 1 - scores, chosen=model.n_component
 curve.plot(ax=left, label="DRUR")
 pca_style = {"color": "C1", "linestyle": "--"}
 ResidualVarianceDisplay(dimensions, by_pca).plot(ax=left, label="PCA", line_kwargs=pca_style)
-left.set(title="new rows, down and up", ylim=(0, 1.05 * by_pca.max()))
+left.set(title="held-out reconstruction", ylim=(0, 1.05 * by_pca.max()))
 
 isomap = AgglomerativeIsomap("auto", n_neighbors=8).fit(X)
 ResidualVarianceDisplay.from_estimator(isomap, ax=right)
@@ -71,15 +74,13 @@ plt.show()
 for n_components, ours, theirs in zip(
     dimensions, 1 - scores.mean(axis=1), by_pca.mean(axis=1), strict=True
 ):
-    print(
-        f"{n_components} latents: DRUR loses {ours:.4f}, PCA {theirs:.4f} of the held-out variance"
-    )
+    print(f"{n_components} latents: held-out variance lost {ours:.4f} (DRUR), {theirs:.4f} (PCA)")
 print(f"elbow of the path lengths: {isomap.embedding_.shape[1]} dimensions")
 
 # %%
 # The chosen model
 # ----------------
-# New rows, down to the latents and up again. Colours are the true place along the S.
+# Encoded and decoded new rows. Colors show the true place along the S.
 
 X_new, sheet_new = make_s_curve(400, noise=0.03, n_features=6, random_state=1)
 Z_new = model.transform(X_new)
@@ -89,8 +90,8 @@ space.scatter(*model.inverse_transform(Z_new)[:, :3].T, c=sheet_new[:, 0], s=8)
 space.set_box_aspect((2, 2, 4))
 space.set(xticks=[-1, 0, 1], yticks=[0, 1, 2])
 space.view_init(elev=12, azim=-75)
-space.set_title("up: new rows rebuilt, three of six columns")
+space.set_title("reconstructed new rows, three of six features")
 ax = figure.add_subplot(1, 2, 2)
 ax.scatter(Z_new[:, 0], Z_new[:, 1], c=sheet_new[:, 0], s=8)
-ax.set(title="down: their latents", xlabel="latent 1", ylabel="latent 2", aspect="equal")
+ax.set(title="their latents", xlabel="latent 1", ylabel="latent 2", aspect="equal")
 plt.show()

@@ -3,15 +3,16 @@
 Denoise
 =======
 
-Noise leads away from the manifold in all directions; the way down and up leads back to it. ``reconstruct`` is that way. The model
-is fitted to noisy rows, since clean ones are what nobody has, and is judged by new rows whose clean form is known here. The
-rival is PCA, with the number of components that is best for it in hindsight.
+Noise moves rows off the manifold; ``reconstruct`` moves them back. The model is fitted to noisy
+rows, because clean ones are usually not available, and is judged on new rows whose clean form is
+known here. The rival is PCA with the number of components that is best in hindsight.
 """
 
 # %%
 # In the plane
 # ------------
-# A noisy spiral. Each new row is moved to the curve that :class:`twofold.UKR` found in other noisy rows.
+# A noisy spiral. Each new row moves to the curve that :class:`twofold.UKR` found in other noisy
+# rows.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -44,16 +45,17 @@ axes[0].add_collection(LineCollection(np.stack([X_new, denoised], axis=1), color
 axes[1].scatter(*truth.T, s=1, color="0.8")
 axes[1].scatter(*denoised.T, s=12, color="C0")
 axes[0].set_title(f"new rows: {distance_to_truth(X_new):.3f} from the truth")
-axes[1].set_title(f"the same, denoised: {distance_to_truth(denoised):.3f}")
+axes[1].set_title(f"denoised: {distance_to_truth(denoised):.3f}")
 axes[1].set_xlabel("feature 1")
 for ax in axes:
     ax.set_aspect("equal")
 plt.show()
 
 # %%
-# Pictures
-# --------
-# Digits with Gaussian noise of a quarter of their range. Eight latent dimensions and a few centres are too few to follow noise.
+# Images
+# ------
+# Digits with Gaussian noise of a quarter of their range. Eight latent dimensions and a few centers
+# cannot follow the noise.
 
 clean, _ = load_digits(return_X_y=True)
 clean, clean_new = train_test_split(clean, train_size=1000, test_size=300, random_state=0)
@@ -95,6 +97,6 @@ for line, (name, rows) in zip(axes, versions.items(), strict=True):
 plt.show()
 
 # %%
-# The gain over PCA depends on how curved the data are, and on the noise. More latents follow more of the
-# noise, so that the score on held-out noisy rows goes on rising with their number: without clean rows, take the smallest number from which
-# it rises little.
+# The gain over PCA depends on the curvature of the data and on the noise. More latent dimensions
+# follow more of the noise, so the score on held-out noisy rows keeps increasing with their number.
+# Without clean rows, take the smallest number beyond which it increases little.

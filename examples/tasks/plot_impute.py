@@ -3,17 +3,19 @@
 Fill gaps in rows
 =================
 
-A row with gaps has a place on the manifold as soon as its known columns tell where. With public calls alone: fill the gaps
-provisionally, take the row down and up, put the result into the gaps, and repeat until it stands still. Where ``transform``
-finds the nearest point of the manifold, each turn can only lower the error over the known columns. This example fills spectra, whose rows lie on a smooth
-surface, and digits, whose rows do so only roughly, and puts the errors of the gaps beside those of means and of scikit-learn's ``KNNImputer``.
+The known features of an incomplete row determine its place on the manifold. Public calls suffice
+to fill the gaps: insert provisional values, reconstruct the row, put the result into the gaps,
+and repeat until nothing changes. If ``transform`` finds the nearest point of the manifold, no
+iteration increases the error over the known features. This example fills spectra, which lie on a
+smooth surface, and digits, which do so only roughly, and compares the errors with those of means
+and of scikit-learn's ``KNNImputer``.
 """
 
 # %%
 # Spectra
 # -------
-# A peak and its overtone, with a place and a width of their own: two numbers determine 48 channels, up to noise. The training rows are complete;
-# in new rows half of the channels are missing.
+# A peak and its overtone with variable place and width: two numbers determine 48 channels, up to
+# noise. The training rows are complete; in new rows half of the channels are missing.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -37,17 +39,17 @@ def spectra(n_samples):
 
 
 def nearest_rows(rows, gaps, training):
-    """The training row nearest to each row over the columns it has."""
+    """The training row nearest to each row over its known features."""
     known = np.where(gaps, 0.0, rows)
     distances = (~gaps) @ (training**2).T - 2 * known @ training.T
     return training[distances.argmin(axis=1)]
 
 
-def fill(model, rows, gaps, training, n_turns=30, tol=1e-3):
-    """Fill gaps by going down and up; also return the error over the known columns, turn by turn."""
+def fill(model, rows, gaps, training, n_iter=30, tol=1e-3):
+    """Fill gaps by repeated reconstruction; also return the errors over the known features."""
     filled = np.where(gaps, nearest_rows(rows, gaps, training), rows)
     errors = []
-    for _ in range(n_turns):
+    for _ in range(n_iter):
         rebuilt = model.inverse_transform(model.transform(filled, method="project"))
         errors.append(np.mean((rebuilt - rows)[~gaps] ** 2))
         before, filled = filled, np.where(gaps, rebuilt, rows)
@@ -63,7 +65,7 @@ def compare(rows, gaps, training, filled):
         "training means": np.where(gaps, training.mean(axis=0), rows),
         "nearest row": np.where(gaps, nearest_rows(rows, gaps, training), rows),
         "KNNImputer": KNNImputer().fit(training).transform(with_gaps),
-        "down and up": filled,
+        "manifold": filled,
     }
     for name, version in versions.items():
         print(f"{name:14} {np.sqrt(np.mean((version - rows)[gaps] ** 2)):.3f}")
@@ -80,13 +82,14 @@ model = DRUR(n_components=2, random_state=0).fit(X)
 print(f"variance kept on complete new rows: {model.score(X_new):.3f}")
 filled, errors = fill(model, X_new, gaps, X)
 versions = compare(X_new, gaps, X, filled)
+largest = np.diff(errors).max()
 print(
-    f"turns: {len(errors)}, largest rise of the error over known columns: {np.diff(errors).max():.1e}"
+    f"iterations: {len(errors)}, largest increase of the error over known features: {largest:.1e}"
 )
 
 # %%
-# Grey are the channels that the methods were not given. On the right, the map: rows with filled gaps, and lines to the places that they have when
-# nothing is missing.
+# Gray marks the missing channels. Right: the places of filled rows, with lines to the places of the
+# complete rows.
 
 figure, axes = plt.subplot_mosaic("aac;bbc", figsize=(12, 5.4), layout="constrained")
 for ax, row in ((axes["a"], 3), (axes["b"], 11)):
@@ -95,7 +98,7 @@ for ax, row in ((axes["a"], 3), (axes["b"], 11)):
     )
     ax.plot(channels, X_new[row], color="black", linewidth=1, label="truth")
     ax.plot(channels, versions["KNNImputer"][row], "--", color="C1", label="KNNImputer")
-    ax.plot(channels, filled[row], color="C0", label="down and up")
+    ax.plot(channels, filled[row], color="C0", label="manifold")
     ax.set_ylabel("intensity")
 axes["a"].legend(ncols=3, loc="lower center", bbox_to_anchor=(0.5, 1.0))
 axes["a"].tick_params(labelbottom=False)
@@ -104,25 +107,26 @@ LatentMapDisplay.from_estimator(model, X_new, ax=axes["c"], scatter_kwargs={"s":
 Z, Z_true = model.transform(filled), model.transform(X_new)
 axes["c"].plot(*np.stack([Z, Z_true], axis=2).transpose(1, 2, 0), color="C0", linewidth=1)
 axes["c"].scatter(*Z.T, s=14, color="C0", zorder=3)
-axes["c"].set_title("places of filled rows,\nlines to their complete selves")
+axes["c"].set_title("places of filled rows,\nlines to complete rows")
 plt.show()
 
 # %%
 # Digits
 # ------
-# Digits are in clusters, and no surface of a few dimensions comes close to all of them. Neighbours, averaged, are hard to beat here.
+# Digits form clusters, and no surface of a few dimensions is close to all of them. Averaged
+# neighbors are hard to beat here.
 
 X, X_new = train_test_split(load_digits().data, train_size=700, test_size=150, random_state=0)
 gaps = rng.random(X_new.shape) < 0.4
 model = DRUR(n_components=8, init="isomap", n_centers=100, random_state=0).fit(X)
 print(f"variance kept on complete new rows: {model.score(X_new):.3f}")
-filled, errors = fill(model, X_new, gaps, X, n_turns=10)
+filled, errors = fill(model, X_new, gaps, X, n_iter=10)
 versions = compare(X_new, gaps, X, filled)
 
 # %%
 figure, axes = plt.subplots(4, 12, figsize=(11, 4.2), layout="constrained")
 pictures = {"truth": X_new, "given": np.where(gaps, np.nan, X_new)}
-pictures |= {"KNNImputer": versions["KNNImputer"], "down and up": filled}
+pictures |= {"KNNImputer": versions["KNNImputer"], "manifold": filled}
 paper = plt.get_cmap("gray_r").with_extremes(bad="#f4a582")
 for line, (name, rows) in zip(axes, pictures.items(), strict=True):
     for ax, row in zip(line, rows, strict=False):

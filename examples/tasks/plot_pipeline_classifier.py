@@ -3,14 +3,15 @@
 A pipeline that ends in a classifier
 ====================================
 
-Estimators are scikit-learn transformers: they stand in pipelines, are cloned, searched and cross-validated. This example puts
-:class:`twofold.DRUR` before a classifier and lets ``GridSearchCV`` choose the number of latents by the accuracy of the whole pipeline. Raw
-pixels and PCA go the same way beside it, and digits that no search has seen judge all three. What the latents add is that they can be looked
-at, and that each can be taken back up to a digit.
+Estimators are scikit-learn transformers: they work in pipelines, with ``clone``, searches and
+cross-validation. This example puts :class:`twofold.DRUR` before a classifier and lets
+``GridSearchCV`` choose the number of latent dimensions by the accuracy of the whole pipeline. It
+compares raw pixels and PCA on digits that no search has seen. The latents can also be plotted and
+decoded.
 """
 
 # %%
-# Digits to search with, and others to judge by.
+# Digits for the search, and others for the test.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -39,15 +40,14 @@ for name, reducer in reducers.items():
     searches[name] = GridSearchCV(pipeline, {"reduce__n_components": dimensions}, cv=3).fit(X, y)
 
 # %%
-# Which number of latents?
-# ------------------------
+# How many latent dimensions?
+# ---------------------------
 
 raw = KNeighborsClassifier().fit(X, y).score(X_new, y_new)
 for name, search in searches.items():
     chosen = search.best_params_["reduce__n_components"]
-    print(
-        f"{name:4}: {chosen} latents chosen, {search.score(X_new, y_new):.1%} of the new digits right"
-    )
+    accuracy = search.score(X_new, y_new)
+    print(f"{name:4}: {chosen} latents chosen, {accuracy:.1%} of the new digits right")
     low = search.estimator.set_params(reduce__n_components=2).fit(X, y)
     print(f"{name:4}: 2 latents, {low.score(X_new, y_new):.1%} right")
 print(f"64 raw pixels: {raw:.1%} right")
@@ -61,7 +61,7 @@ for (name, search), marker in zip(searches.items(), "os", strict=True):
         results["std_test_score"],
         marker=marker,
         capsize=3,
-        label=f"{name}, then nearest neighbours",
+        label=f"{name}, then nearest neighbors",
     )
 ax.axhline(raw, color="0.5", linestyle=":", label="raw pixels, new digits")
 ax.set(xlabel="latent dimensions", ylabel="cross-validated accuracy", xticks=dimensions)
@@ -69,10 +69,10 @@ ax.legend(loc="lower right")
 plt.show()
 
 # %%
-# Two latents, to look at
-# -----------------------
-# The same pipeline with two latents: the regions of the classifier, and new digits that it gets wrong with their model's version. The steps
-# of a pipeline are at hand: ``pipeline["reduce"]`` has both maps.
+# Two latent dimensions
+# ---------------------
+# The same pipeline with two latent dimensions: the regions of the classifier, and misclassified
+# digits with their reconstructions. ``pipeline["reduce"]`` gives access to both maps.
 
 # sphinx_gallery_thumbnail_number = 2
 pipeline = searches["DRUR"].estimator  # fitted with two latents above
@@ -92,13 +92,13 @@ display = ClassBordersDisplay.from_estimator(
     model, classifier, Z_new, y_new, n_grid=80, ax=axes["map"]
 )
 display.legend_.set(loc="upper left", bbox_to_anchor=(1.0, 1.0))
-axes["map"].set_title("new digits and the regions of the classifier")
+axes["map"].set_title("new digits and regions of the classifier")
 for number, row in enumerate(wrong):
     upper, lower = ("a", "b") if number < 3 else ("c", "d")
     axes[f"{upper}{number % 3}"].set_title(f"{y_new[row]}, taken for {predicted[row]}", fontsize=9)
     axes[f"{upper}{number % 3}"].imshow(X_new[row].reshape(8, 8), cmap="gray_r")
     axes[f"{lower}{number % 3}"].imshow(rebuilt[number].reshape(8, 8), cmap="gray_r")
-    axes[f"{lower}{number % 3}"].set_title("rebuilt", fontsize=9)
+    axes[f"{lower}{number % 3}"].set_title("reconstructed", fontsize=9)
 for name, ax in axes.items():
     if name != "map":
         ax.set(xticks=[], yticks=[])

@@ -1,8 +1,8 @@
 """Two-way manifold learning: latent coordinates and both maps.
 
 A fitted model encodes data into the latent space (``transform``) and decodes latents back into data
-(``inverse_transform``). ``score``, ``reconstruction_error`` and ``log_density`` tell how far to
-trust either map.
+(``inverse_transform``). ``score``, ``reconstruction_error`` and ``log_density`` measure how far to
+trust both maps.
 """
 
 from importlib import import_module as _import_module

@@ -1,14 +1,14 @@
 r"""Radial kernels of unit width, as log-profiles of the squared distance.
 
-Density kernels weigh neighbours in latent space (Meinicke et al. 2005, Eqs. 20, 25, 33, 34):
+Density kernels weigh neighbors in latent space (Meinicke et al. 2005, Eqs. 20, 25, 33, 34):
 
 .. math:: K(u) \propto k(|u|^2), \qquad
           k_G(s) = e^{-s/2}, \qquad k_Q(s) = [1 - s]_+^2, \qquad
           k_T(s) = (1 + s/\nu)^{-(\nu + 1)/2}.
 
-Everything is kept as ``log k`` and ``d log k / ds``, so that the paper's elements
-``p_rs`` (Eqs. 27, 35, 36) are ``-2 (d log k / ds) k / sum(k)`` for every kernel, and normalised
-weights come from ``log k`` shifted by a row's maximum, which cannot be 0/0.
+Kernels give ``log k`` and ``d log k / ds``. The paper's elements ``p_rs`` (Eqs. 27, 35, 36) are
+``-2 (d log k / ds) k / sum(k)`` for every kernel, and normalized weights come from ``log k``
+shifted by the maximum of the row, which cannot be 0/0.
 
 References
 ----------
@@ -36,10 +36,9 @@ class DensityKernel(RadialKernel, Protocol):
 
     Examples
     --------
-    A kernel of one's own, uniform on [-1, 1], carries a density in one dimension:
+    A kernel that is uniform on [-1, 1], in one dimension:
 
     >>> import numpy as np
-    >>> from twofold.numerics.density import LatentDensity
     >>> from twofold.kernels import DensityKernel
     >>> class Uniform:
     ...     def log_profile(self, sqdist):
@@ -52,11 +51,6 @@ class DensityKernel(RadialKernel, Protocol):
     ...         return rng.uniform(-1.0, 1.0, (n_samples, n_components))
     >>> isinstance(Uniform(), DensityKernel)
     True
-    >>> density = LatentDensity(kernel=Uniform(), bandwidth=1.0).fit(np.zeros((1, 1)))
-    >>> np.exp(density.log_density(np.array([[0.3]]))).round(2)
-    array([0.5])
-    >>> bool(np.abs(density.sample(20, random_state=0)).max() < 1)
-    True
     """
 
     def log_integral(self, n_components: int) -> float:
@@ -64,7 +58,7 @@ class DensityKernel(RadialKernel, Protocol):
         ...
 
     def sample(self, n_samples: int, n_components: int, rng: np.random.Generator) -> Array:
-        """Draw offsets (n_samples, n_components) from the normalised kernel."""
+        """Draw offsets (n_samples, n_components) from the normalized kernel."""
         ...
 
 
@@ -76,20 +70,11 @@ class Gaussian:
     --------
     >>> import numpy as np
     >>> from twofold.kernels import Gaussian
-    >>> kernel = Gaussian()
-    >>> sqdist = np.array([0.0, 1.0, 4.0])
-    >>> np.exp(kernel.log_profile(sqdist)).round(3)
-    array([1.   , 0.607, 0.135])
-    >>> kernel.dlog_profile(sqdist)
-    array([-0.5, -0.5, -0.5])
-
-    Its integral over the plane is 2 pi, and samples of it have unit variance:
-
-    >>> round(float(np.exp(kernel.log_integral(2))), 3)
-    6.283
-    >>> offsets = kernel.sample(10_000, 2, np.random.default_rng(0))
-    >>> offsets.shape, bool(np.allclose(offsets.std(axis=0), 1.0, atol=0.05))
-    ((10000, 2), True)
+    >>> kernel, sqdist = Gaussian(), np.array([0.0, 1.0, 4.0])
+    >>> kernel.log_profile(sqdist) + 0.0, kernel.dlog_profile(sqdist)
+    (array([ 0. , -0.5, -2. ]), array([-0.5, -0.5, -0.5]))
+    >>> round(kernel.log_integral(2), 3), kernel.sample(5, 2, np.random.default_rng(0)).shape
+    (1.838, (5, 2))
     """
 
     def log_profile(self, sqdist: Array) -> Array:
@@ -114,8 +99,8 @@ class Compact:
     """``(1 - r^2)^power`` inside the unit ball, zero outside.
 
     ``power=2`` is the Quartic (biweight) kernel, Meinicke et al. (2005), Eqs. (20) and (34), the
-    lowest power with a continuous derivative; 3 is the triweight. Kernels for weighted means and
-    densities: they are not positive definite, so ridge regression cannot use them.
+    lowest power with a continuous derivative; 3 is the triweight. These kernels serve weighted
+    means and densities. They are not positive definite, so ridge regression cannot use them.
 
     Parameters
     ----------
@@ -126,26 +111,13 @@ class Compact:
     --------
     >>> import numpy as np
     >>> from twofold.kernels import Compact
-    >>> quartic = Compact(2.0)
-    >>> sqdist = np.array([0.0, 0.5, 2.0])
-    >>> np.exp(quartic.log_profile(sqdist))
-    array([1.  , 0.25, 0.  ])
-    >>> quartic.dlog_profile(sqdist)
-    array([-2., -4.,  0.])
-
-    The kernel itself and its slope, without logarithms:
-
-    >>> values, slopes = quartic.profile_and_slope(np.array([0.0, 0.5]))
-    >>> values.tolist(), slopes.tolist()
-    ([1.0, 0.25], [-2.0, -1.0])
-
-    Samples stay inside the unit ball, over which the kernel integrates to pi / 3 in the plane:
-
-    >>> bool(np.isclose(np.exp(quartic.log_integral(2)), np.pi / 3))
-    True
-    >>> offsets = quartic.sample(100, 2, np.random.default_rng(0))
-    >>> bool(np.linalg.norm(offsets, axis=1).max() < 1)
-    True
+    >>> quartic, sqdist = Compact(2.0), np.array([0.0, 0.5])
+    >>> quartic.profile_and_slope(sqdist)
+    (array([1.  , 0.25]), array([-2., -1.]))
+    >>> np.exp(quartic.log_profile(sqdist)).round(2), quartic.dlog_profile(sqdist)
+    (array([1.  , 0.25]), array([-2., -4.]))
+    >>> round(quartic.log_integral(2), 3), quartic.sample(5, 2, np.random.default_rng(0)).shape
+    (0.046, (5, 2))
     """
 
     power: float = 2.0
@@ -172,7 +144,7 @@ class Compact:
         return slope
 
     def profile_and_slope(self, sqdist: Array) -> tuple[Array, Array]:
-        """Return ``(1 - r^2)^power`` and its derivative with respect to ``r^2``, without logarithms."""
+        """Return ``(1 - r^2)^power`` and its derivative by ``r^2``, without logarithms."""
         rest = np.maximum(1.0 - sqdist, 0.0)
         below = rest if self.power == 2.0 else rest ** (self.power - 1.0)
         return below * rest, -self.power * below
@@ -196,7 +168,7 @@ class StudentT:
     """``(1 + r^2 / df)^(-(df + 1) / 2)``; ``df=1`` is the latent kernel of t-SNE.
 
     Its integral is finite in few dimensions only (``q < df + 1``), so it serves regression and
-    neighbour embeddings, not densities.
+    neighbor embeddings, not densities.
 
     Parameters
     ----------
@@ -206,17 +178,10 @@ class StudentT:
     Examples
     --------
     >>> import numpy as np
-    >>> from twofold.kernels import Gaussian, StudentT
-    >>> sqdist = np.array([0.0, 1.0, 9.0])
-    >>> np.exp(StudentT().log_profile(sqdist))
-    array([1. , 0.5, 0.1])
-    >>> StudentT().dlog_profile(sqdist).round(2)
-    array([-1. , -0.5, -0.1])
-
-    Far away it is much larger than a Gaussian:
-
-    >>> bool(StudentT().log_profile(np.array(100.0)) > Gaussian().log_profile(np.array(100.0)))
-    True
+    >>> from twofold.kernels import StudentT
+    >>> kernel, sqdist = StudentT(), np.array([0.0, 1.0, 9.0])
+    >>> np.exp(kernel.log_profile(sqdist)).round(2), kernel.dlog_profile(sqdist).round(2)
+    (array([1. , 0.5, 0.1]), array([-1. , -0.5, -0.1]))
     """
 
     df: float = 1.0
@@ -256,13 +221,9 @@ def resolve_kernel(kernel: str | RadialKernel) -> RadialKernel:
 
     Examples
     --------
-    >>> from twofold.kernels import KERNELS, Compact, resolve_kernel
-    >>> sorted(KERNELS)
-    ['gaussian', 'quartic', 'student', 'triweight']
-    >>> resolve_kernel("quartic")
-    Compact(power=2.0)
-    >>> resolve_kernel(Compact(4.0))
-    Compact(power=4.0)
+    >>> from twofold.kernels import Compact, resolve_kernel
+    >>> resolve_kernel("quartic"), resolve_kernel(Compact(4.0))
+    (Compact(power=2.0), Compact(power=4.0))
     """
     if isinstance(kernel, str):
         if kernel not in KERNELS:

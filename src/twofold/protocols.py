@@ -1,12 +1,12 @@
-"""The four protocols through which the building blocks meet.
+"""The protocols through which the building blocks meet.
 
 Kernels, maps, objectives and minimizers never import each other. An estimator picks one of each and
-composes them, so whatever satisfies a protocol below can take part: ours, scikit-learn's, or yours.
+composes them, so any object that satisfies a protocol can take part: ours, scikit-learn's or yours.
 
 Notation
 --------
 ==============================  ===========================================================
-``X`` (n_samples, n_features)   data, one sample a row (the papers write ``Y``, in columns)
+``X`` (n_samples, n_features)   data, one sample per row (the papers write ``Y``, in columns)
 ``Z`` (n_samples, n_components) latent coordinates (the papers write ``X``, in columns)
 ``D``, ``q``, ``n``             n_features, n_components, n_samples
 ==============================  ===========================================================
@@ -37,7 +37,7 @@ __all__ = [
 Array = NDArray[np.float64]
 IntArray = NDArray[np.intp]
 AnyArray = NDArray[Any]
-"""Where single precision or short integers save memory."""
+"""Arrays that may be in single precision or short integers, to save memory."""
 
 NormalTerms = tuple[Array, Array, Array]
 """``J^T J`` (n, q, q), ``J^T r`` (n, q) and ``|r|^2`` (n,), with ``r = targets - map(inputs)``."""
@@ -50,15 +50,12 @@ Callback = Callable[[int, float, Array], bool | None]
 class RadialKernel(Protocol):
     """A kernel of unit width as a function of the squared distance, in log space.
 
-    Widths are applied by the caller, who divides the inputs. Log space, because ``k / sum(k)`` is
-    0/0 as soon as a point wanders off.
+    The caller divides the inputs by the bandwidth. Log space, because ``k / sum(k)`` is 0/0 for a
+    point far from all others.
 
     Examples
     --------
-    A kernel of one's own in five lines, and a regression with it:
-
     >>> import numpy as np
-    >>> from twofold.maps import NadarayaWatson
     >>> from twofold.protocols import RadialKernel
     >>> class Exponential:
     ...     def log_profile(self, sqdist):
@@ -67,9 +64,6 @@ class RadialKernel(Protocol):
     ...         return -0.5 / np.sqrt(np.maximum(sqdist, 1e-12))
     >>> isinstance(Exponential(), RadialKernel)
     True
-    >>> z = np.array([[0.0], [1.0], [2.0]])
-    >>> NadarayaWatson(kernel=Exponential(), bandwidth=1.0).fit(z, z).predict(z).round(2).ravel()
-    array([0.42, 1.  , 1.58])
     """
 
     def log_profile(self, sqdist: Array) -> Array:
@@ -87,12 +81,12 @@ class Map(Protocol):
 
     Examples
     --------
-    A linear map of one's own, as the way up of an estimator:
+    A linear map of your own, as the up-map of an estimator:
 
     >>> import numpy as np
     >>> from sklearn.base import BaseEstimator
+    >>> from sklearn.datasets import load_iris
     >>> from twofold import TwoWay
-    >>> from twofold.protocols import Map
     >>> class LinearMap(BaseEstimator):
     ...     def fit(self, inputs, targets):
     ...         self.matrix_ = np.linalg.lstsq(inputs, targets)[0]
@@ -105,12 +99,9 @@ class Map(Protocol):
     ...         J, r = self.jacobian(inputs), targets - self.predict(inputs)
     ...         JTr = np.einsum("ndq,nd->nq", J, r)
     ...         return J.transpose(0, 2, 1) @ J, JTr, np.square(r).sum(axis=1)
-    >>> isinstance(LinearMap(), Map)
+    >>> X = load_iris().data
+    >>> TwoWay("pca", up=LinearMap(), down="projection", random_state=0).fit(X).score(X) > 0.97
     True
-    >>> X = np.random.default_rng(0).normal(size=(100, 3)) * [3.0, 2.0, 0.1]
-    >>> model = TwoWay("pca", up=LinearMap(), down="projection", random_state=0).fit(X)
-    >>> round(model.score(X), 2)
-    1.0
     """
 
     def fit(self, inputs: Array, targets: Array) -> Self:
@@ -122,11 +113,11 @@ class Map(Protocol):
         ...
 
     def jacobian(self, inputs: Array) -> Array:
-        """Return the Jacobians (n, D, q). For small n, tests and users."""
+        """Return the Jacobians (n, D, q), for small n."""
         ...
 
     def normal_terms(self, inputs: Array, targets: Array) -> NormalTerms:
-        """Return what a Gauss-Newton step needs, without forming all the Jacobians."""
+        """Return the terms of a Gauss-Newton step, without forming all the Jacobians."""
         ...
 
 
@@ -138,14 +129,10 @@ class Objective(Protocol):
     --------
     >>> import numpy as np
     >>> from twofold.optimize import LBFGS
-    >>> from twofold.protocols import Objective
-    >>> class Valley:
+    >>> class Bowl:
     ...     def value_and_grad(self, Z):
-    ...         steepness = np.array([1.0, 100.0])
-    ...         return float((steepness * Z**2).sum()), 2.0 * steepness * Z
-    >>> isinstance(Valley(), Objective)
-    True
-    >>> LBFGS().minimize(Valley(), np.array([[3.0, 4.0]])).converged
+    ...         return float(np.sum(Z**2)), 2.0 * Z
+    >>> LBFGS().minimize(Bowl(), np.array([[3.0, 4.0]])).converged
     True
     """
 
@@ -156,20 +143,20 @@ class Objective(Protocol):
 
 @dataclass(frozen=True)
 class MinimizeResult:
-    """Where a minimizer ended, and how.
+    """The result of a minimization.
 
     Attributes
     ----------
     Z : ndarray
-        The best point seen, shaped like the start.
+        The best point, shaped like the start.
     value : float
         The objective there.
     n_iter : int
-        Iterations done.
+        Number of iterations.
     n_evaluations : int
-        Calls of ``value_and_grad``.
+        Number of calls of ``value_and_grad``.
     converged : bool
-        Whether a tolerance was met (or the callback asked to stop) before the iterations ran out.
+        Whether a tolerance was met, or the callback ended the run, before the iterations ran out.
     status : str
         One sentence on why the run ended.
     history : ndarray of shape (n_iter + 1,)
@@ -183,10 +170,8 @@ class MinimizeResult:
     ...     def value_and_grad(self, Z):
     ...         return float(np.sum(Z**2)), 2.0 * Z
     >>> result = GradientDescent(max_iter=10).minimize(Bowl(), np.array([[3.0, 4.0]]))
-    >>> result.Z.shape, len(result.history) == result.n_iter + 1
-    ((1, 2), True)
-    >>> float(result.history[0]), bool(result.value <= result.history.min())
-    (25.0, True)
+    >>> result.Z.shape, float(result.history[0]), len(result.history) == result.n_iter + 1
+    ((1, 2), 25.0, True)
     """
 
     Z: Array
@@ -204,12 +189,12 @@ class Minimizer(Protocol):
 
     Examples
     --------
-    A minimizer of one's own, for an estimator:
+    A minimizer of your own, for an estimator:
 
     >>> import numpy as np
+    >>> from sklearn.datasets import load_iris
     >>> from twofold import UKR
-    >>> from twofold.datasets import make_noisy_spiral
-    >>> from twofold.protocols import Minimizer, MinimizeResult
+    >>> from twofold.protocols import MinimizeResult
     >>> class FixedSteps:
     ...     def minimize(self, objective, Z0, *, callback=None):
     ...         Z, values = Z0.copy(), []
@@ -219,16 +204,12 @@ class Minimizer(Protocol):
     ...             Z = Z - 0.1 * gradient
     ...         history = np.array([*values, objective.value_and_grad(Z)[0]])
     ...         return MinimizeResult(Z, history[-1], 20, 21, True, "All steps done.", history)
-    >>> isinstance(FixedSteps(), Minimizer)
-    True
-    >>> X, _ = make_noisy_spiral(100, random_state=0)
-    >>> model = UKR(1, init="isomap", optimizer=FixedSteps(), random_state=0).fit(X)
-    >>> model.n_iter_, bool(model.history_[-1] < model.history_[0])
-    (20, True)
+    >>> UKR(init="pca", optimizer=FixedSteps(), random_state=0).fit(load_iris().data).n_iter_
+    20
     """
 
     def minimize(
         self, objective: Objective, Z0: Array, *, callback: Callback | None = None
     ) -> MinimizeResult:
-        """Minimize from ``Z0``, which is left unchanged."""
+        """Minimize from ``Z0``, which stays unchanged."""
         ...

@@ -1,12 +1,12 @@
 r"""Both maps for any embedding.
 
-Given someone else's coordinates ``Z`` of the data (t-SNE, UMAP, a spectral method, an array), two
-regressions make them two-way: up, ``f: Z -> X``; down, ``F: X -> Z``, either a regression of its own
-or the projection onto the manifold that ``f`` spans. Which pair serves best differs from embedding to
-embedding, so by default it is chosen by what counts, the error of ``f(F(x))`` on held-out rows.
+Given coordinates ``Z`` of the data from any method (t-SNE, UMAP, a spectral method, an array), two
+regressions make them two-way: the up-map ``f: Z -> X`` decodes, and the down-map ``F: X -> Z``
+encodes. ``F`` is a regression as well, or the projection onto the manifold of ``f``. The best pair
+differs between embeddings, so by default it is chosen by the error of ``f(F(x))`` on held-out rows.
 
-It matters: on the digits under t-SNE a kernel ridge down-map leaves 0.66 of the variance, Nadaraya-Watson
-0.33, projection onto the up-map 0.22.
+The choice matters: for the digits under t-SNE, a kernel ridge down-map loses 0.66 of the variance,
+Nadaraya-Watson 0.33, and projection onto the up-map 0.22.
 """
 
 from __future__ import annotations
@@ -17,8 +17,9 @@ from typing import Any
 import numpy as np
 
 from twofold.base.estimator import Learned, Problem, TwoWayEstimator, constant_model
-from twofold.base.pair_of_maps import check_maps, first_maps, with_maps
-from twofold.numerics.validation import check_choice, check_int
+from twofold.base.maps_for_latents import MapSettings, learn_maps
+from twofold.maps.projection import Projection
+from twofold.numerics.validation import RandomLike, check_choice, check_int
 from twofold.protocols import Array, Map
 from twofold.starts.initializers import INITIALIZERS, resolve_init
 
@@ -31,38 +32,40 @@ class TwoWay(TwoWayEstimator):
     Parameters
     ----------
     embedding : str, estimator, array-like or callable, default="tsne"
-        Where the latents come from: a name ("tsne", "isomap", "lle", "laplacian_eigenmaps",
-        "kernel_pca", "pca", "random"), an estimator with ``fit_transform`` (a clone is fitted to the
-        data as a float64 array in their own units), latents of shape (n_samples, n_components), or a function of
-        ``(X, n_components, rng)``. Named methods see the data centred and scaled to a total
-        variance of one, so that latents do not depend on the data's units.
+        The source of the latents: a name ("tsne", "isomap", "lle", "laplacian_eigenmaps",
+        "kernel_pca", "pca", "random"), an estimator with ``fit_transform``, latents of shape
+        (n_samples, n_components), or a function of ``(X, n_components, rng)``. Named methods get
+        the data centred and scaled to a total variance of one, so latents do not depend on the
+        data's units. A clone of an estimator is fitted to the data as float64 in their own units.
     down : {"auto", "projection", "krr", "rbf", "nw"}, Map or Projection, default="auto"
-        The map from data to latents: projection onto the up-map's manifold, kernel ridge
+        The map from data to latents: projection onto the manifold of the up-map, kernel ridge
         regression, a radial basis network, Nadaraya-Watson, or a map of your own. "auto" takes the
-        one of the lowest held-out reconstruction error.
+        map with the lowest held-out reconstruction error.
     up : {"auto", "krr", "rbf", "nw"} or Map, default="auto"
-        The map from latents to data, likewise.
+        The map from latents to data, chosen in the same way.
     n_centers : int or "auto", default="auto"
-        Centres of "krr" and "rbf", at most as many as there are points. "auto" means 500 points for
-        "krr", and for "rbf" a fifth of the points, at most 300, by k-means.
+        Number of centers of "krr" and "rbf", at most the number of rows. "auto" means 500 rows for
+        "krr", and for "rbf" a fifth of the rows, at most 300, placed by k-means.
     n_components : int, default=None
-        Latent dimensions of named embeddings and functions; None means 2. Estimators and arrays bring
-        their own, and a number that contradicts them is an error.
+        Latent dimensions of named embeddings and functions; None means 2. Estimators and arrays
+        have their own number, and another one here is an error.
     random_state : int, RandomState, Generator or None, default=None
-        Seeds named embeddings, k-means and the held-out rows.
+        Seeds named embeddings, k-means and the choice of held-out rows.
+    n_jobs : int or None, default=None
+        Number of threads; None means all cores. An estimator as ``embedding`` keeps its own.
     verbose : int, default=0
-        1 logs the phases of a fit and, every few seconds, how far it is; 2 every iteration.
+        1 logs the phases of a fit and, every few seconds, its progress; 2 logs every iteration.
 
     Attributes
     ----------
     embedding_ : ndarray of shape (n_samples, n_components)
-        The embedding's latents.
+        The latents.
     up_, down_ : str
         The maps in use.
     candidates_ : list of dict
-        The pairs that were compared, each with its "up", "down", held-out "error" (the share of the
-        variance that is lost) and "latent_error" (how far the down-map lies from the embedding, in
-        units of its spread); empty where nothing was to choose.
+        The pairs that were compared, each with its "up", "down", held-out "error" (the lost share
+        of the variance) and "latent_error" (the distance of the down-map's latents to the
+        embedding, in units of its spread). Empty if only one pair was possible.
     encoder_, decoder_, density_, n_features_in_, feature_names_in_
         As in every two-way estimator.
 
@@ -87,11 +90,12 @@ class TwoWay(TwoWayEstimator):
         self,
         embedding: Any = "tsne",
         *,
-        down: str | Map = "auto",
+        down: str | Map | Projection = "auto",
         up: str | Map = "auto",
         n_centers: int | str = "auto",
         n_components: int | None = None,
-        random_state: Any = None,
+        random_state: RandomLike = None,
+        n_jobs: int | None = None,
         verbose: int = 0,
     ) -> None:
         self.embedding = embedding
@@ -100,6 +104,7 @@ class TwoWay(TwoWayEstimator):
         self.n_centers = n_centers
         self.n_components = n_components
         self.random_state = random_state
+        self.n_jobs = n_jobs
         self.verbose = verbose
 
     def _requested_components(self, data: Array) -> int:
@@ -120,26 +125,28 @@ class TwoWay(TwoWayEstimator):
         if own:
             return self._check_n_components(width, data)
         if hasattr(self.embedding, "fit_transform"):
-            return 1 if asked is None else asked  # judged by what it returns
+            return 1 if asked is None else asked  # checked against the result
         return self._check_n_components(2 if asked is None else asked, data)
 
     def _learn(self, problem: Problem) -> Learned:
-        check_maps(self)
+        settings = MapSettings(self.up, self.down, self.n_centers)
         with problem.progress.phase("embedding"):
             latents = self._embed(problem)
-        return with_maps(self, problem, latents)
+        return learn_maps(settings, problem, latents)
 
     def _learn_constant(self, problem: Problem) -> Learned:
-        attributes = first_maps(self)
+        attributes = MapSettings(self.up, self.down, self.n_centers).first
         learned = super()._learn_constant(problem)
         if not isinstance(self.embedding, str):
             learned = constant_model(self._embed(problem), problem.data)
         return replace(learned, attributes=attributes)
 
     def _embed(self, problem: Problem) -> Array:
-        """Return the embedding's latents (n, q)."""
-        named = isinstance(self.embedding, str)
-        data = _unit_variance(problem.data) if named else problem.original.copy()
+        """Return the latents (n, q) of the embedding."""
+        if isinstance(self.embedding, str):
+            data = problem.data / float(np.sqrt(np.square(problem.data).sum(axis=1).mean()))
+        else:
+            data = problem.original.copy()
         latents = resolve_init(
             self.embedding, data, problem.n_components, problem.rng, y=problem.y, name="embedding"
         )
@@ -150,7 +157,3 @@ class TwoWay(TwoWayEstimator):
                 "columns. Leave n_components=None, or change the embedding."
             )
         return latents
-
-
-def _unit_variance(centred: Array) -> Array:
-    return centred / float(np.sqrt(np.square(centred).sum(axis=1).mean()))

@@ -80,7 +80,7 @@ def test_verbose_shows_phases_then_iterations(verbose, lines, caplog):
     assert len(printed) == lines
     if verbose == 2:
         assert printed[1].startswith("descending, iteration 0: 1 (")
-        assert printed[1].endswith("s an iteration)")
+        assert printed[1].endswith("s per iteration)")
 
 
 def test_verbose_is_seen_without_any_set_up():

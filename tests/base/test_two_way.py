@@ -10,13 +10,14 @@ from sklearn.model_selection import train_test_split
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from twofold import TwoWay
+from twofold import TwoWay, load
 from twofold.datasets import make_s_curve
-from twofold.maps import GRNN, MLP, KernelExpansion, KernelRidgeMap
+from twofold.maps import GRNN, MLP, KernelRidgeMap
 from twofold.maps import pair_selection as selection
 from twofold.maps.pair_selection import choose_pair
 from twofold.maps.projection import Projection
 from twofold.metrics import nearest_neighbor_accuracy, relative_reconstruction_error
+from twofold.numerics import threads
 
 
 @pytest.fixture(scope="module")
@@ -36,7 +37,7 @@ def test_digits_under_tsne():
 
 
 @pytest.mark.parametrize("up", ["nw", "krr", "rbf", MLP(20, random_state=0)])
-@pytest.mark.parametrize("down", ["projection", "nw", "krr", "rbf", KernelExpansion()])
+@pytest.mark.parametrize("down", ["projection", "nw", "krr", "rbf", KernelRidgeMap()])
 def test_every_pair(up, down, data):
     model = TwoWay("isomap", up=up, down=down, random_state=0).fit(data)
     assert model.score(data) > 0.9
@@ -51,7 +52,7 @@ def test_maps_of_ones_own(data):
     ).fit(data)
     assert (model.up_, model.down_) == ("KernelRidgeMap", "GRNN")
     assert model.score(data) > 0.9
-    model = TwoWay("isomap", up=KernelRidgeMap(), down="auto", random_state=0).fit(data)
+    model = TwoWay("isomap", up=KernelRidgeMap(kernel="rbf"), down="auto", random_state=0).fit(data)
     assert model.score(data) > 0.9
 
 
@@ -215,7 +216,7 @@ def test_callbacks(data):
 
 
 def test_choose_pair_needs_rows(data):
-    ups, downs = {"krr": KernelExpansion()}, {"krr": KernelExpansion(), "projection": Projection()}
+    ups, downs = {"krr": KernelRidgeMap()}, {"krr": KernelRidgeMap(), "projection": Projection()}
     chosen = choose_pair(ups, downs, data[:10], data[:10, :1], np.random.default_rng(0))
     assert (chosen.up, chosen.down, chosen.table) == ("krr", "krr", [])
 
@@ -231,3 +232,40 @@ def test_of_many_rows_some_choose_and_all_are_fitted(monkeypatch):
     chosen = part.candidates_[0]["up"]
     alone = TwoWay("pca", up=chosen, down="nw", random_state=0).fit(X)
     np.testing.assert_allclose(part.transform(X), alone.transform(X), rtol=1e-6)
+
+
+@pytest.mark.parametrize("down", ["nw", "projection"])
+def test_threads_do_not_change_the_result(data, down):
+    one, two = (
+        TwoWay("isomap", up="krr", down=down, random_state=0, n_jobs=n_jobs).fit(data)
+        for n_jobs in (1, 2)
+    )
+    np.testing.assert_array_equal(one.embedding_, two.embedding_)
+    np.testing.assert_allclose(one.transform(data), two.transform(data), rtol=1e-12, atol=1e-12)
+    assert one.score(data) == pytest.approx(two.score(data), rel=1e-9)
+
+
+def test_n_jobs_limits_the_threads(data, monkeypatch):
+    seen = set()
+    real = threads.ThreadPoolExecutor
+
+    def pool(workers, *args):
+        seen.add(workers)
+        return real(workers, *args)
+
+    monkeypatch.setattr(threads, "ThreadPoolExecutor", pool)
+    monkeypatch.setattr(threads, "BLOCK_BYTES", 2**12)
+    TwoWay("pca", up="nw", down="nw", n_jobs=1).fit(data).transform(data)
+    assert seen == {1}
+    with pytest.raises(ValueError, match="n_jobs=0"):
+        TwoWay("pca", n_jobs=0).fit(data)
+
+
+def test_models_without_n_jobs_use_all_cores(data, tmp_path):
+    """Model files from before the parameter lack it."""
+    model = TwoWay("pca", up="nw", down="nw", n_jobs=1).fit(data)
+    del model.n_jobs
+    model.save(tmp_path / "old.twofold")
+    old = load(tmp_path / "old.twofold")
+    assert old.get_params()["n_jobs"] is None
+    np.testing.assert_array_equal(old.transform(data), model.transform(data))

@@ -8,25 +8,20 @@ import sys
 import time
 from pathlib import Path
 
+import fake_rivals
 import numpy as np
 import pytest
-
-ROOT = Path(__file__).resolve().parents[2]
-if not (ROOT / "benchmarks" / "rivals").is_dir():
-    pytest.skip("the benchmarks are not part of this distribution", allow_module_level=True)
-sys.path.insert(0, str(ROOT))
-
-import fake_rivals
 from fake_rivals import sheet
 
+from benchmarks.harness import ROOT, memory
+from benchmarks.harness.jobs import Limits, run_job
 from benchmarks.rivals import __main__ as command
-from benchmarks.rivals import memory, summary
 from benchmarks.rivals import run as running
+from benchmarks.rivals import summary
 from benchmarks.rivals.about import command as shown_command
 from benchmarks.rivals.data import DataSet, Split
 from benchmarks.rivals.measure import measure
 from benchmarks.rivals.methods import Method
-from benchmarks.rivals.process import run_job
 from benchmarks.rivals.run import OtherRunError, Run, Settings
 
 on_linux = pytest.mark.skipif(
@@ -124,9 +119,9 @@ def fakes(monkeypatch):
 
 
 def first_call(name, folder, seconds=50.0, most_bytes=4 * 2**30):
-    job = {"kind": "first_call", "registry": "fake_rivals", "method": name}
-    job |= {"threads": 1, "seed": 0}
-    return run_job(job, folder, seconds=seconds, most_bytes=most_bytes)
+    arguments = {"registry": "fake_rivals", "method": name, "threads": 1, "seed": 0}
+    limits = Limits(seconds, most_bytes, threads=1)
+    return run_job("benchmarks.rivals.jobs:first_call", arguments, folder, limits)
 
 
 def test_a_job_that_ends_well(fakes, tmp_path):
@@ -168,15 +163,10 @@ def test_cap_on_memory(fakes, tmp_path, name):
 @on_linux
 def test_a_job_cut_short_keeps_what_it_had(fakes, tmp_path):
     a_split().save(tmp_path / "data.npz")
-    job = {
-        "kind": "measure",
-        "registry": fakes,
-        "method": "HogOnTheWayBack",
-        "threads": 1,
-        "seed": 0,
-    }
-    job |= {"data": str(tmp_path / "data.npz"), "repeat_within": 0}
-    record = run_job(job, tmp_path, seconds=60.0, most_bytes=2**30)
+    arguments = {"registry": fakes, "method": "HogOnTheWayBack", "threads": 1, "seed": 0}
+    arguments |= {"data": str(tmp_path / "data.npz"), "repeat_within": 0}
+    limits = Limits(60.0, 2**30, threads=1)
+    record = run_job("benchmarks.rivals.jobs:measure_method", arguments, tmp_path, limits)
     assert (record["status"], record["step"]) == ("memory", "inverse_transform")
     assert {"fit_seconds", "transform_seconds", "peak_bytes"} <= record["figures"].keys()
     assert "error" not in record["figures"]
@@ -202,7 +192,7 @@ def test_an_interrupted_run_leaves_nobody_behind(fakes, tmp_path, how):
     process.send_signal(how)
     _, said = process.communicate(timeout=30)
     assert process.returncode == (130 if how == signal.SIGTERM else -how)
-    assert ("goes on where it stopped" in said) == (how == signal.SIGTERM)
+    assert ("continues where it stopped" in said) == (how == signal.SIGTERM)
     assert children
     wait_for(lambda: not any(Path(f"/proc/{child}/statm").exists() for child in children))
 
@@ -222,8 +212,8 @@ def instant(monkeypatch):
     """Replace processes by instant answers; the names of the jobs are listed."""
     done, answers = [], {}
 
-    def run_job(job, folder, **caps):
-        done.append((job["kind"], job["method"], job["seed"]))
+    def run_job(function, job, folder, limits, environment):
+        done.append((function.rpartition(":")[2], job["method"], job["seed"]))
         figures = {"fit_seconds": 1.0, "transform_seconds": 0.1, "inverse_seconds": 0.1}
         figures |= {"error": 0.5, "first_call_seconds": 2.0}
         answer = {"status": "ok", "detail": "", "step": "end", "figures": figures}
@@ -245,7 +235,7 @@ def small(name="small", rows=50, family=""):
 def test_seeds_where_they_matter(tmp_path, instant):
     done, _ = instant
     Run(tmp_path, settings("Linear", "OneWay"), say=list).measure_all([small()])
-    measures = [job[1:] for job in done if job[0] == "measure"]
+    measures = [job[1:] for job in done if job[0] == "measure_method"]
     assert measures == [("Linear", 0), ("Linear", 1), ("Linear", 2), ("OneWay", 0)]
 
 
@@ -262,7 +252,7 @@ def test_a_run_goes_on_where_it_stopped(tmp_path, instant):
     assert len(summary.read(path)["jobs"]) == 4 + 4
     Run(tmp_path, settings("Linear"), say=list).measure_all([small(rows=60)])
     assert done[-3:] == [
-        ("measure", "Linear", seed) for seed in (0, 1, 2)
+        ("measure_method", "Linear", seed) for seed in (0, 1, 2)
     ]  # other data, other jobs
 
 
@@ -286,7 +276,7 @@ def test_a_run_can_be_extended_by_seeds(tmp_path, instant):
     done, _ = instant
     Run(tmp_path, settings("Linear", seeds=(0,)), say=list).measure_all([small()])
     path = Run(tmp_path, settings("Linear", seeds=(0, 1)), say=list).measure_all([small()])
-    assert [seed for kind, _, seed in done if kind == "measure"] == [0, 1]
+    assert [seed for kind, _, seed in done if kind == "measure_method"] == [0, 1]
     assert summary.read(path)["settings"]["seeds"] == [0, 1]
 
 
@@ -302,7 +292,7 @@ def test_trouble_with_few_rows_spares_many(tmp_path, instant, monkeypatch):
     assert rows["more"][0].note == "not run: over 300 s in fit with 20 rows already"
     assert "200 s with 20 rows, so far beyond the cap of 300 s" in rows["more"][1].note
     assert rows["other"][1].figures == slow
-    assert [job[1] for job in done if job[0] == "measure"] == ["Linear", "OneWay"] * 2
+    assert [job[1] for job in done if job[0] == "measure_method"] == ["Linear", "OneWay"] * 2
 
 
 def test_only_the_most_rows_tell_of_more(tmp_path, instant, monkeypatch):
@@ -312,7 +302,7 @@ def test_only_the_most_rows_tell_of_more(tmp_path, instant, monkeypatch):
     answers["Linear"] = {"figures": {"fit_seconds": 100.0}}
     # The most would take 750 s by the few rows, 150 by the more.
     Run(tmp_path, settings("Linear", seeds=(0,)), say=list).measure_all(sets)
-    assert len([job for job in done if job[0] == "measure"]) == 3
+    assert len([job for job in done if job[0] == "measure_method"]) == 3
 
 
 def test_few_rows_tell_nothing(tmp_path, instant):
@@ -320,7 +310,7 @@ def test_few_rows_tell_nothing(tmp_path, instant):
     answers["Linear"] = {"figures": {"fit_seconds": 200.0}}
     sets = [small("few", 20, "roll"), small("more", 100, "roll")]
     Run(tmp_path, settings("Linear", seeds=(0,)), say=list).measure_all(sets)
-    assert len([job for job in done if job[0] == "measure"]) == 2
+    assert len([job for job in done if job[0] == "measure_method"]) == 2
 
 
 def test_refusals():

@@ -1,16 +1,7 @@
 """The benchmark beside the rivals: its goal, page, pictures and data."""
 
-import sys
-from pathlib import Path
-
 import numpy as np
 import pytest
-
-ROOT = Path(__file__).resolve().parents[2]
-if not (ROOT / "benchmarks" / "rivals").is_dir():
-    pytest.skip("the benchmarks are not part of this distribution", allow_module_level=True)
-sys.path.insert(0, str(ROOT))
-
 from fake_rivals import sheet
 
 from benchmarks.rivals import goal, page, plots, readme, summary

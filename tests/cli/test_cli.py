@@ -1,4 +1,4 @@
-"""The program: how it starts, ends and completes."""
+"""Start, exit codes and shell completion of the program."""
 
 import json
 import os
@@ -6,12 +6,12 @@ import signal
 import subprocess
 import sys
 import time
-import types
 
 import click
 import pytest
-from cli_runs import QUICK, fails, files_in, run, write_flowers
+from cli_runs import QUICK, ROLES, fails, files_in, run, write_flowers
 from click.shell_completion import BashComplete
+from click.testing import CliRunner
 
 import twofold.cli
 from twofold import __version__
@@ -89,7 +89,7 @@ def test_wrong_usage_is_one_line(monkeypatch, capsys):
     assert run_main(monkeypatch, "fit", "--nonsense") == 2
     error = capsys.readouterr().err
     assert error.startswith("Error: No such option")
-    assert error.endswith("('twofold fit -h' says more)\n")
+    assert error.endswith("(see 'twofold fit -h')\n")
     assert error.count("\n") == 1
     assert run_main(monkeypatch) == 2
     assert "Commands:" in capsys.readouterr().err
@@ -115,8 +115,8 @@ def test_without_the_extra(monkeypatch):
 
 def test_ctrl_c_in_a_fit_leaves_nothing(tmp_path):
     data = write_flowers(tmp_path, n_rows=400)
-    # So many iterations that it is never done before it is interrupted.
-    command = [sys.executable, "-m", "twofold", "fit", data, "--label", "kind", "--id", "plant"]
+    # The number of iterations is large enough that the fit cannot end before the signal.
+    command = [sys.executable, "-m", "twofold", "fit", data, *ROLES]
     settings = [
         "-m",
         "sne",
@@ -144,15 +144,15 @@ def test_ctrl_c_in_a_fit_leaves_nothing(tmp_path):
     assert files_in(tmp_path) == ["flowers.csv"]
 
 
-def test_a_reader_who_leaves_is_no_error(tmp_path):
-    data = write_flowers(tmp_path)
-    run("fit", data, *QUICK, "--label", "kind", "--id", "plant", "-o", tmp_path / "m.twofold")
-    command = [sys.executable, "-m", "twofold", "sample", tmp_path / "m.twofold", "-n", "5000"]
-    environment = os.environ | {"PYTHONUNBUFFERED": ""}
-    for unbuffered in ("", "1"):
-        environment["PYTHONUNBUFFERED"] = unbuffered
-        pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-        with subprocess.Popen(command, env=environment, **pipes) as process:
+def test_a_reader_who_leaves_is_no_error(model):
+    command = [sys.executable, "-m", "twofold", "sample", model, "-n", "5000"]
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    processes = [  # both at a time, since each takes a second to start
+        subprocess.Popen(command, env=os.environ | {"PYTHONUNBUFFERED": unbuffered}, **pipes)
+        for unbuffered in ("", "1")
+    ]
+    for process in processes:
+        with process:
             assert process.stdout.read(5) == b"width"
             process.stdout.close()
             assert process.stderr.read() == b""
@@ -168,30 +168,13 @@ def test_completion():
     assert complete("plot", "m.twofold", "--kind", "dec") == ["decoded"]
 
 
-def test_completion_of_experiments(monkeypatch):
-    module = types.ModuleType("twofold.reproduce")
-    module.NAMES = ["ukr2005", "rpm2001"]
-    monkeypatch.setitem(sys.modules, "twofold.reproduce", module)
-    assert complete("reproduce", "") == ["all", "ukr2005", "rpm2001"]
-    assert complete("reproduce", "u") == ["ukr2005"]
-
-
 def test_completion_script():
-    environment = os.environ | {"_TWOFOLD_COMPLETE": "bash_source"}
-    done = subprocess.run(
-        [sys.executable, "-m", "twofold"],
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert "_TWOFOLD_COMPLETE=bash_complete" in done.stdout
+    environment = {"_TWOFOLD_COMPLETE": "bash_source"}
+    result = CliRunner(env=environment).invoke(cli, [], prog_name="twofold")
+    assert "_TWOFOLD_COMPLETE=bash_complete" in result.stdout
 
 
-def test_errors_name_what_to_install(tmp_path, monkeypatch):
-    data = write_flowers(tmp_path)
-    model = tmp_path / "m.twofold"
-    run("fit", data, *QUICK, "--label", "kind", "--id", "plant", "-o", model)
+def test_errors_name_what_to_install(model, data, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     assert 'pip install "twofold[plot]"' in fails("plot", model, "-o", tmp_path / "map.png")
@@ -203,17 +186,16 @@ def test_errors_name_what_to_install(tmp_path, monkeypatch):
 def test_json_is_alone_on_standard_output(tmp_path):
     data = write_flowers(tmp_path)
     model = tmp_path / "m.twofold"
-    columns = ("--label", "kind", "--id", "plant")
     for command in (
-        ("fit", data, *QUICK, *columns, "-o", model),
+        ("fit", data, *QUICK, *ROLES, "-o", model),
         ("info", model),
-        ("transform", model, data, *columns),
-        ("reconstruct", model, data, *columns),
+        ("transform", model, data, *ROLES),
+        ("reconstruct", model, data, *ROLES),
         ("sample", model, "-n", "3"),
-        ("score", model, data, *columns),
-        ("plot", model, data, *columns, "-o", tmp_path / "map.png"),
-        ("standardize", data, *columns),
-        ("bench", data, *columns, "-m", "pca"),
+        ("score", model, data, *ROLES),
+        ("plot", model, data, *ROLES, "-o", tmp_path / "map.png"),
+        ("standardize", data, *ROLES),
+        ("bench", data, *ROLES, "-m", "pca"),
     ):
         document = json.loads(run(*command, "--json").stdout)
         assert isinstance(document, dict)

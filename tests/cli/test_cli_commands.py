@@ -1,4 +1,4 @@
-"""The commands beside `twofold fit`, on a small model."""
+"""All commands except `twofold fit`, on a small model."""
 
 import io
 import json
@@ -8,41 +8,21 @@ import types
 import numpy as np
 import pandas as pd
 import pytest
-from cli_runs import QUICK, fails, files_in, flowers, run, write_flowers
+from cli_runs import FEATURES, ROLES, fails, files_in, flowers, run, write_flowers
 from matplotlib.figure import Figure
 from sklearn.datasets import load_digits
 
 import twofold
 from twofold import plotting
 from twofold.cli.commands.demo import PICTURES
-from twofold.cli.pictures import KINDS
-
-ROLES = ("--label", "kind", "--id", "plant")
-FEATURES = ["width", "height", "leaf length"]
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("flowers")
-    run("fit", write_flowers(folder), *QUICK, *ROLES, "-o", folder / "m.twofold")
-    return folder
-
-
-@pytest.fixture
-def model(folder):
-    return folder / "m.twofold"
-
-
-@pytest.fixture
-def data(folder):
-    return folder / "flowers.csv"
+from twofold.cli.commands.show import KINDS
 
 
 def stand_in(monkeypatch, name, **functions):
-    """Put a module in the place of a part of the library."""
-    module = types.ModuleType(f"twofold.{name}")
+    """Replace a module of `twofold.export`."""
+    module = types.ModuleType(f"twofold.export.{name}")
     vars(module).update(functions)
-    monkeypatch.setitem(sys.modules, f"twofold.{name}", module)
+    monkeypatch.setitem(sys.modules, f"twofold.export.{name}", module)
 
 
 def png(path):
@@ -90,7 +70,7 @@ def test_score(model, data, tmp_path):
     np.testing.assert_array_equal(found["log_density"], expected)
     told = json.loads(run("score", model, data, *ROLES, "--json").stdout)
     assert told["score"] == pytest.approx(estimator.score(X))
-    assert "both want standard output" in fails("score", model, data, "-o", "-", "--json", code=2)
+    assert "both use standard output" in fails("score", model, data, "-o", "-", "--json", code=2)
     rows = run("score", model, data, *ROLES, "-o", "-")
     assert rows.stdout.count("\n") == 41
     assert "of the variance kept" in rows.stderr
@@ -112,10 +92,8 @@ def test_info(model):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_plot(kind, model, data, tmp_path):
-    if kind in ("candidates", "learning-curve"):
-        run("fit", data, "--set", "max_iter=5", *ROLES, "-o", tmp_path / "ukr.twofold")
-        model = tmp_path / "ukr.twofold"
+def test_plot(kind, model, ukr, data, tmp_path):
+    model = ukr if kind in ("candidates", "learning-curve") else model
     shape = ["--image-shape", "3x1"] if kind == "decoded" else []
     run("plot", model, data, *ROLES, "--kind", kind, *shape, "-o", tmp_path / "p.png")
     assert png(tmp_path / "p.png")
@@ -207,7 +185,7 @@ def test_what_the_explorer_is_given(model, data, tmp_path, monkeypatch):
     assert files_in(tmp_path) == ["page.html"]
 
 
-def test_export(model, data, tmp_path, monkeypatch):
+def test_export(model, ukr, data, tmp_path, monkeypatch):
     runtime = pytest.importorskip("onnxruntime")
     out = tmp_path / "up.onnx"
     told = json.loads(run("export", model, "--map", "up", "-o", out, "--json").stdout)
@@ -216,17 +194,15 @@ def test_export(model, data, tmp_path, monkeypatch):
     Z = fitted.embedding_[:5]
     (images,) = runtime.InferenceSession(out).run(None, {"Z": Z.astype(np.float32)})
     np.testing.assert_allclose(images, fitted.inverse_transform(Z), rtol=1e-4, atol=1e-4)
-    assert "the way up is a formula" in fails(
+    assert "the decoder is a formula" in fails(
         "export", model, "--map", "up", "--distill", "-o", out, code=2
     )
-    searching, down = tmp_path / "ukr.twofold", tmp_path / "down.onnx"
-    run("fit", data, "--set", "max_iter=5", *ROLES, "-o", searching)
-    assert "--distill writes a formula" in fails("export", searching, "-o", down)
-    distill = ("export", searching, data, *ROLES, "--distill", "-o", down)
+    down = tmp_path / "down.onnx"
+    assert "--distill writes a formula" in fails("export", ukr, "-o", down)
+    distill = ("export", ukr, data, *ROLES, "--distill", "-o", down)
     assert 0.0 <= json.loads(run(*distill, "--json").stdout)["deviation"] < 1.0
-    assert "off on held-out rows" in run(*distill).stdout
+    assert "held-out latents deviate by" in run(*distill).stdout
     down.unlink()
-    searching.unlink()
 
     def fail(*_, **__):
         raise ModuleNotFoundError("No module named 'onnx'", name="onnx")
@@ -237,31 +213,7 @@ def test_export(model, data, tmp_path, monkeypatch):
     assert files_in(tmp_path) == ["up.onnx"]
 
 
-# The papers, the contest, the demo.
-
-
-def test_reproduce(tmp_path, monkeypatch):
-    ran = []
-
-    def main(names, *, quick, folder):
-        ran.append((names, quick))
-        return folder / "report.html"
-
-    monkeypatch.setattr("twofold.reproduce.main", main)
-    folder = ("-o", tmp_path / "papers")
-    assert "there are ukr2005" in fails("reproduce", "ukr2006", *folder, code=2)
-    assert "has the experiments" in fails("reproduce", "ukr2005:none", *folder, code=2)
-    assert files_in(tmp_path) == []
-    result = run("reproduce", "all", "--quick", *folder)
-    assert str(tmp_path / "papers" / "report.html") in result.stdout
-    run("reproduce", "ukr2005:spiral", *folder)
-    assert ran == [(("all",), True), (("ukr2005:spiral",), False)]
-
-    def fail(*_, **__):
-        raise RuntimeError("ukr2005 failed; report.html says why.")
-
-    monkeypatch.setattr("twofold.reproduce.main", fail)
-    assert fails("reproduce", "all", *folder) == "ukr2005 failed; report.html says why."
+# The comparison, the demo.
 
 
 def test_bench(data):
@@ -317,16 +269,17 @@ def test_standardize(data, tmp_path):
     assert "--undo needs the table" in fails("standardize", data, "--undo", code=2)
 
 
+@pytest.fixture
 def quick_demo(monkeypatch):
-    """Let the demo run on few digits and for few iterations."""
+    """Let the demo run on few digits and for few iterations; CI runs the whole one."""
     X, y = load_digits(return_X_y=True)
     monkeypatch.setattr("sklearn.datasets.load_digits", lambda **_: (X[:150], y[:150]))
     quick = twofold.UKR(init="pca", homotopy=False, max_iter=2)
     monkeypatch.setattr(twofold, "UKR", lambda **_: quick)
 
 
-def test_demo(tmp_path, monkeypatch):
-    quick_demo(monkeypatch)  # CI runs the whole one
+@pytest.mark.usefixtures("quick_demo")
+def test_demo(tmp_path):
     result = run("demo", "-o", tmp_path / "out", "--quiet")
     assert "reconstruction error" in result.stdout
     assert "1-NN accuracy" in result.stdout
@@ -335,20 +288,24 @@ def test_demo(tmp_path, monkeypatch):
         assert png(picture)
         assert 10_000 < picture.stat().st_size < 400_000
         assert str(picture) in result.stdout
+    page = tmp_path / "out" / "explorer.html"
+    assert str(page) in result.stdout
+    assert "<title>Handwritten digits</title>" in page.read_text("utf-8")
 
 
-def test_demo_writes_a_page(tmp_path, monkeypatch):
-    quick_demo(monkeypatch)
+@pytest.mark.usefixtures("quick_demo")
+def test_demo_as_json(tmp_path, monkeypatch):
+    monkeypatch.setattr("twofold.cli.commands.demo._show", lambda *_: [tmp_path / "explorer.html"])
     told = json.loads(run("demo", "-o", tmp_path, "--json", "--quiet").stdout)
-    assert told["files"][-1] == str(tmp_path / "explorer.html")
-    assert "<title>Handwritten digits</title>" in (tmp_path / "explorer.html").read_text("utf-8")
+    assert told["files"] == [str(tmp_path / "explorer.html")]
+    assert 0.0 < told["error"] < 1.5
 
 
-def test_demo_says_where_it_cannot_write(tmp_path, monkeypatch):
+@pytest.mark.usefixtures("quick_demo")
+def test_demo_says_where_it_cannot_write(tmp_path):
     (tmp_path / "file").write_text("in the way")
     assert "file" in fails("demo", "-o", tmp_path / "file" / "out")
     (tmp_path / "latent-map.png").mkdir()
-    quick_demo(monkeypatch)
     result = run("demo", "-o", tmp_path, "--quiet", code=1)
     assert result.stderr.splitlines()[-1].startswith("Error: ")
     assert "latent-map.png" in result.stderr

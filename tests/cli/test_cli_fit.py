@@ -1,4 +1,4 @@
-"""`twofold fit`: methods, parameters, labels, rows held out, progress, warnings."""
+"""`twofold fit`: methods, parameters, labels, held-out rows, progress, warnings."""
 
 import io
 import json
@@ -7,16 +7,14 @@ import logging
 import numpy as np
 import pandas as pd
 import pytest
-from cli_runs import QUICK, flowers, run, write_flowers
+from cli_runs import FEATURES, QUICK, ROLES, flowers, run, write_flowers
 from rich.console import Console
 
 import twofold
+from twofold.cli.messages import Messages, as_json
 from twofold.cli.methods import METHODS, parse_settings
 from twofold.cli.progress import in_blocks, shown_progress
-from twofold.cli.talk import Talk, plain
 
-ROLES = ("--label", "kind", "--id", "plant")
-FEATURES = ["width", "height", "leaf length"]
 SETTINGS = {
     "ukr": ["init=pca", "homotopy=false", "max_iter=3"],
     "drur": ["max_iter=2", "n_centers=[5, 6]"],
@@ -156,10 +154,10 @@ def test_units_that_decide_the_map_are_told(tmp_path):
     data = tmp_path / "units.csv"
     frame.to_csv(data, index=False)
     result = run("fit", data, *QUICK, *ROLES, "-o", tmp_path / "m.twofold")
-    assert "weight in grams has 100.0 % of the variance and decides the map" in result.stderr
+    assert "weight in grams has 100.0 % of the variance and dominates the map" in result.stderr
     run("standardize", data, *ROLES, "-o", tmp_path / "scaled.csv")
     result = run("fit", tmp_path / "scaled.csv", *QUICK, *ROLES, "-o", tmp_path / "m.twofold")
-    assert "decides the map" not in result.stderr
+    assert "dominates the map" not in result.stderr
 
 
 def test_warnings_are_lines(tmp_path):
@@ -204,18 +202,18 @@ def test_verbose_lines_are_shown(tmp_path):
 
 
 def terminal():
-    return Talk(
+    return Messages(
         console=Console(file=io.StringIO(), force_terminal=True, width=120, color_system=None)
     )
 
 
 def test_progress_as_a_bar():
-    talk = terminal()
+    messages = terminal()
     X = flowers(60)[FEATURES]
-    with shown_progress(talk), talk.warnings_as_lines():
+    with shown_progress(messages), messages.warnings_as_lines():
         twofold.SNE(max_iter=5, perplexity=5, random_state=0, verbose=1).fit(X)
         twofold.UKR(init="pca", homotopy=False, max_iter=400, tol=0.0, random_state=0).fit(X)
-    shown = talk.console.file.getvalue()
+    shown = messages.console.file.getvalue()
     assert "SNE: minimisation" in shown
     assert "UKR: minimisation" in shown
     assert "/400" in shown
@@ -225,7 +223,7 @@ def test_progress_as_a_bar():
 
 
 def test_rows_in_blocks(monkeypatch):
-    monkeypatch.setattr("twofold.cli.progress.ROWS_OF_A_BLOCK", 7)
+    monkeypatch.setattr("twofold.cli.progress.ROWS_PER_BLOCK", 7)
     monkeypatch.setattr("twofold.cli.progress.SECONDS_BETWEEN_LINES", 0.0)
     rows = np.arange(60.0).reshape(20, 3)
     calls = []
@@ -234,15 +232,15 @@ def test_rows_in_blocks(monkeypatch):
         calls.append(len(block))
         return 2 * block
 
-    talk = terminal()
-    np.testing.assert_array_equal(in_blocks(double, rows, "doubling", talk), 2 * rows)
+    messages = terminal()
+    np.testing.assert_array_equal(in_blocks(double, rows, "doubling", messages), 2 * rows)
     assert calls == [7, 7, 6]
-    assert "doubling" in talk.console.file.getvalue()
-    lines = Talk(console=Console(file=io.StringIO()))
+    assert "doubling" in messages.console.file.getvalue()
+    lines = Messages(console=Console(file=io.StringIO()))
     np.testing.assert_array_equal(in_blocks(double, rows, "doubling", lines), 2 * rows)
     assert lines.console.file.getvalue().splitlines()[0] == "doubling: 7 of 20 rows"
     calls.clear()
-    in_blocks(double, rows, "doubling", Talk(quiet=True))
+    in_blocks(double, rows, "doubling", Messages(quiet=True))
     assert calls == [20]
 
 
@@ -253,5 +251,5 @@ def test_json_has_no_words_that_json_has_not():
         "b": np.arange(2),
         "c": {None: True},
     }
-    assert plain(values) == {"1": 2.0, "a": [None, None, 3], "b": [0, 1], "c": {"None": True}}
-    assert plain(complex(1)) == "(1+0j)"
+    assert as_json(values) == {"1": 2.0, "a": [None, None, 3], "b": [0, 1], "c": {"None": True}}
+    assert as_json(complex(1)) == "(1+0j)"

@@ -19,7 +19,8 @@ from sklearn.preprocessing import StandardScaler
 import twofold
 from twofold import UKR, ModelFileError, TwoWay
 from twofold.datasets import make_s_curve
-from twofold.export.model_files import describe
+from twofold.export.model_files import FORMAT, describe
+from twofold.export.upgrades import UPGRADES
 from twofold.optimize import SpectralGuidance
 
 OWN = [name for name, one in ESTIMATORS.items() if type(one).__module__.startswith("twofold")]
@@ -203,8 +204,8 @@ def test_hostile_documents(file, tmp_path):
         "not described": set_in("arrays", 0, value="x"),
         "not an estimator": set_in("objects", value=[{"class": "Gaussian", "state": {}}]),
         "not fitted": set_in("objects", value=[{"class": "TwoWay", "state": {}}]),
-        "upgrade twofold": set_in("format", value=2),
-        "no number": set_in("format", value="1"),
+        "upgrade twofold": set_in("format", value=FORMAT + 1),
+        "not a number": set_in("format", value="1"),
         "not that of": set_in("mark", value="x"),
     }
     for number, (message, change) in enumerate(changes.items()):
@@ -270,11 +271,45 @@ def test_a_failed_write_leaves_the_old_file(X, file, tmp_path, monkeypatch):
     assert [one.name for one in tmp_path.iterdir()] == ["m.twofold"]
 
 
-def test_a_file_of_the_first_format_is_read():
-    path = Path(__file__).parent.parent / "files" / "format-1.twofold"
+OLD_FILES = sorted((Path(__file__).parent.parent / "files").glob("format-*/*.twofold"))
+
+
+@pytest.mark.parametrize("path", OLD_FILES, ids=lambda path: f"{path.parent.name}/{path.stem}")
+def test_files_of_older_formats_are_read(path, tmp_path):
+    assert describe(path)["format"] == int(path.parent.name.removeprefix("format-"))
     model = twofold.load(path)
     expected = np.load(path.with_suffix(".npz"))
-    np.testing.assert_allclose(model.transform(expected["X"]), expected["Z"], rtol=1e-9, atol=1e-9)
-    np.testing.assert_allclose(
-        model.inverse_transform(expected["Z"]), expected["decoded"], rtol=1e-9, atol=1e-9
-    )
+    latents, decoded = (model.transform(expected["X"]), model.inverse_transform(expected["Z"]))
+    np.testing.assert_allclose(latents, expected["Z"], rtol=1e-7, atol=1e-7)
+    np.testing.assert_allclose(decoded, expected["decoded"], rtol=1e-9, atol=1e-9)
+    model.save(tmp_path / "new.twofold")
+    assert describe(tmp_path / "new.twofold")["format"] == FORMAT
+    again = twofold.load(tmp_path / "new.twofold")
+    np.testing.assert_array_equal(again.transform(expected["X"]), latents)
+    np.testing.assert_array_equal(again.inverse_transform(expected["Z"]), decoded)
+
+
+def test_there_is_an_old_file_of_every_class_that_was_replaced():
+    names = {
+        node["class"]
+        for path in OLD_FILES
+        for node in json.loads(entries(path)["model.json"])["objects"]
+    }
+    assert {name for table in UPGRADES.values() for name in table} <= names
+
+
+def test_damaged_objects_of_older_formats(tmp_path):
+    path = next(one for one in OLD_FILES if one.stem == "drur-axes")
+
+    def forget_axes(document, _content):
+        node = next(one for one in document["objects"] if one["class"] == "Coordinates")
+        del node["state"]["axes"]
+
+    def contain_itself(document, _content):
+        numbers = [one["class"] for one in document["objects"]]
+        number = numbers.index("FromCoordinates")
+        document["objects"][number]["state"]["way"] = {"$object": number}
+
+    for change, message in ((forget_axes, "Coordinates.* is damaged"), (contain_itself, "nested")):
+        with pytest.raises(ModelFileError, match=message):
+            twofold.load(rewritten(path, tmp_path / "m.twofold", change))

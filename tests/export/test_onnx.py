@@ -19,11 +19,10 @@ from sklearn.preprocessing import StandardScaler
 import twofold
 from twofold import DRUR, UKR, PrincipalManifold, TwoWay
 from twofold.datasets import make_swiss_roll
-from twofold.export.programs import (
-    ClosedForm,
+from twofold.export.programs import ClosedForm, NoClosedForm
+from twofold.export.programs.steps import (
     IntoDomain,
     Linear,
-    NoClosedForm,
     NodeProducts,
     PairKernel,
     Put,
@@ -33,7 +32,7 @@ from twofold.export.programs import (
     Sigmoid,
     Take,
 )
-from twofold.maps import KernelExpansion, NadarayaWatson
+from twofold.maps import KernelRidgeMap, NadarayaWatson
 from twofold.principal_manifold.domains import Domain, Points
 from twofold.principal_manifold.node_kernels import NODE_KERNELS
 
@@ -63,7 +62,7 @@ def run(model, inputs):
 
 
 def assert_agrees(found, wanted, n_near, tolerance):
-    """Assert agreement to a share of the outputs' spread near the data, or of an output's own distance, up to the type's spacing."""
+    """Assert agreement to a share of the outputs' spread, or of an output's own distance."""
     offsets = np.abs(wanted - wanted[:n_near].mean(axis=0)).max(axis=1, keepdims=True)
     unit = np.maximum(offsets, offsets[:n_near].max())
     spacing = np.spacing(np.abs(wanted).astype(found.dtype)).astype(float)
@@ -177,7 +176,7 @@ def test_every_step(name, precision):
     form = ClosedForm((step,), n_inputs, n_outputs)
     dtype = precision.product
     model = exporting._model(form, "up", dtype, precision)
-    exporting._rounded(model, "up", dtype)
+    exporting._round_output(model, "up", dtype)
     onnx.checker.check_model(model, full_check=True)
     rng = np.random.default_rng(2)
     rows = np.vstack([rng.normal(size=(40, n_inputs)), 8.0 * rng.normal(size=(20, n_inputs))])
@@ -214,7 +213,7 @@ def test_what_lies_out_of_reach_gets_the_nearest_target():
 def cancelling():
     """A kernel ridge regression whose weights are 1e5 times its values."""
     X = 1e3 + np.random.default_rng(0).normal(size=(80, 3))
-    up = KernelExpansion(bandwidth=2.0, alpha=1e-9)
+    up = KernelRidgeMap(bandwidth=2.0, alpha=1e-9)
     return TwoWay("pca", up=up, down=clone(up), random_state=0).fit(X)
 
 
@@ -261,7 +260,8 @@ def test_a_wide_batch_needs_no_array_of_all_differences(tmp_path):
         import numpy as np, onnxruntime
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = 1
-        running = onnxruntime.InferenceSession(sys.argv[1], options, providers=["CPUExecutionProvider"])
+        cpu = ["CPUExecutionProvider"]
+        running = onnxruntime.InferenceSession(sys.argv[1], options, providers=cpu)
         rows = np.ones((2000, 64), dtype=np.float32)
         running.run(None, {"X": rows[:1]})
         before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
@@ -393,7 +393,7 @@ def lost(model, X, Z):
 
 @functools.cache
 def projecting(name):
-    """Return a model whose way down is a projection, rows that it has not seen to distill from, and fresh ones."""
+    """Return a model that encodes by projection, new rows to distill from, and fresh rows."""
     if name == "digits":
         X = load_digits().data
         X = X[np.random.default_rng(0).permutation(len(X))]
@@ -415,7 +415,7 @@ def test_distilled_deviations_are_true_of_fresh_rows(name, tmp_path, caplog):
     assert f"distilled by {found.kind}" in caplog.text
     Z, projected = run(tmp_path / "model.onnx", fresh.astype(np.float32)), model.transform(fresh)
     distances = np.sqrt(np.square(Z - projected).sum(axis=1))
-    # Measured ratios are between 0.8 and 1.3; few rows that end up elsewhere make up most of the root mean square.
+    # Measured ratios are between 0.8 and 1.3; a few distant rows dominate the root mean square.
     assert np.median(distances) / spread(projected) == pytest.approx(
         found.median_deviation, rel=0.4
     )
@@ -520,8 +520,8 @@ def test_wrong_requests(tmp_path, monkeypatch):
         ({"method": "map"}, "method='map' is for DRUR"),
         ({"distill": "svm"}, "distill='svm' must be one of"),
         ({"distill": True}, "X=None: this TwoWay keeps no training rows"),
-        ({"distill": True, "X": roll()[:10]}, "X has 10 rows; distilling needs 20"),
-        ({"map": "up", "distill": True}, "are for the way down"),
+        ({"distill": True, "X": roll()[:10]}, "X has 10 rows; distilling needs at least 20"),
+        ({"map": "up", "distill": True}, "apply to map=.down. only"),
         ({"tol": 0.0}, "tol=0.0 must be finite and greater than 0"),
         ({"n_images": 0}, "n_images=0 must be at least 1"),
         ({"distill": True, "X": roll()[:, :2]}, "2 features"),

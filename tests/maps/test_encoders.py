@@ -4,7 +4,7 @@ from registry import MAPS
 from scipy.optimize import least_squares
 from sklearn.base import clone
 
-from twofold.maps import KernelExpansion, NadarayaWatson
+from twofold.maps import KernelRidgeMap, NadarayaWatson
 from twofold.maps.projection import Projection
 from twofold.numerics.density import LatentDensity
 
@@ -17,7 +17,7 @@ def circle():
 
 def test_projects_onto_a_circle(circle):
     angle, X = circle
-    encoder = Projection(KernelExpansion().fit(angle, X)).fit(X, angle)
+    encoder = Projection(KernelRidgeMap().fit(angle, X)).fit(X, angle)
     radii = np.random.default_rng(0).uniform(0.5, 2.0, (120, 1))
     np.testing.assert_allclose(encoder.predict(radii * X)[1:-1], angle[1:-1], atol=1e-3)
 
@@ -51,7 +51,7 @@ def test_rows_do_not_depend_on_their_batch(circle):
 def test_stays_inside_the_domain():
     z = np.linspace(0.0, 1.0, 30)[:, None]
     line = np.hstack([z, 2.0 * z])
-    decoder = KernelExpansion(kernel="student", bandwidth=3.0, alpha=1e-6).fit(z, line)
+    decoder = KernelRidgeMap(kernel="student", bandwidth=3.0, alpha=1e-6).fit(z, line)
     density = LatentDensity(bandwidth=0.05).fit(z)
     free = Projection(decoder).fit(line, z)
     bound = Projection(decoder, density=density).fit(line, z)
@@ -66,7 +66,7 @@ def test_needs_a_decoder_and_takes_duplicates(circle):
     angle, X = circle
     with pytest.raises(ValueError, match="decoder=None"):
         Projection().fit(X, angle)
-    again = Projection(KernelExpansion().fit(angle, X)).fit(
+    again = Projection(KernelRidgeMap().fit(angle, X)).fit(
         np.tile(X, (5, 1)), np.tile(angle, (5, 1))
     )
     assert len(again.latents_) == len(angle)

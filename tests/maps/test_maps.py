@@ -7,7 +7,8 @@ from registry import MAPS
 from sklearn.base import clone
 from sklearn.kernel_ridge import KernelRidge
 
-from twofold.maps import GRNN, MLP, KernelExpansion, KernelRidgeMap, NadarayaWatson, RBFNetwork
+from twofold.kernels import Gaussian
+from twofold.maps import GRNN, MLP, KernelRidgeMap, NadarayaWatson, RBFNetwork
 from twofold.maps.ridge import RidgePath
 from twofold.numerics.bandwidths import width_grid
 from twofold.protocols import Map
@@ -67,11 +68,11 @@ def test_no_rows(map_, pairs):
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: KernelExpansion(bandwidth=-1.0), "bandwidth=-1"),
-        (lambda: KernelExpansion(alpha=-1.0), "alpha=-1"),
+        (lambda: KernelRidgeMap(bandwidth=-1.0), "bandwidth=-1"),
+        (lambda: KernelRidgeMap(alpha=-1.0), "alpha=-1"),
         (lambda: RBFNetwork(bandwidth=np.nan), "bandwidth=nan"),
         (lambda: NadarayaWatson(bandwidth=-1.0), "bandwidth=-1"),
-        (lambda: KernelExpansion(kernel="quartic"), "not positive definite"),
+        (lambda: KernelRidgeMap(kernel="quartic"), "not positive definite"),
         (lambda: RBFNetwork(kernel="quartic"), "not positive definite"),
     ],
     ids=range(6),
@@ -82,7 +83,7 @@ def test_settings_are_checked(make, message, pairs):
 
 
 @pytest.mark.parametrize(
-    "make", [KernelExpansion, partial(RBFNetwork, 9, random_state=0)], ids=["krr", "rbf"]
+    "make", [KernelRidgeMap, partial(RBFNetwork, 9, random_state=0)], ids=["krr", "rbf"]
 )
 @pytest.mark.parametrize("bandwidth", [1e-200, 1e200])
 def test_extreme_widths_stay_finite(make, bandwidth, pairs):
@@ -102,7 +103,7 @@ def test_refit_is_deterministic_and_inputs_unchanged(map_, pairs):
 
 
 @pytest.mark.parametrize(
-    "up", [KernelExpansion(), RBFNetwork(20, random_state=0), MLP(20, random_state=0)]
+    "up", [KernelRidgeMap(), RBFNetwork(20, random_state=0), MLP(20, random_state=0)]
 )
 def test_learns_a_curve(up):
     z = np.linspace(0.0, 1.0, 200)[:, None]
@@ -120,45 +121,47 @@ def test_error_is_that_of_leaving_out(kernel, pairs):
     assert np.isnan(NadarayaWatson(kernel=kernel, bandwidth=0.5).fit(inputs, targets).error_)
 
 
-class TestKernelExpansion:
+class TestRadialRidge:
     def test_equals_kernel_ridge(self, pairs):
         inputs, targets = pairs
-        ours = KernelExpansion(bandwidth=0.8, alpha=0.05).fit(inputs, targets)
+        ours = KernelRidgeMap(bandwidth=0.8, alpha=0.05).fit(inputs, targets)
         theirs = KernelRidge(alpha=0.05, kernel="rbf", gamma=0.5 / 0.8**2).fit(inputs, targets)
         np.testing.assert_allclose(ours.predict(inputs), theirs.predict(inputs), rtol=1e-8)
 
     def test_all_centers_given_equal_all_centers(self, pairs):
         inputs, targets = pairs
-        implied = KernelExpansion(bandwidth=0.8, alpha=0.05).fit(inputs, targets)
-        given = KernelExpansion(bandwidth=0.8, alpha=0.05, centers=inputs).fit(inputs, targets)
+        implied = KernelRidgeMap(bandwidth=0.8, alpha=0.05).fit(inputs, targets)
+        given = KernelRidgeMap(bandwidth=0.8, alpha=0.05, centers=inputs).fit(inputs, targets)
         np.testing.assert_allclose(given.predict(inputs), implied.predict(inputs), rtol=1e-6)
 
     @pytest.mark.parametrize("kernel", ["gaussian", "student"])
     @pytest.mark.parametrize("alpha", [0.05, 1e-3])
     def test_leave_one_out_by_formula_equals_leaving_out(self, kernel, alpha, pairs):
         inputs, targets = pairs
-        whole = KernelExpansion(kernel=kernel, bandwidth=0.8, alpha=alpha).fit(inputs, targets)
+        whole = KernelRidgeMap(kernel=kernel, bandwidth=0.8, alpha=alpha).fit(inputs, targets)
         errors = []
         for row in range(len(inputs)):
             rest = np.arange(len(inputs)) != row
             part = clone(whole).fit(inputs[rest], targets[rest])
             errors.append(np.square(targets[row] - part.predict(inputs[[row]])).sum())
-        assert whole.loo_error_ == pytest.approx(np.mean(errors), rel=1e-6)
+        assert whole.error_ == pytest.approx(np.mean(errors), rel=1e-6)
+        left_out = targets - whole.leave_one_out(inputs, targets)
+        assert np.square(left_out).sum(axis=1).mean() == pytest.approx(whole.error_, rel=1e-6)
 
     def test_without_a_ridge_the_width_is_still_chosen_well(self):
         z = np.random.default_rng(0).uniform(0.0, 1.0, (60, 1))
-        fitted = KernelExpansion(alpha=0.0).fit(z, np.sin(6.0 * z))
+        fitted = KernelRidgeMap(alpha=0.0).fit(z, np.sin(6.0 * z))
         grid = np.linspace(0.05, 0.95, 200)[:, None]
         assert np.square(fitted.predict(grid) - np.sin(6.0 * grid)).mean() < 1e-3
 
     def test_auto_is_the_best_of_the_grid(self, pairs):
         inputs, targets = pairs
-        auto = KernelExpansion().fit(inputs, targets)
+        auto = KernelRidgeMap().fit(inputs, targets)
         for width in width_grid(inputs):
             for alpha in (1e-4, 1e-1):
-                other = KernelExpansion(bandwidth=width, alpha=alpha).fit(inputs, targets)
+                other = KernelRidgeMap(bandwidth=width, alpha=alpha).fit(inputs, targets)
                 # The largest ridge within one percent of the best is taken.
-                assert auto.loo_error_ <= other.loo_error_ * 1.01
+                assert auto.error_ <= other.error_ * 1.01
 
 
 class TestKernelRidgeMap:
@@ -186,8 +189,8 @@ class TestKernelRidgeMap:
         theirs = KernelRidge(kernel="polynomial", gamma=1, degree=2, alpha=0.1).fit(*pairs)
         np.testing.assert_allclose(ours.predict(pairs[0]), theirs.predict(pairs[0]), rtol=1e-8)
 
-    def test_equals_the_expansion_in_radial_kernels(self, pairs):
-        ours, theirs = KernelRidgeMap().fit(*pairs), KernelExpansion().fit(*pairs)
+    def test_rbf_equals_gaussian(self, pairs):
+        ours, theirs = KernelRidgeMap(kernel="rbf").fit(*pairs), KernelRidgeMap().fit(*pairs)
         assert ours.gamma_ == pytest.approx(0.5 / theirs.bandwidth_**2)
         assert ours.alpha_ == theirs.alpha_
         np.testing.assert_allclose(ours.predict(pairs[0]), theirs.predict(pairs[0]), rtol=1e-6)
@@ -217,13 +220,16 @@ class TestKernelRidgeMap:
         with pytest.raises(ValueError, match="inputs has 3 rows"):
             whole.leave_one_out(inputs[:3], targets[:3])
 
-    def test_folds_by_formula_equal_leaving_out(self, pairs):
+    @pytest.mark.parametrize("scale", [{"bandwidth": 1.0}, {"kernel": "rbf", "gamma": 0.5}])
+    def test_folds_by_formula_equal_leaving_out(self, scale, pairs):
         inputs, targets = pairs
-        whole = KernelRidgeMap(gamma=0.5, alpha=0.05, cv=5).fit(inputs, targets)
+        whole = KernelRidgeMap(alpha=0.05, cv=5, **scale).fit(inputs, targets)
         lost = 0.0
         for fold in whole._folds(len(inputs)):
             rest = np.setdiff1d(np.arange(len(inputs)), fold)
-            part = KernelRidgeMap(gamma=0.5, alpha=0.05).fit(inputs[rest], targets[rest])
+            part = KernelRidgeMap(kernel="rbf", gamma=0.5, alpha=0.05).fit(
+                inputs[rest], targets[rest]
+            )
             lost += np.square(targets[fold] - part.predict(inputs[fold])).sum()
         assert whole.error_ == pytest.approx(lost / len(inputs), rel=1e-8)
 
@@ -257,9 +263,9 @@ class TestKernelRidgeMap:
         KernelRidgeMap(centers=pairs[0][:10]).fit(*pairs)
 
     def test_settings_are_checked(self, pairs):
-        for bad in ({"gamma": -1.0}, {"alpha": -1.0}, {"cv": 1}):
-            with pytest.raises(ValueError, match=next(iter(bad))):
-                KernelRidgeMap(**bad).fit(*pairs)
+        for name, value in (("gamma", -1.0), ("alpha", -1.0), ("cv", 1)):
+            with pytest.raises(ValueError, match=name):
+                KernelRidgeMap(kernel="rbf", **{name: value}).fit(*pairs)
 
     @pytest.mark.parametrize(
         ("bad", "error", "message"),
@@ -267,7 +273,11 @@ class TestKernelRidgeMap:
             ({"kernel": "wavy"}, ValueError, "kernel='wavy' must be one of"),
             ({"kernel": None}, TypeError, "kernel=None must be a name"),
             ({"kernel": 3}, TypeError, "kernel=3 must be a name"),
-            ({"gamma": "x"}, TypeError, "gamma='x' must be a number, or \"auto\""),
+            ({"kernel": Gaussian}, TypeError, "must be a name"),
+            ({"kernel": "rbf", "gamma": "x"}, TypeError, "gamma='x' must be a number, or \"auto\""),
+            ({"bandwidth": "x"}, TypeError, "bandwidth='x' must be a number, or \"auto\""),
+            ({"gamma": 0.5}, ValueError, "gamma=0.5 does not apply to kernel='gaussian'"),
+            ({"kernel": "rbf", "bandwidth": 2}, ValueError, "bandwidth=2 does not .* use gamma"),
             ({"alpha": None}, TypeError, 'alpha=None must be a number, or 0 or "auto"'),
             ({"degree": "3"}, TypeError, "degree='3'"),
             ({"coef0": None}, TypeError, "coef0=None"),

@@ -1,4 +1,4 @@
-"""Running the command line within the process, and what its tests have in common."""
+"""Run the command line within the process of the tests, on a small table."""
 
 import numpy as np
 import pandas as pd
@@ -9,9 +9,12 @@ from twofold.cli.application import cli
 QUICK = ("-m", "two-way", "--set", "embedding=pca", "--set", "up=nw", "--set", "down=nw")
 """A method that takes a few hundredths of a second."""
 
+ROLES = ("--label", "kind", "--id", "plant")
+FEATURES = ["width", "height", "leaf length"]
+
 
 def run(*arguments, stdin=None, code=0):
-    """Run a command and return its result, which has the exit code that is expected."""
+    """Run a command, check its exit code, and return its result."""
     result = CliRunner().invoke(
         cli, [str(one) for one in arguments], input=stdin, prog_name="twofold"
     )
@@ -21,7 +24,7 @@ def run(*arguments, stdin=None, code=0):
 
 
 def fails(*arguments, stdin=None, code=1):
-    """Run a command that fails, and return its error: one line, and nothing on standard output."""
+    """Run a command that fails with one line on standard error, and return that line."""
     result = run(*arguments, "--quiet", stdin=stdin, code=code)
     assert result.stdout == ""
     assert result.stderr.count("\n") == 1, result.stderr
@@ -36,7 +39,7 @@ def flowers(n_rows=40):
     data = np.column_stack([np.cos(3 * place), np.sin(3 * place), place]) + 0.01 * rng.normal(
         size=(n_rows, 3)
     )
-    frame = pd.DataFrame(data, columns=["width", "height", "leaf length"])
+    frame = pd.DataFrame(data, columns=FEATURES)
     frame["kind"] = np.where(place < 0.5, "aster", "rose")
     frame.insert(0, "plant", [f"p{number}" for number in range(n_rows)])
     return frame

@@ -7,7 +7,7 @@ import numpy as np
 from twofold import DRUR, SNE, UKR, AgglomerativeIsomap, PrincipalManifold, SupervisedIsomap, TwoWay
 from twofold.kernels import Compact, Gaussian, StudentT
 from twofold.losses import L1, Huber, Norm, Squared
-from twofold.maps import GRNN, MLP, KernelExpansion, KernelRidgeMap, NadarayaWatson, RBFNetwork
+from twofold.maps import GRNN, MLP, KernelRidgeMap, NadarayaWatson, RBFNetwork
 from twofold.optimize import SpectralGuidance
 
 KERNELS = {
@@ -24,9 +24,9 @@ MAPS = {
     "nw": NadarayaWatson(bandwidth=0.7),
     "nw-quartic": NadarayaWatson(kernel="quartic", bandwidth=2.5),
     "rbf": RBFNetwork(7, random_state=0),
-    "krr": KernelExpansion(bandwidth=0.8, alpha=1e-3),
-    "krr-student": KernelExpansion(kernel="student", bandwidth=0.8, alpha=1e-3),
-    "ridge": KernelRidgeMap(gamma=0.8, alpha=1e-3),
+    "krr": KernelRidgeMap(bandwidth=0.8, alpha=1e-3),
+    "krr-student": KernelRidgeMap(kernel="student", bandwidth=0.8, alpha=1e-3),
+    "ridge": KernelRidgeMap(kernel="rbf", gamma=0.8, alpha=1e-3),
     "ridge-polynomial": KernelRidgeMap(kernel="polynomial", gamma=0.5, alpha=1e-3),
     "ridge-sigmoid": KernelRidgeMap(kernel="sigmoid", gamma=0.1, alpha=1e-2),
     "ridge-linear": KernelRidgeMap(kernel="linear", alpha=1e-3),
@@ -37,7 +37,7 @@ MAPS = {
 
 
 class LeadingColumns:
-    """An embedding by a function, in the data's own units; its name is the same in every process."""
+    """An embedding by a function, in the data's own units; it prints alike in every process."""
 
     def __call__(self, X, n_components, rng):
         return X[:, :n_components]
@@ -47,7 +47,7 @@ class LeadingColumns:
 
 
 class Labelled(SupervisedIsomap):
-    """A supervised estimator that makes labels where the tests give none: by the first column, or by row numbers."""
+    """A supervised estimator that makes labels if there are none: by a column or row numbers."""
 
     def _labels(self, data, y):
         if y is None:
@@ -85,11 +85,11 @@ ESTIMATORS = {
     "supervised": Labelled(random_state=0),
     "two_way-function": TwoWay(LeadingColumns(), up="nw", down="projection", random_state=0),
 }
-"""Small-problem instances of every estimator. Each runs the promises, scikit-learn's checks (the first of a class all
-of them, the others those that settings may fail) and the torture table."""
+"""Small-problem instances of every estimator. Each one runs the promises, scikit-learn's checks
+(all of them for the first of a class) and the torture table."""
 
 TRAINING = "perceptrons are trained by many steps, which amplify rounding"
-CROSS_FITTED = "fit_transform returns each row as the others predict it, which transform, for new rows, does not"
+CROSS_FITTED = "fit_transform predicts each row from the others, transform does not"
 
 CANNOT = {
     ("drur", "latents of permuted rows"): "held-out rows and k-means go by row numbers",

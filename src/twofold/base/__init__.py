@@ -1,18 +1,6 @@
-"""What every two-way estimator is built on: the base class, its problem and result, progress."""
+"""The base class of all two-way estimators, the problem it poses and the result it expects."""
 
-from twofold.base.estimator import (
-    TwoWayEstimator,
-    check_n_components,
-    constant_model,
-    warn_of_rank,
-)
+from twofold.base.estimator import TwoWayEstimator
 from twofold.base.problem import Learned, Problem
 
-__all__ = [
-    "Learned",
-    "Problem",
-    "TwoWayEstimator",
-    "check_n_components",
-    "constant_model",
-    "warn_of_rank",
-]
+__all__ = ["Learned", "Problem", "TwoWayEstimator"]

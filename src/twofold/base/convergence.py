@@ -60,7 +60,7 @@ def warn_if_still_falling(
 
 
 def warn_if_cut_short(result: MinimizeResult, max_iter: int, what: str) -> None:
-    """Warn if ``max_iter`` ended a minimization while it was guided or its objective was falling."""
+    """Warn if ``max_iter`` ended a minimization that was guided or still falling."""
     if result.n_iter >= max_iter and result.status.endswith(NOT_ENDED):
         warn_user(
             f"The iterations ran out (max_iter={max_iter}) while steps were still guided: the "

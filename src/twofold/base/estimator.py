@@ -1,20 +1,21 @@
-"""What every two-way estimator can do, written once.
+"""Everything that all two-way estimators share.
 
-A fitted model is latent coordinates ``embedding_`` and two maps: ``encoder_`` takes data down to the
-latent space, ``decoder_`` takes latents back up. Everything public follows from that pair; a subclass
-adds one method, ``_learn``, that finds it.
+A fitted model is latent coordinates ``embedding_`` and two maps: ``encoder_`` maps data to latents,
+``decoder_`` maps latents to data. All public methods follow from that pair. A subclass adds one
+method, ``_learn``, that finds it.
 
-The maps work in centred units on both sides (`twofold.numerics.units`), so the same model comes out for data
-in metres or millimetres, and for data far from the origin. Everything a caller sees is in the
-caller's own units.
+The maps work in centred units on both sides (`twofold.numerics.units`), so a model does not depend
+on the unit of the data or on their distance from the origin. Callers see their own units only.
 
-The maps also take Dask arrays and frames, and return them: nothing is computed until it is asked for.
+The methods of a fitted model also take Dask arrays and frames and return lazy ones.
 """
 
 from __future__ import annotations
 
+import math
 import os
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import Any, Self
 
@@ -29,9 +30,10 @@ from twofold.export.model_files import save
 from twofold.maps import NadarayaWatson
 from twofold.numerics.density import LatentDensity
 from twofold.numerics.linalg import rank_up_to, row_norms_sq
-from twofold.numerics.threads import using_threads
+from twofold.numerics.threads import n_threads, using_threads
 from twofold.numerics.units import CentredUnits
 from twofold.numerics.validation import (
+    RandomLike,
     cast_back,
     check_data,
     check_int,
@@ -71,17 +73,19 @@ class TwoWayEstimator(
     --------
     An estimator has both maps, a score and a density:
 
+    >>> from sklearn.datasets import load_iris
     >>> from twofold import TwoWay
-    >>> from twofold.datasets import make_s_curve
-    >>> X, _ = make_s_curve(100, random_state=0)
-    >>> model = TwoWay("isomap", up="nw", down="nw", random_state=0).fit(X)
+    >>> model = TwoWay("pca", up="nw", down="nw").fit(load_iris().data)
     >>> model.embedding_.shape, model.n_features_in_
-    ((100, 2), 3)
+    ((150, 2), 4)
     """
 
     n_components: Any
-    random_state: Any
+    random_state: RandomLike
     verbose: int
+    n_jobs: int | None = None
+    """All cores, for estimators without that parameter and for old model files that lack it."""
+
     embedding_: Array
     encoder_: Predictor
     decoder_: Predictor
@@ -95,21 +99,21 @@ class TwoWayEstimator(
         """Find latents and maps."""
 
     def _learn_constant(self, problem: Problem) -> Learned:
-        """Return the model of data whose rows are all equal: every latent is that row."""
+        """Return the model of data whose rows are all equal: every latent decodes to that row."""
         return constant_model(np.zeros((len(problem.data), problem.n_components)), problem.data)
 
     @with_callbacks  # type: ignore[untyped-decorator, unused-ignore]
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn latents and both maps.
 
-        An interrupted or failed fit leaves the model as it was.
+        An interrupted or failed fit leaves the model unchanged.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
             Data.
         y : array-like of shape (n_samples,), default=None
-            Labels, used by supervised estimators alone.
+            Labels, used by supervised estimators only.
 
         Returns
         -------
@@ -117,19 +121,19 @@ class TwoWayEstimator(
 
         Examples
         --------
+        >>> from sklearn.datasets import load_iris
         >>> from twofold import TwoWay
-        >>> from twofold.datasets import make_s_curve
-        >>> X, _ = make_s_curve(100, random_state=0)
-        >>> model = TwoWay("isomap", up="nw", down="nw", random_state=0)
-        >>> model.fit(X) is model, model.embedding_.shape
-        (True, (100, 2))
+        >>> model = TwoWay("pca", up="nw", down="nw")
+        >>> model.fit(load_iris().data) is model
+        True
         """
         before = dict(self.__dict__)
         try:
+            n_threads(self.n_jobs)
             with self._threads():
                 state = self._fit(X, y)
         except BaseException:
-            # n_features_in_ and feature_names_in_ were set by the validation.
+            # The validation has set n_features_in_ and feature_names_in_.
             for name in ("n_features_in_", "feature_names_in_"):
                 self.__dict__.pop(name, None)
                 if name in before:
@@ -139,7 +143,7 @@ class TwoWayEstimator(
         return self
 
     def _take(self, state: dict[str, Any]) -> None:
-        """Become the model of a fit that has ended."""
+        """Replace the learned attributes by those of a finished fit."""
         for name in getattr(self, "_learned_names", ()):
             self.__dict__.pop(name, None)
         self.__dict__.update(state, _learned_names=tuple(state))
@@ -187,7 +191,7 @@ class TwoWayEstimator(
         return CentredUnits.of(data)
 
     def _requested_components(self, data: Array) -> int:
-        """Return the number of latent dimensions asked for, checked against the data."""
+        """Return the number of latent dimensions, checked against the data."""
         return self._check_n_components(self.n_components, data)
 
     @staticmethod
@@ -195,34 +199,31 @@ class TwoWayEstimator(
         return check_n_components(value, *data.shape)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the fitted model to a file without code; `twofold.load` reads it.
+        """Write the fitted model to a file of plain data; `twofold.load` reads it.
 
         Parameters
         ----------
         path : str or path-like
-            Where to, usually with the ending ``.twofold``.
+            The file to write, usually with the suffix ``.twofold``.
 
         Examples
         --------
-        >>> import tempfile
-        >>> from pathlib import Path
+        >>> import os, tempfile
+        >>> from sklearn.datasets import load_iris
         >>> import twofold
-        >>> from twofold.datasets import make_s_curve
-        >>> X, _ = make_s_curve(100, random_state=0)
-        >>> model = twofold.TwoWay("pca", up="nw", down="nw", random_state=0).fit(X)
+        >>> model = twofold.TwoWay("pca", up="nw", down="nw").fit(load_iris().data)
         >>> with tempfile.TemporaryDirectory() as folder:
-        ...     model.save(Path(folder, "curve.twofold"))
-        ...     again = twofold.load(Path(folder, "curve.twofold"))
-        >>> bool((again.transform(X) == model.transform(X)).all())
-        True
+        ...     model.save(os.path.join(folder, "iris.twofold"))
+        ...     twofold.load(os.path.join(folder, "iris.twofold")).embedding_.shape
+        (150, 2)
         """
         save(self, path)
 
     def transform(self, X: Any) -> Array:
-        """Take data down to the latent space.
+        """Encode data: map each row to the latent space.
 
-        Each row is mapped on its own. Training data get close to, not exactly, ``embedding_``,
-        whose latents were optimised together.
+        A row's latents do not depend on the other rows. Training data get latents close to
+        ``embedding_`` but not equal to it, since those latents were optimized together.
 
         Parameters
         ----------
@@ -235,29 +236,16 @@ class TwoWayEstimator(
 
         Examples
         --------
-        >>> import numpy as np
+        >>> from sklearn.datasets import load_iris
         >>> from twofold import TwoWay
-        >>> from twofold.datasets import make_s_curve
-        >>> X, _ = make_s_curve(100, random_state=0)
-        >>> X_new, _ = make_s_curve(10, random_state=1)
-        >>> model = TwoWay("isomap", up="nw", down="nw", random_state=0).fit(X)
-        >>> Z = model.transform(X_new)
-        >>> Z.shape
-        (10, 2)
-
-        A row's latents do not depend on the other rows:
-
-        >>> bool(np.allclose(model.transform(X_new[3:4]), Z[3]))
-        True
+        >>> model = TwoWay("pca", up="nw", down="nw").fit(load_iris().data)
+        >>> model.transform([[5.0, 3.0, 2.0, 0.5]]).shape
+        (1, 2)
         """
-        check_is_fitted(self)
-        if is_dask(X):
-            return lazily(self, "transform", X)  # type: ignore[no-any-return]
-        data, dtype = check_data(self, X, reset=False)
-        return cast_back(self._encode(data), dtype)
+        return self._apply("transform", X, self._encode)
 
     def inverse_transform(self, Z: Any) -> Array:
-        """Take latents up to the data space.
+        """Decode latents: map each row to the data space.
 
         Parameters
         ----------
@@ -270,26 +258,16 @@ class TwoWayEstimator(
 
         Examples
         --------
-        A walk along the first latent dimension, decoded:
-
-        >>> import numpy as np
+        >>> from sklearn.datasets import load_iris
         >>> from twofold import TwoWay
-        >>> from twofold.datasets import make_s_curve
-        >>> X, _ = make_s_curve(100, random_state=0)
-        >>> model = TwoWay("isomap", up="nw", down="nw", random_state=0).fit(X)
-        >>> first = model.embedding_[:, 0]
-        >>> walk = np.linspace(first.min(), first.max(), 7)
-        >>> model.inverse_transform(np.column_stack([walk, np.zeros(7)])).shape
-        (7, 3)
+        >>> model = TwoWay("pca", up="nw", down="nw").fit(load_iris().data)
+        >>> model.inverse_transform([[-1.0, 0.0], [1.0, 0.0]]).shape
+        (2, 4)
         """
-        check_is_fitted(self)
-        if is_dask(Z):
-            return lazily(self, "inverse_transform", Z)  # type: ignore[no-any-return]
-        latents, dtype = check_latents(Z, self._n_features_out, owner=type(self).__name__)
-        return cast_back(self._decode(latents), dtype)
+        return self._apply("inverse_transform", Z, self._decode, latents=True)
 
     def reconstruct(self, X: Any) -> Array:
-        """Return the nearest the model has to each row: down and up again.
+        """Encode and decode: return the point of the manifold for each row.
 
         Parameters
         ----------
@@ -302,28 +280,18 @@ class TwoWayEstimator(
 
         Examples
         --------
-        Noise across a curve is taken away:
-
-        >>> import numpy as np
-        >>> from twofold import PrincipalManifold
-        >>> angle = np.linspace(0.0, 2 * np.pi, 100, endpoint=False)
-        >>> circle = np.column_stack([np.cos(angle), np.sin(angle)])
-        >>> noisy = circle + 0.1 * np.random.default_rng(0).standard_normal(circle.shape)
-        >>> model = PrincipalManifold(domain="circle", alpha=1e-2, random_state=0).fit(noisy)
-        >>> rebuilt = model.reconstruct(noisy)
-        >>> bool(np.linalg.norm(rebuilt - circle) < 0.9 * np.linalg.norm(noisy - circle))
-        True
+        >>> from twofold import TwoWay
+        >>> from twofold.datasets import make_noisy_spiral
+        >>> X, _ = make_noisy_spiral(200, random_state=0)
+        >>> TwoWay("isomap", n_components=1, random_state=0).fit(X).reconstruct(X).shape
+        (200, 2)
         """
-        check_is_fitted(self)
-        if is_dask(X):
-            return lazily(self, "reconstruct", X)  # type: ignore[no-any-return]
-        data, dtype = check_data(self, X, reset=False)
-        return cast_back(self._decode(self._encode(data)), dtype)
+        return self._apply("reconstruct", X, lambda data: self._decode(self._encode(data)))
 
     def reconstruction_error(self, X: Any) -> Array:
-        """Return each row's distance to its reconstruction, in the data's units.
+        """Return the distance of each row to its reconstruction, in the units of the data.
 
-        Large values lie off the manifold.
+        A large distance means that the row lies off the manifold.
 
         Parameters
         ----------
@@ -336,36 +304,27 @@ class TwoWayEstimator(
 
         Examples
         --------
-        >>> import numpy as np
+        >>> from sklearn.datasets import load_iris
         >>> from twofold import TwoWay
-        >>> from twofold.datasets import make_s_curve
-        >>> X, _ = make_s_curve(100, random_state=0)
-        >>> model = TwoWay("isomap", up="nw", down="nw", random_state=0).fit(X)
-        >>> errors = model.reconstruction_error(X)
-        >>> errors.shape
-        (100,)
-        >>> off_the_sheet = np.array([[0.0, 1.0, 9.0]])
-        >>> bool(model.reconstruction_error(off_the_sheet)[0] > errors.max())
+        >>> model = TwoWay("pca", up="nw", down="nw").fit(load_iris().data)
+        >>> on, off = model.reconstruction_error([[5.0, 3.4, 1.5, 0.2], [5.0, 9.0, 1.5, 0.2]])
+        >>> bool(on < 0.5 < off)
         True
         """
-        check_is_fitted(self)
-        if is_dask(X):
-            return lazily(self, "reconstruction_error", X)  # type: ignore[no-any-return]
-        data, dtype = check_data(self, X, reset=False)
-        return cast_back(self._distances(data), dtype)
+        return self._apply("reconstruction_error", X, self._distances)
 
     def score(self, X: Any, y: Any = None) -> float:  # noqa: ARG002 - scikit-learn's signature
-        """Return the share of variance that reconstruction keeps; 1 is perfect.
+        """Return the share of the variance that reconstruction keeps; 1 is perfect.
 
-        One minus the mean squared reconstruction error over the total variance of the training data.
-        Held-out data make it fit for ``GridSearchCV``.
+        This is one minus the mean squared reconstruction error over the total variance of the
+        training data. ``GridSearchCV`` maximizes it on held-out data.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
             Data.
         y : ignored
-            Not used, present for the API's consistency.
+            Not used, present for API consistency.
 
         Returns
         -------
@@ -373,31 +332,27 @@ class TwoWayEstimator(
 
         Examples
         --------
+        >>> from sklearn.datasets import load_iris
         >>> from twofold import TwoWay
-        >>> from twofold.datasets import make_s_curve
-        >>> X, _ = make_s_curve(100, random_state=0)
-        >>> X_new, _ = make_s_curve(100, random_state=1)
-        >>> model = TwoWay("isomap", up="nw", down="nw", random_state=0).fit(X)
-        >>> 0.9 < model.score(X_new) < 1.0
+        >>> X = load_iris().data
+        >>> 0.9 < TwoWay("pca", up="nw", down="nw").fit(X[::2]).score(X[1::2]) < 1.0
         True
         """
         check_is_fitted(self)
         if is_dask(X):
             return lazily(self, "score", X)  # type: ignore[no-any-return]
-        data, _ = check_data(self, X, reset=False)
-        distances = self._unit_distances(data)
+        distances = self._unit_distances(check_data(self, X, reset=False)[0])
         largest = float(distances.max())
         if largest == 0.0:
             return 1.0
         mean = float(np.square(distances / largest).mean())
         with np.errstate(over="ignore", divide="ignore"):
             error = np.float64(mean) * largest * largest / self._variance
-        # Where the error is beyond floats, or the training data had no variance, the score is as
-        # low as floats go.
+        # The lowest float stands for errors that overflow and for training data without variance.
         return float(max(1.0 - error, -np.finfo(np.float64).max))
 
     def log_density(self, Z: Any) -> Array:
-        """Return the log density of latents: how well the training data support each place.
+        """Return the log density of the training latents at each point of the latent space.
 
         Parameters
         ----------
@@ -407,36 +362,26 @@ class TwoWayEstimator(
         Returns
         -------
         ndarray of shape (n_samples,)
-            Per unit of latent volume; finite however far away.
+            Per unit of latent volume; finite at any distance.
 
         Examples
         --------
-        >>> import numpy as np
+        >>> from sklearn.datasets import load_iris
         >>> from twofold import TwoWay
-        >>> from twofold.datasets import make_s_curve
-        >>> X, _ = make_s_curve(100, random_state=0)
-        >>> model = TwoWay("isomap", up="nw", down="nw", random_state=0).fit(X)
-        >>> among, far = model.log_density(np.array([model.embedding_[0], [99.0, 99.0]]))
-        >>> bool(among > far), bool(np.isfinite(far))
-        (True, True)
+        >>> model = TwoWay("pca", up="nw", down="nw").fit(load_iris().data)
+        >>> near, far = model.log_density([model.embedding_[0], [99.0, 99.0]])
+        >>> bool(near > far)
+        True
         """
-        check_is_fitted(self)
-        if is_dask(Z):
-            return lazily(self, "log_density", Z)  # type: ignore[no-any-return]
-        latents, dtype = check_latents(Z, self._n_features_out, owner=type(self).__name__)
-        units = self._latent_units
-        with self._threads():
-            log_density = self.density_.log_density(units.into(latents))
-        volume = int(units.varying.sum()) * units.exponent * np.log(2.0)
-        return cast_back(log_density - volume, dtype)
+        return self._apply("log_density", Z, self._log_densities, latents=True)
 
-    def sample(self, n_samples: int = 1, *, random_state: Any = None) -> Array:
-        """Draw latents from their density and take them up to the data space.
+    def sample(self, n_samples: int = 1, *, random_state: RandomLike = None) -> Array:
+        """Draw latents from their density and decode them.
 
         Parameters
         ----------
         n_samples : int, default=1
-            How many.
+            Number of samples.
         random_state : int, RandomState, Generator or None, default=None
             Source of randomness.
 
@@ -446,12 +391,11 @@ class TwoWayEstimator(
 
         Examples
         --------
+        >>> from sklearn.datasets import load_iris
         >>> from twofold import TwoWay
-        >>> from twofold.datasets import make_s_curve
-        >>> X, _ = make_s_curve(100, random_state=0)
-        >>> model = TwoWay("isomap", up="nw", down="nw", random_state=0).fit(X)
+        >>> model = TwoWay("pca", up="nw", down="nw").fit(load_iris().data)
         >>> model.sample(5, random_state=0).shape
-        (5, 3)
+        (5, 4)
         """
         check_is_fitted(self)
         n_samples = check_int("n_samples", n_samples)
@@ -459,9 +403,22 @@ class TwoWayEstimator(
         with self._threads():
             return self._data_units.back(self.decoder_.predict(latents))
 
+    def _apply(
+        self, name: str, X: Any, function: Callable[[Array], Array], *, latents: bool = False
+    ) -> Array:
+        """Apply a function to checked data or latents, in the input's type; lazily to Dask's."""
+        check_is_fitted(self)
+        if is_dask(X):
+            return lazily(self, name, X)  # type: ignore[no-any-return]
+        if latents:
+            rows, dtype = check_latents(X, self._n_features_out, owner=type(self).__name__)
+        else:
+            rows, dtype = check_data(self, X, reset=False)
+        return cast_back(function(rows), dtype)
+
     def _threads(self) -> AbstractContextManager[None]:
-        """Hold everything inside to ``n_jobs`` threads, where the estimator has that parameter."""
-        return using_threads(getattr(self, "n_jobs", None))
+        """Limit everything inside to ``n_jobs`` threads."""
+        return using_threads(self.n_jobs)
 
     def _encode(self, data: Array) -> Array:
         with self._threads():
@@ -472,6 +429,13 @@ class TwoWayEstimator(
         with self._threads():
             data = self.decoder_.predict(self._latent_units.into(latents))
         return self._data_units.back(data)
+
+    def _log_densities(self, latents: Array) -> Array:
+        units = self._latent_units
+        with self._threads():
+            densities = self.density_.log_density(units.into(latents))
+        log_volume = int(units.varying.sum()) * units.exponent * math.log(2.0)
+        return densities - log_volume
 
     def _unit_distances(self, data: Array) -> Array:
         """Return the distances to the reconstructions, in centred units."""
@@ -485,11 +449,11 @@ class TwoWayEstimator(
         return int(self.embedding_.shape[1])
 
     def __sklearn_is_fitted__(self) -> bool:
-        """Return whether a fit has ended: attributes of validation alone do not count."""
+        """Return whether a fit has finished; attributes set by validation do not count."""
         return hasattr(self, "decoder_")
 
     def __sklearn_tags__(self) -> Any:
-        """Tell scikit-learn what the estimator takes and gives."""
+        """Declare that float32 and float64 are preserved."""
         tags = super().__sklearn_tags__()
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
@@ -512,7 +476,7 @@ def check_n_components(value: Any, n_samples: int, n_features: int) -> int:
 
 
 def warn_of_rank(rank: int, n_components: int) -> None:
-    """Warn of data that vary in fewer directions than latents have."""
+    """Warn if the data vary in fewer directions than the latents."""
     if rank < n_components:
         warn_user(
             f"The data vary in only {rank} directions, fewer than "
@@ -522,7 +486,7 @@ def warn_of_rank(rank: int, n_components: int) -> None:
 
 
 def constant_model(latents: Array, centred: Array) -> Learned:
-    """Return maps between latents and data that are all equal: up to that row, down to their mean."""
+    """Return the maps of constant data: decode to the constant row, encode to the mean latent."""
     units = CentredUnits.of(latents, name="latents")
     inside = units.into(latents)
     decoder = NadarayaWatson(bandwidth=1.0).fit(inside[:1], centred[:1])

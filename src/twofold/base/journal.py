@@ -1,4 +1,4 @@
-"""The steps of a fit, so that a long one can be taken up again where it was interrupted."""
+"""The steps of a fit, so that a long fit can resume where it was interrupted."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ Result = TypeVar("Result")
 
 
 class Journal:
-    """Runs steps and remembers nothing: what fits in one process use."""
+    """Runs steps and stores nothing, for fits in one process; checkpoints override its methods."""
 
     def step(self, name: str, function: Callable[[], Result]) -> Result:  # noqa: ARG002
-        """Return the result of a step, by its name; a journal that remembers may know it already."""
+        """Run a step, or return the stored result of that name."""
         return function()
 
     def state(self, name: str) -> Any:  # noqa: ARG002
-        """Return the last state of an iteration that was interrupted, or None."""
+        """Return the last stored state of an interrupted iteration, or None."""
         return None
 
     def note(self, name: str, state: Any) -> None:
-        """Remember the state of an iteration."""
+        """Store the state of an iteration."""

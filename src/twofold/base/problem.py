@@ -1,4 +1,4 @@
-"""What an estimator is given to learn from, and what it returns."""
+"""What an estimator gets to learn from, and what it returns."""
 
 from __future__ import annotations
 
@@ -8,35 +8,29 @@ from typing import Any, Protocol
 import numpy as np
 
 from twofold.base.progress import FitProgress
+from twofold.maps.affine import Predictor
 from twofold.numerics.units import CentredUnits
+from twofold.numerics.validation import RandomLike
 from twofold.protocols import Array
 
 __all__ = ["Density", "Learned", "Predictor", "Problem"]
 
 
 class Density(Protocol):
-    """A density of latents, as far as an estimator needs it."""
+    """A density of latents."""
 
     def log_density(self, Z: Array) -> Array:
         """Return the log densities (n,)."""
         ...
 
-    def sample(self, n_samples: int = 1, random_state: Any = None) -> Array:
+    def sample(self, n_samples: int = 1, random_state: RandomLike = None) -> Array:
         """Draw latents (n_samples, q)."""
-        ...
-
-
-class Predictor(Protocol):
-    """A fitted map, as far as an estimator needs it."""
-
-    def predict(self, inputs: Array) -> Array:
-        """Return the images."""
         ...
 
 
 @dataclass(frozen=True)
 class Problem:
-    """What a subclass is given to learn from.
+    """The argument of an estimator's ``_learn``: validated data in centred units.
 
     Attributes
     ----------
@@ -45,15 +39,27 @@ class Problem:
     units : CentredUnits
         These units.
     original : ndarray of shape (n, D)
-        The same in the caller's units.
+        The data in the caller's units.
     y : object
         Labels, or None.
     n_components : int
-        Latent dimensions asked for.
+        Number of latent dimensions.
     rng : Generator
         Source of all randomness.
     progress : FitProgress
-        To be told of phases and iterations.
+        Receives the phases and iterations of the fit.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from twofold import TwoWay
+    >>> from twofold.base import Problem
+    >>> class Verbose(TwoWay):
+    ...     def _learn(self, problem: Problem):
+    ...         print(problem.data.shape, problem.n_components)
+    ...         return super()._learn(problem)
+    >>> model = Verbose("pca", up="nw", down="nw").fit(load_iris().data)
+    (150, 4) 2
     """
 
     data: Array
@@ -67,7 +73,7 @@ class Problem:
 
 @dataclass(frozen=True)
 class Learned:
-    """What a subclass returns.
+    """The result of an estimator's ``_learn``: latents and both maps.
 
     Attributes
     ----------
@@ -80,10 +86,23 @@ class Learned:
     density : Density
         The density of the latents, in centred units.
     variance : float or None
-        Total variance of the training data where the estimator measures errors; None means that of
-        the data in centred units.
+        Total variance of the training data in the space where the estimator measures errors; None
+        means the variance of the data in centred units.
     attributes : dict
-        Further learned attributes, by their names with the trailing underscore.
+        Further learned attributes; their names end with an underscore.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from twofold import TwoWay
+    >>> from twofold.base import Learned
+    >>> class Verbose(TwoWay):
+    ...     def _learn(self, problem) -> Learned:
+    ...         learned = super()._learn(problem)
+    ...         print(learned.latents.shape, sorted(learned.attributes))
+    ...         return learned
+    >>> model = Verbose("pca", up="nw", down="nw").fit(load_iris().data)
+    (150, 2) ['candidates_', 'down_', 'up_']
     """
 
     latents: Array

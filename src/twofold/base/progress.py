@@ -1,7 +1,7 @@
-"""Progress of a fit through scikit-learn's callbacks, where the installed version has them.
+"""Progress of a fit through scikit-learn's callbacks, if the installed version has them.
 
-scikit-learn 1.9 brought ``sklearn.callback`` (progress bars, monitors, early stopping), still
-experimental. Older versions get stand-ins that do nothing, so that estimators are written once.
+scikit-learn 1.9 added ``sklearn.callback`` (progress bars, monitors, early stopping), still
+experimental. For older versions there are substitutes that do nothing.
 """
 
 from __future__ import annotations
@@ -37,22 +37,10 @@ SECONDS_BETWEEN_LINES = 5.0
 
 @dataclass(frozen=True)
 class ProgressEvent:
-    """What a line of the log says, for programs: each record of a fit has it as its attribute ``progress``.
+    """One line of the log in machine-readable form: the attribute ``progress`` of a log record.
 
-    Parameters
-    ----------
-    estimator : str
-        The class that is being fitted.
-    phase : str
-        What it is doing.
-    at_most : int or None
-        A bound on the iterations of the phase, where there is one. Runs end before it when they converge.
-    n_iter : int
-        Iterations so far.
-    objective : float or None
-        Its value, in phases that minimise one.
-    ended : bool
-        Whether the phase is over.
+    ``at_most`` bounds the iterations of the phase, None if unknown; ``objective`` is None in phases
+    that minimize nothing.
     """
 
     estimator: str
@@ -64,18 +52,13 @@ class ProgressEvent:
 
 
 class FitProgress:
-    """The phases and iterations of one fit, told to callbacks and to the log.
+    """Reports the phases and iterations of one fit to callbacks and to the log.
 
-    Parameters
-    ----------
-    estimator : estimator
-        Who is being fitted.
-    verbose : int, default=0
-        1 logs each phase, and every few seconds its objective and the time of an iteration; 2 every
-        iteration. The logger is "twofold", at level INFO; what is not shown it gets at DEBUG.
+    ``verbose=1`` logs each phase and, every few seconds, its objective and the time per iteration;
+    2 logs every iteration. The logger is "twofold", at level INFO; all other lines get DEBUG.
     """
 
-    def __init__(self, estimator: Any, *, verbose: int = 0) -> None:
+    def __init__(self, estimator: object, *, verbose: int = 0) -> None:
         self._estimator = estimator
         self._verbose = int(verbose)
         if self._verbose:
@@ -97,34 +80,28 @@ class FitProgress:
     def phase(
         self, name: str, *, max_iter: int | None = 0, at_most: int | None = None
     ) -> Iterator[Callable[[int, float, Array], bool]]:
-        """Enclose one phase, and give the callback that its minimizer should call.
+        """Enclose one phase and yield the callback for its minimizer.
 
-        Parameters
-        ----------
-        name : str
-            What is being done, for people to read.
-        max_iter : int or None, default=0
-            The most iterations it may take, which callbacks hold it to; None where unknown.
-        at_most : int or None, default=None
-            A number of iterations that a run stays below unless it starts again, told to the log for the time left.
+        Callbacks of scikit-learn hold the phase to ``max_iter`` iterations, None if unknown. The
+        log estimates the remaining time from ``at_most``.
         """
         event = ProgressEvent(type(self._estimator).__name__, name, at_most)
-        self._tell(f"{event.estimator}: {name}", event, shown=self._verbose >= 1)
-        began = last_told = time.perf_counter()
+        self._log(f"{event.estimator}: {name}", event, shown=self._verbose >= 1)
+        began = last_logged = time.perf_counter()
         context = None
         if self._context is not None:
             context = self._context.subcontext(task_name=name, max_subtasks=max_iter)
             context.call_on_fit_task_begin(estimator=self._estimator)
 
         def on_iteration(n_iter: int, value: float, Z: Array) -> bool:  # noqa: ARG001 - a protocol
-            nonlocal last_told
+            nonlocal last_logged
             now = time.perf_counter()
-            due = self._verbose >= 2 or now - last_told > SECONDS_BETWEEN_LINES
+            due = self._verbose >= 2 or now - last_logged > SECONDS_BETWEEN_LINES
             rate = (now - began) / max(1, n_iter)
-            line = f"{name}, iteration {n_iter}: {value:.6g} ({rate:.2g} s an iteration)"
+            line = f"{name}, iteration {n_iter}: {value:.6g} ({rate:.2g} s per iteration)"
             step_event = replace(event, n_iter=n_iter, objective=value)
-            self._tell(line, step_event, shown=self._verbose >= 1 and due)
-            last_told = now if due else last_told
+            self._log(line, step_event, shown=self._verbose >= 1 and due)
+            last_logged = now if due else last_logged
             if context is None:
                 return False
             step = context.subcontext(task_name=f"{name}, iteration")
@@ -136,15 +113,15 @@ class FitProgress:
         if context is not None:
             context.call_on_fit_task_end(estimator=self._estimator)
         seconds = time.perf_counter() - began
-        self._tell(f"{name}: {seconds:.1f} s", replace(event, ended=True), shown=self._verbose >= 1)
+        self._log(f"{name}: {seconds:.1f} s", replace(event, ended=True), shown=self._verbose >= 1)
 
-    def _tell(self, line: str, event: ProgressEvent, *, shown: bool) -> None:
+    def _log(self, line: str, event: ProgressEvent, *, shown: bool) -> None:
         level = logging.INFO if shown else logging.DEBUG
         logger.log(level, "%s", line, extra={"progress": event})
 
 
 def _show_on_stderr() -> None:
-    """Give the logger somewhere to write to where the program has set up no logging: someone asked to see it."""
+    """Add a handler to the logger if the program has configured none."""
     if not logger.hasHandlers():
         logger.addHandler(logging.StreamHandler())
     if not logger.isEnabledFor(logging.INFO):

@@ -1,8 +1,8 @@
 """The command line.
 
-Results go to standard output, progress, notes and errors to standard error. Exit codes: 0 done, 1 failed, 2
-wrong usage, 130 interrupted. An error is one line that says what to do; a command that fails leaves no file and
-changes none.
+Results go to standard output; progress, notes and errors go to standard error. Exit codes: 0 done,
+1 failed, 2 wrong usage, 130 interrupted. An error is one line with a remedy. A command that fails
+leaves no partial file and changes no file.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ __all__ = ["main"]
 def main() -> None:
     """Run the command line."""
     try:
-        from twofold.cli.application import cli  # takes a moment, which Ctrl-C may fall into
+        from twofold.cli.application import cli  # slow, so Ctrl-C may arrive during the import
 
         cli.main(prog_name="twofold")
-    except ModuleNotFoundError as error:  # an installation without the extra
+    except ModuleNotFoundError as error:  # installed without the extra
         if error.name not in ("click", "rich"):
             raise
         sys.exit(f'twofold: {error}. The command line needs: pip install "twofold[cli]"')

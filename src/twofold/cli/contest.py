@@ -1,35 +1,32 @@
-"""A contest of two-way methods on one table: seconds, and what is lost of rows held out."""
+"""Compare two-way methods on one table: seconds, and reconstruction error on held-out rows."""
 
 from __future__ import annotations
 
-import os
 import platform
-import time
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from importlib import import_module
-from importlib.metadata import version
 from importlib.util import find_spec
 from typing import Any, Final
 
 from twofold.cli.errors import EXPECTED, one_line
+from twofold.cli.measurement import TwoWayModel, time_steps, usable_cores, versions
 from twofold.cli.methods import METHODS
-from twofold.metrics import relative_reconstruction_error
 from twofold.protocols import AnyArray, Array
 
 __all__ = ["RIVALS", "Measured", "contestants", "measure", "surroundings"]
 
 MOST_ROWS_OF_ALL_PAIRS: Final = 10_000
-"""KernelPCA keeps a matrix of all pairs of rows."""
+"""KernelPCA is left out above this: it stores a matrix of all pairs of rows."""
 
 PACKAGES: Final = ("twofold", "numpy", "scipy", "scikit-learn")
 
 
 @dataclass(frozen=True)
 class Measured:
-    """What one method did; ``failed`` says why it did not."""
+    """The figures of one method; ``failed`` holds the reason if it did not run."""
 
     method: str
     fit_seconds: float | None = None
@@ -39,20 +36,21 @@ class Measured:
     failed: str | None = None
 
 
-def _pca(n_components: int, seed: int, X: Array) -> Any:  # noqa: ARG001 - the rivals' signature
+def _pca(n_components: int, seed: int, X: Array) -> TwoWayModel:  # noqa: ARG001
     from sklearn.decomposition import PCA
 
-    return PCA(n_components, random_state=seed)
+    model: TwoWayModel = PCA(n_components, random_state=seed)
+    return model
 
 
-def _kernel_pca(n_components: int, seed: int, X: Array) -> Any:
+def _kernel_pca(n_components: int, seed: int, X: Array) -> TwoWayModel:
     from sklearn.decomposition import KernelPCA
 
     if len(X) > MOST_ROWS_OF_ALL_PAIRS:
         raise ValueError(f"left out beyond {MOST_ROWS_OF_ALL_PAIRS} rows: it keeps all pairs")
-    # The width by which scikit-learn's support vector machines scale: its own default knows nothing of the data's units.
+    # gamma="scale" of scikit-learn's SVMs; KernelPCA's own default ignores the data's units.
     gamma = 1.0 / (X.shape[1] * float(X.var()) or 1.0)
-    return KernelPCA(
+    model: TwoWayModel = KernelPCA(
         n_components,
         kernel="rbf",
         gamma=gamma,
@@ -60,43 +58,37 @@ def _kernel_pca(n_components: int, seed: int, X: Array) -> Any:
         fit_inverse_transform=True,
         random_state=seed,
     )
+    return model
 
 
-def _umap(n_components: int, seed: int, X: Array) -> Any:  # noqa: ARG001 - the rivals' signature
-    umap: Any = import_module("umap")
-    return umap.UMAP(n_components=n_components, random_state=seed)
+def _umap(n_components: int, seed: int, X: Array) -> TwoWayModel:  # noqa: ARG001
+    kind = import_module("umap").UMAP
+    model: TwoWayModel = kind(n_components=n_components, random_state=seed)
+    return model
 
 
-RIVALS: Final[dict[str, Callable[[int, int, Array], Any]]] = {
+RIVALS: Final[dict[str, Callable[[int, int, Array], TwoWayModel]]] = {
     "pca": _pca,
     "kernel-pca": _kernel_pca,
     "umap": _umap,
 }
-"""Methods of other libraries that map both ways."""
+"""Methods of other libraries that encode and decode."""
 
 
 def contestants(
     n_components: int, seed: int, X: Array, *, with_labels: bool
-) -> dict[str, Callable[[], Any]]:
-    """Return what makes each estimator that can take part.
+) -> dict[str, Callable[[], TwoWayModel]]:
+    """Return a factory for each estimator that can take part.
 
-    Parameters
-    ----------
-    n_components : int
-        Latent dimensions.
-    seed : int
-        Random seed.
-    X : ndarray of shape (n, D)
-        What they will be fitted to.
-    with_labels : bool
-        Whether there are labels, for methods that need some.
+    ``X`` (n, D) are the rows they will be fitted to; ``with_labels`` says whether there are labels
+    for the methods that need them.
     """
-    ours: dict[str, Callable[[], Any]] = {
+    ours: dict[str, Callable[[], TwoWayModel]] = {
         name: partial(method.make, n_components, seed, {})
         for name, method in METHODS.items()
         if with_labels or not method.needs_labels
     }
-    rivals: dict[str, Callable[[], Any]] = {
+    rivals: dict[str, Callable[[], TwoWayModel]] = {
         name: partial(make, n_components, seed, X)
         for name, make in RIVALS.items()
         if name != "umap" or find_spec("umap") is not None
@@ -105,44 +97,28 @@ def contestants(
 
 
 def measure(
-    method: str, make: Callable[[], Any], X: Array, labels: AnyArray | None, X_test: Array
+    method: str, make: Callable[[], TwoWayModel], X: Array, labels: AnyArray | None, X_test: Array
 ) -> Measured:
-    """Fit a method once and map rows that it has not seen down and up.
+    """Fit a method once on ``X`` (n, D), then encode and decode the held-out rows ``X_test``.
 
-    Parameters
-    ----------
-    method : str
-        Its name.
-    make : callable
-        Returns the estimator.
-    X : ndarray of shape (n, D)
-        Rows to fit.
-    labels : ndarray of shape (n,) or None
-        Their labels, for methods that use some.
-    X_test : ndarray of shape (m, D)
-        Rows held out.
+    ``labels`` (n,) are passed only to methods that need them.
     """
     uses_labels = method in METHODS and METHODS[method].needs_labels
     try:
-        # Defaults are judged by their errors; what they warn of is for those who fit in earnest.
+        # The held-out errors judge the defaults; warnings help only those who tune a fit.
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            model = make()
-            start = time.perf_counter()
-            model.fit(X, labels if uses_labels else None)
-            fitted = time.perf_counter()
-            Z = model.transform(X_test)
-            mapped = time.perf_counter()
-            rebuilt = model.inverse_transform(Z)
-            ended = time.perf_counter()
+            found = time_steps(make(), X, X_test, labels if uses_labels else None)
     except (*EXPECTED, ImportError) as error:
         return Measured(method, failed=one_line(error))
-    lost = float(relative_reconstruction_error(X_test, rebuilt))
-    return Measured(method, fitted - start, mapped - fitted, ended - mapped, lost)
+    seconds = found.fit_seconds, found.transform_seconds, found.inverse_seconds
+    return Measured(method, *seconds, found.error)
 
 
 def surroundings() -> dict[str, Any]:
-    """Return the versions and the machine, without which seconds mean nothing."""
-    usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    versions = {"python": platform.python_version()} | {one: version(one) for one in PACKAGES}
-    return {"versions": versions, "machine": platform.machine(), "cores": usable}
+    """Return versions and machine, on which the seconds depend."""
+    return {
+        "versions": versions(PACKAGES),
+        "machine": platform.machine(),
+        "cores": usable_cores(),
+    }

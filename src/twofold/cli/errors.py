@@ -1,4 +1,4 @@
-"""Errors as one line for people: what is wrong and what to do."""
+"""Errors of commands: one line with the cause and the remedy."""
 
 from __future__ import annotations
 
@@ -8,19 +8,11 @@ from contextlib import contextmanager
 
 import click
 
-__all__ = [
-    "EXPECTED",
-    "Interrupted",
-    "needing",
-    "one_line",
-    "translated",
-]
-
 TRACEBACK = "TWOFOLD_TRACEBACK"
-"""Set in the environment, errors are raised as they are, for those who look for their cause."""
+"""An environment variable: if set, errors keep their traceback."""
 
 EXPECTED = (ValueError, TypeError, MemoryError, ArithmeticError)
-"""What the library raises on purpose, for input it refuses."""
+"""Exceptions that the library raises for invalid input."""
 
 
 class Interrupted(click.ClickException):
@@ -33,9 +25,9 @@ class Interrupted(click.ClickException):
 
 
 def one_line(error: BaseException) -> str:
-    """Return an error's message without line breaks."""
+    """Return the message of an error without line breaks."""
     if isinstance(error, OSError) and error.strerror and error.filename is not None:
-        # Of a file that could not be moved to its place, the place says more than where it came from.
+        # If a file cannot be moved, its target is more useful than its temporary name.
         file = error.filename if error.filename2 is None else error.filename2
         return f"{os.fsdecode(file)}: {error.strerror}"
     return " ".join(str(error).split()) or type(error).__name__
@@ -43,7 +35,7 @@ def one_line(error: BaseException) -> str:
 
 @contextmanager
 def translated() -> Iterator[None]:
-    """Turn what a command raises into errors of the command line."""
+    """Convert the exceptions of a command to click exceptions."""
     try:
         yield
     except (click.ClickException, click.exceptions.Exit, click.Abort, BrokenPipeError):
@@ -53,19 +45,20 @@ def translated() -> Iterator[None]:
     except Exception as error:
         if os.environ.get(TRACEBACK):
             raise
-        if isinstance(error, (*EXPECTED, OSError)):
-            raise click.ClickException(one_line(error)) from error
-        message = f"unexpected {type(error).__name__}: {one_line(error)} (a bug; {TRACEBACK}=1 shows where)"
+        message = one_line(error)
+        if not isinstance(error, (*EXPECTED, OSError)):
+            kind = type(error).__name__
+            message = f"unexpected {kind}: {message} (a bug; {TRACEBACK}=1 shows where)"
         raise click.ClickException(message) from error
 
 
 @contextmanager
 def needing(extra: str) -> Iterator[None]:
-    """Say which extra to install where an optional dependency is missing."""
+    """Name the extra to install if an optional dependency is missing."""
     try:
         yield
     except ImportError as error:
         if (error.name or "").startswith("twofold"):
-            raise  # nothing that could be installed
+            raise  # a bug, nothing that could be installed
         message = f'{one_line(error)}; this needs: pip install "twofold[{extra}]"'
         raise click.ClickException(message) from error

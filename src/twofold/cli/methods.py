@@ -1,4 +1,4 @@
-"""The methods by their names on the command line, and their parameters by ``--set name=value``."""
+"""The methods of the command line, and their parameters as ``--set name=value``."""
 
 from __future__ import annotations
 
@@ -6,104 +6,82 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import import_module
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 from click.shell_completion import CompletionItem
 
-from twofold.cli.words import did_you_mean
+from twofold.cli.messages import did_you_mean
 
-__all__ = ["METHODS", "Method", "complete_setting", "parse_settings"]
+if TYPE_CHECKING:
+    from twofold.base.estimator import TwoWayEstimator
 
-WORDS: Final = {"True": True, "False": False, "None": None}
-"""What Python people write where JSON has small letters."""
+PYTHON_WORDS: Final = {"True": True, "False": False, "None": None}
+"""Values that Python spells differently from JSON."""
 
-ELSEWHERE: Final = {"n_components": "-q", "random_state": "--seed"}
-"""Parameters that have an option of their own."""
+OPTIONS: Final = {"n_components": "-q", "random_state": "--seed"}
+"""Parameters that have their own option."""
 
 
 @dataclass(frozen=True)
 class Method:
-    """A way to find a map.
-
-    Parameters
-    ----------
-    class_name : str
-        The estimator in `twofold`, loaded when it is needed.
-    about : str
-        What it is, in a few words.
-    needs_labels : bool
-        Whether it does not work without.
-    """
+    """A method by the name of its estimator in `twofold`, which is imported when it is needed."""
 
     class_name: str
-    about: str
     needs_labels: bool = False
 
     @property
-    def estimator(self) -> type[Any]:
-        """The estimator's class."""
-        found: type[Any] = getattr(import_module("twofold"), self.class_name)
+    def estimator(self) -> type[TwoWayEstimator]:
+        """The class of the estimator."""
+        found: type[TwoWayEstimator] = getattr(import_module("twofold"), self.class_name)
         return found
 
     def parameters(self) -> dict[str, Any]:
-        """Return the parameters that ``--set`` takes, with their defaults."""
+        """Return the parameters for ``--set`` with their defaults."""
         defaults: dict[str, Any] = self.estimator().get_params(deep=False)
-        return {name: value for name, value in defaults.items() if name not in ELSEWHERE}
+        return {name: value for name, value in defaults.items() if name not in OPTIONS}
 
-    def make(self, n_components: int | str, seed: int, settings: dict[str, Any]) -> Any:
-        """Return the estimator."""
+    def make(self, n_components: int | str, seed: int, settings: dict[str, Any]) -> TwoWayEstimator:
+        """Return an estimator."""
         return self.estimator(n_components=n_components, random_state=seed, **settings)
 
 
 METHODS: Final = {
-    "ukr": Method("UKR", "unsupervised kernel regression: rebuilds data best"),
-    "drur": Method("DRUR", "two small networks, for very many rows"),
-    "principal-manifold": Method("PrincipalManifold", "a smooth surface, past outliers"),
-    "sne": Method("SNE", "stochastic neighbour embedding"),
-    "isomap": Method("AgglomerativeIsomap", "path lengths, unrolled"),
-    "supervised-isomap": Method(
-        "SupervisedIsomap", "path lengths that labels change", needs_labels=True
-    ),
-    "two-way": Method("TwoWay", "maps for an embedding, t-SNE if no other is set"),
+    "ukr": Method("UKR"),
+    "drur": Method("DRUR"),
+    "principal-manifold": Method("PrincipalManifold"),
+    "sne": Method("SNE"),
+    "isomap": Method("AgglomerativeIsomap"),
+    "supervised-isomap": Method("SupervisedIsomap", needs_labels=True),
+    "two-way": Method("TwoWay"),
 }
 
 
 def parse_settings(method_name: str, settings: Sequence[str]) -> dict[str, Any]:
-    """Return parameters from texts ``name=value``, where a value is JSON or else a string.
-
-    Parameters
-    ----------
-    method_name : str
-        Whose parameters they are.
-    settings : sequence of str
-        The texts.
-    """
+    """Parse the parameters of a method from texts ``name=value``; values are JSON or strings."""
     known = METHODS[method_name].parameters()
     found: dict[str, Any] = {}
     for text in settings:
         name, equals, value = text.partition("=")
         name = name.strip()
+        problem = ""
         if not equals:
-            raise click.UsageError(
-                f"--set {text}: write it as name=value, such as --set max_iter=100"
-            )
-        if name in ELSEWHERE:
-            raise click.UsageError(f"--set {text}: use {ELSEWHERE[name]} {value}")
-        if name not in known:
-            raise click.UsageError(
-                f"--set {text}: {method_name} has no parameter {name}; {did_you_mean(name, known)}"
-            )
-        if name in found:
-            raise click.UsageError(f"--set {name} is given twice")
-        found[name] = parse_value(value.strip())
+            problem = "write it as name=value, such as --set max_iter=100"
+        elif name in OPTIONS:
+            problem = f"use {OPTIONS[name]} {value}"
+        elif name not in known:
+            problem = f"{method_name} has no parameter {name}; {did_you_mean(name, known)}"
+        elif name in found:
+            problem = f"{name} is given twice"
+        if problem:
+            raise click.UsageError(f"--set {text}: {problem}")
+        found[name] = _parse_value(value.strip())
     return found
 
 
-def parse_value(text: str) -> Any:
-    """Return what a text says in JSON, or the text."""
-    if text in WORDS:
-        return WORDS[text]
+def _parse_value(text: str) -> Any:
+    if text in PYTHON_WORDS:
+        return PYTHON_WORDS[text]
     try:
         return json.loads(text)
     except ValueError:
@@ -113,7 +91,7 @@ def parse_value(text: str) -> Any:
 def complete_setting(
     ctx: click.Context, _: click.Parameter, incomplete: str
 ) -> list[CompletionItem]:
-    """Complete the names of the parameters of the method in use."""
+    """Complete the parameter names of the method in use."""
     method = METHODS.get(ctx.params.get("method") or "ukr")
     if method is None or "=" in incomplete:
         return []

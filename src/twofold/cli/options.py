@@ -1,108 +1,66 @@
-"""Options that several commands have in common, each group handed over as one object."""
+"""Options that commands share; each group reaches the command as one object."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial, wraps
+from functools import wraps
 from pathlib import Path
 from typing import Any
 
 import click
 
-from twofold.cli.tables import Columns, Reading
-from twofold.cli.tables.sources import STANDARD
-from twofold.cli.talk import Talk
-
-__all__ = [
-    "TO_STANDARD_OUTPUT",
-    "column_options",
-    "data_argument",
-    "examples",
-    "file_option",
-    "image_shape_option",
-    "model_argument",
-    "output_options",
-    "seed_option",
-    "table_options",
-    "talk_options",
-]
+from twofold.cli.inputs import InputTable
+from twofold.cli.messages import Messages
+from twofold.cli.tables import Columns, Output, Reading, check_writable
+from twofold.cli.tables.reading import STANDARD
 
 Command = Callable[..., Any]
+Decorator = Callable[[Command], Command]
 
 TABLE_FORMATS = click.Choice(["csv", "tsv", "parquet", "npy", "npz"])
 
-data_argument = click.argument("data", metavar="DATA", type=click.Path(path_type=str))
 model_argument = click.argument("model", metavar="MODEL", type=click.Path(path_type=Path))
-seed_option = click.option(
-    "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Random seed."
-)
+seed_option = click.option("--seed", type=click.IntRange(min=0), default=0, help="Random seed.")
 
 
 def examples(*lines: str) -> str:
-    """Return commands to show below a command's help, as they are."""
+    """Return example commands for the end of a help text, without line wrapping."""
     return "\b\nExamples:\n" + "\n".join(f"  {line}" for line in lines)
 
 
-def _with(options: list[Any], command: Command) -> Command:
-    for option in reversed(options):
-        command = option(command)
-    return command
+def command(*lines: str) -> Callable[[Command], click.Command]:
+    """Return the decorator of a command with examples in its help text."""
+    return click.command(epilog=examples(*lines))
 
 
-def talk_options(command: Command) -> Command:
-    """Add ``--quiet`` and ``--json``; the command gets them as ``talk``."""
+def _grouped(name: str, make: Callable[..., Any], *options: Decorator) -> Decorator:
+    """Add options; the command gets ``make(**values)`` of them as its argument ``name``."""
 
-    @wraps(command)
-    def wrapped(*, quiet: bool, as_json: bool, **others: Any) -> Any:
-        return command(talk=Talk(quiet, as_json), **others)
+    def declare(command: Command) -> Command:
+        for option in reversed(options):
+            command = option(command)
+        return command
 
-    options = [
-        click.option("--quiet", is_flag=True, help="No progress and no notes on standard error."),
-        click.option("--json", "as_json", is_flag=True, help="The result as one JSON document."),
-    ]
-    return _with(options, wrapped)
+    declared: Any = declare(lambda: None)
+    keys = [param.name for param in declared.__click_params__]
+
+    def add(command: Command) -> Command:
+        @wraps(command)
+        def wrapped(**values: Any) -> Any:
+            group = make(**{key: values.pop(key) for key in keys})
+            return command(**{name: group}, **values)
+
+        return declare(wrapped)
+
+    return add
 
 
-def table_options(command: Command) -> Command:
-    """Add how a table is read; the command gets it as ``reading``."""
-
-    @wraps(command)
-    def wrapped(
-        *,
-        input_format: str | None,
-        header: bool | None,
-        delimiter: str | None,
-        decimal: str,
-        **others: Any,
-    ) -> Any:
-        return command(reading=Reading(input_format, header, delimiter, decimal), **others)
-
-    options = [
-        click.option(
-            "--format",
-            "input_format",
-            type=TABLE_FORMATS,
-            help="Format of DATA; else by its suffix, CSV for '-'.",
-        ),
-        click.option(
-            "--header/--no-header",
-            default=None,
-            help="Whether the first line of a CSV names the columns; else by its looks.",
-        ),
-        click.option(
-            "--delimiter",
-            callback=_one_character,
-            help="What separates cells of a CSV; else by its looks.",
-        ),
-        click.option(
-            "--decimal",
-            type=click.Choice([".", ","]),
-            default=".",
-            show_default=True,
-            help="Decimal mark of a CSV.",
-        ),
-    ]
-    return _with(options, wrapped)
+message_options = _grouped(
+    "messages",
+    Messages,
+    click.option("--quiet", is_flag=True, help="No progress and no notes on standard error."),
+    click.option("--json", "as_json", is_flag=True, help="The result as one JSON document."),
+)
 
 
 def _one_character(_: click.Context, __: click.Parameter, value: str | None) -> str | None:
@@ -112,100 +70,96 @@ def _one_character(_: click.Context, __: click.Parameter, value: str | None) -> 
     return value
 
 
-def column_options(*, others: str) -> Callable[[Command], Command]:
-    """Add what columns are; the command gets it as ``columns``.
+table_options = _grouped(
+    "reading",
+    Reading,
+    click.option(
+        "--format", type=TABLE_FORMATS, help="Format of DATA [default: by suffix, CSV for '-']."
+    ),
+    click.option(
+        "--header/--no-header",
+        default=None,
+        help="Whether the first line of a CSV names the columns [default: detect].",
+    ),
+    click.option(
+        "--delimiter", callback=_one_character, help="Separator of a CSV [default: detect]."
+    ),
+    click.option("--decimal", type=click.Choice([".", ","]), default=".", help="Decimal mark."),
+)
 
-    Parameters
-    ----------
-    others : {"--text-columns", "--extra-columns"}
-        The option for columns that cannot be features.
-    """
+
+def column_options(*, others: str) -> Decorator:
+    """Add options for columns; ``others`` names the option for columns that are no features."""
     what = "that are not numbers" if others == "--text-columns" else "that the model does not know"
+    decision: dict[str, Any] = {"type": click.Choice(["error", "drop"]), "default": "error"}
+    return _grouped(
+        "columns",
+        Columns,
+        click.option("--label", metavar="COL", help="Column with labels: kept, never a feature."),
+        click.option("--id", metavar="COL", help="Column that names rows: kept, never a feature."),
+        click.option(
+            "--drop", metavar="COL", multiple=True, help="Column to leave out; repeatable."
+        ),
+        click.option(others, "others", help=f"Columns {what}.", **decision),
+        click.option("--missing", help="Rows with missing cells.", **decision),
+    )
+
+
+def table_input(*, others: str = "--extra-columns", required: bool = True) -> Decorator:
+    """Add the argument DATA with its options; the command gets them as ``table``, or None."""
+    metavar = "DATA" if required else "[DATA]"
+    argument = click.argument("data", metavar=metavar, required=required, type=click.Path())
 
     def add(command: Command) -> Command:
         @wraps(command)
-        def wrapped(
-            *,
-            label: str | None,
-            row_names: str | None,
-            drop: tuple[str, ...],
-            other_columns: str,
-            missing: str,
-            **rest: Any,
-        ) -> Any:
-            columns = Columns(label, row_names, drop, other_columns, missing)
-            return command(columns=columns, **rest)
+        def wrapped(*, data: str | None, reading: Reading, columns: Columns, **rest: Any) -> Any:
+            if data is None and columns.label is not None:
+                raise click.UsageError("--label names a column of DATA, which is missing")
+            table = None if data is None else InputTable(data, reading, columns)
+            return command(table=table, **rest)
 
-        choice = click.Choice(["error", "drop"])
-        options = [
-            click.option(
-                "--label", metavar="COL", help="Column with labels: kept, never a feature."
-            ),
-            click.option(
-                "--id",
-                "row_names",
-                metavar="COL",
-                help="Column that names rows: kept, never a feature.",
-            ),
-            click.option(
-                "--drop", metavar="COL", multiple=True, help="Column to leave out; may be repeated."
-            ),
-            click.option(
-                others,
-                "other_columns",
-                type=choice,
-                default="error",
-                show_default=True,
-                help=f"Columns {what}.",
-            ),
-            click.option(
-                "--missing",
-                type=choice,
-                default="error",
-                show_default=True,
-                help="Rows with missing cells.",
-            ),
-        ]
-        return _with(options, wrapped)
+        return argument(column_options(others=others)(table_options(wrapped)))
 
     return add
 
 
-def output_options(help_text: str, default: str | None = STANDARD) -> Callable[[Command], Command]:
-    """Add where a table goes, as ``target`` and ``output_format``."""
-    options = [
+def _inputs() -> list[str]:
+    """Return the files that the current command reads."""
+    params = click.get_current_context().params
+    return [str(params[name]) for name in ("model", "data", "by") if params.get(name)]
+
+
+def output_options(
+    help_text: str = "Table to write; '-' is standard output.", default: str | None = STANDARD
+) -> Decorator:
+    """Add where a table goes; the command gets a checked ``output``, or None."""
+
+    def make(target: str | None, output_format: str | None) -> Output | None:
+        return None if target is None else Output.of(target, output_format, *_inputs())
+
+    about = "Format of the table [default: by suffix, CSV for '-']."
+    return _grouped(
+        "output",
+        make,
         click.option("-o", "--output", "target", metavar="FILE", default=default, help=help_text),
-        click.option(
-            "--output-format",
-            type=TABLE_FORMATS,
-            help="Its format; else by its suffix, CSV for '-'.",
-        ),
-    ]
-    return partial(_with, options)
-
-
-TO_STANDARD_OUTPUT = "Table to write; '-', the default, is standard output."
-
-
-def file_option(
-    help_text: str, *suffixes: str, required: bool = True
-) -> Callable[[Command], Command]:
-    """Return the option ``-o`` for a file with one of some suffixes, as ``output``."""
-
-    def check(_: click.Context, __: click.Parameter, value: Path | None) -> Path | None:
-        if value is not None and suffixes and value.suffix.lower() not in suffixes:
-            raise click.BadParameter(f"{value} must end in {' or '.join(suffixes)}.")
-        return value
-
-    return click.option(
-        "-o",
-        "--output",
-        type=click.Path(path_type=Path),
-        metavar="FILE",
-        required=required,
-        callback=check,
-        help=help_text,
+        click.option("--output-format", type=TABLE_FORMATS, help=about),
     )
+
+
+def file_option(help_text: str, *suffixes: str) -> Decorator:
+    """Add ``-o`` for a file with one of some suffixes; the command gets a checked ``output``."""
+
+    def make(output: Path) -> Path:
+        if output.suffix.lower() not in suffixes:
+            raise click.UsageError(f"-o {output} must end in {' or '.join(suffixes)}")
+        check_writable(output, *_inputs())
+        return output
+
+    path = click.Path(path_type=Path)
+    option = click.option(
+        "-o", "--output", type=path, metavar="FILE", required=True, help=help_text
+    )
+    return _grouped("output", make, option)
 
 
 def _image_shape(
@@ -225,5 +179,5 @@ image_shape_option = click.option(
     "--image-shape",
     metavar="HxW",
     callback=_image_shape,
-    help="Height and width in pixels, where a row is an image.",
+    help="Shape in pixels, if rows are images.",
 )

@@ -1,12 +1,10 @@
-"""Two-way estimators for data beyond one machine's memory, on Dask clusters.
+"""Fit two-way estimators to data beyond one machine's memory, on Dask clusters.
 
-Each class shares its mathematics with the local estimator of the same name, and gives it back by ``to_local()``. Data are Dask arrays and
-dataframes, zarr arrays, parquet and NumPy files; chunks are taken as they are.
+`fit` takes an ordinary estimator and a Dask array or dataframe, a zarr array, or a parquet or NumPy
+file, and returns the estimator fitted, as its own ``fit`` does.
 """
 
-from twofold.dask._drur import DRUR
 from twofold.dask._errors import DistributedFitError
-from twofold.dask._principal_manifold import PrincipalManifold
-from twofold.dask._ukr import UKR
+from twofold.dask._fit import fit
 
-__all__ = ["DRUR", "UKR", "DistributedFitError", "PrincipalManifold"]
+__all__ = ["DistributedFitError", "fit"]

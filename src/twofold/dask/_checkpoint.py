@@ -1,6 +1,7 @@
-"""The steps of a distributed fit on disk, so that it can go on where it was interrupted.
+"""The steps of a distributed fit on disk, so that an interrupted fit can be resumed.
 
-The file is of the same make as a model file (`twofold.export.model_files`): data and no code, replaced as a whole or not at all.
+The file has the format of a model file (`twofold.export.model_files`): data without code, replaced
+as a whole or not at all.
 """
 
 from __future__ import annotations
@@ -25,18 +26,18 @@ Result = TypeVar("Result")
 
 @dataclass
 class Checkpoint:
-    """What a file holds.
+    """The content of a file.
 
     Attributes
     ----------
     facts : dict
-        What is fitted to what: a file of another fit is refused.
+        The estimator's settings and a digest of the data; a file with other facts is refused.
     steps : dict
-        The results of steps, by name.
+        The results of finished steps, by name.
     generators : dict
         The random generator after each of them.
     states : dict
-        Where iterations are that have not ended.
+        The states of unfinished iterations.
     """
 
     facts: dict[str, Any]
@@ -46,69 +47,54 @@ class Checkpoint:
 
 
 class FileJournal(Journal):
-    """Remembers the steps of a fit in a file; nothing without one.
+    """Remembers the steps of a fit in a file.
 
-    Parameters
-    ----------
-    path : path-like or None
-        The file.
-    facts : dict
-        What is fitted to what.
-    rng : Generator
-        Set to where it was after a step that is known.
-    resume : bool
-        Whether to begin with what the file holds, if it is there.
+    ``rng`` is the generator of the fit. A step that is read from the file sets it to its state
+    after that step.
     """
 
     def __init__(
         self,
-        path: str | os.PathLike[str] | None,
+        path: str | os.PathLike[str],
         facts: dict[str, Any],
         rng: np.random.Generator,
         *,
         resume: bool,
     ) -> None:
-        self._path = None if path is None else Path(path)
+        self._path = Path(path)
         self._rng = rng
         self._held = Checkpoint(facts)
-        if resume and self._path is not None and self._path.exists():
-            held: Checkpoint = load_objects(self._path, MARK)
-            names = [*facts, *(name for name in held.facts if name not in facts)]
-            differing = [name for name in names if held.facts.get(name) != facts.get(name)]
+        if resume and self._path.exists():
+            self._held = load_objects(self._path, MARK)
+            held = self._held.facts
+            differing = [n for n in {**facts, **held} if held.get(n) != facts.get(n)]
             if differing:
-                was, now = ({one: of.get(one) for one in differing} for of in (held.facts, facts))
+                was, now = ({n: of.get(n) for n in differing} for of in (held, facts))
                 raise ValueError(
-                    f"checkpoint={str(path)!r} is of another fit: it has {was}, this one {now}. Use another path, or resume=False."
+                    f"checkpoint={str(path)!r} is of another fit: it has {was}, this one {now}. "
+                    "Use another path, or resume=False."
                 )
-            self._held = held
 
     def step(self, name: str, function: Callable[[], Result]) -> Result:
-        """Return the result of a step: what is known of it, or what it gives now."""
+        """Return the stored result of a step, or run it and store its result."""
         if name in self._held.steps:
             self._rng.bit_generator.state = self._held.generators[name].bit_generator.state
             known: Result = self._held.steps[name]
             return known
         result = function()
-        if self._path is None:
-            return result
         self._held.steps[name] = result
         self._held.generators[name] = _copy_of(self._rng)
         self._held.states.pop(name, None)
-        self._write()
+        save_objects(self._held, self._path, MARK)
         return result
 
     def state(self, name: str) -> Any:
-        """Return the last state of an iteration that was interrupted, or None."""
+        """Return the last state of an unfinished iteration, or None."""
         return self._held.states.get(name)
 
     def note(self, name: str, state: Any) -> None:
-        """Remember the state of an iteration."""
-        if self._path is not None:
-            self._held.states[name] = state
-            self._write()
-
-    def _write(self) -> None:
-        assert self._path is not None
+        """Store the state of an iteration."""
+        self._held.states[name] = state
         save_objects(self._held, self._path, MARK)
 
 

@@ -6,33 +6,34 @@ __all__ = ["DistributedFitError"]
 
 
 class DistributedFitError(RuntimeError):
-    """A fit that a cluster could not finish.
+    """A cluster could not finish a fit.
 
     Parameters
     ----------
     message : str
         What happened.
     phase : str, default=""
-        What was being done.
+        The phase of the fit that failed.
     block : int or None, default=None
-        The block of rows that it failed on, where it was one.
+        The block of rows that failed, if it was one.
 
     Attributes
     ----------
     phase : str
-        What was being done.
+        The phase of the fit that failed.
     block : int or None
-        The block of rows that it failed on, where it was one.
+        The block of rows that failed, if it was one.
 
     Examples
     --------
     >>> import dask.array as da
     >>> import numpy as np
-    >>> from twofold.dask import DistributedFitError, DRUR
+    >>> import twofold
+    >>> from twofold.dask import DistributedFitError, fit
     >>> X = np.random.default_rng(0).normal(size=(30, 3))
     >>> X[25] = np.nan
     >>> try:
-    ...     DRUR().fit(da.from_array(X, chunks=(10, 3)))
+    ...     fit(twofold.DRUR(), da.from_array(X, chunks=(10, 3)))
     ... except DistributedFitError as error:
     ...     print(error.phase, error.block)
     first look 2

@@ -1,11 +1,12 @@
-"""Keeping freed memory at hand while a task runs.
+"""Keep freed memory in the process while a task runs.
 
-Dask's nanny starts workers with ``MALLOC_TRIM_THRESHOLD_=65536``, so that memory which lies idle between tasks goes back to the system. Within a
-task that works leaf by leaf it does harm: every temporary array of a leaf (2,048 rows, megabytes) is asked of the system anew, page by page, and a
-sweep takes more than twice as long, half of it in the kernel. So the limits are lifted while tasks of ours run, and put back, and idle memory
-given back, when the last of them ends.
+Dask's nanny starts workers with ``MALLOC_TRIM_THRESHOLD_=65536``, so that idle memory returns to
+the system between tasks. Within a task this does harm: each temporary array of a leaf (2,048 rows,
+megabytes) is requested from the system again, page by page. A sweep then takes more than twice as
+long, half of it in the kernel. The limits are therefore raised while our tasks run. When the last
+one ends, they are restored and idle memory is returned.
 
-It concerns the GNU C library alone, and only where that variable is set; elsewhere nothing happens.
+This concerns the GNU C library, and only where that variable is set. Elsewhere nothing happens.
 """
 
 from __future__ import annotations
@@ -21,16 +22,19 @@ from typing import Any
 __all__ = ["keeping_freed_memory"]
 
 TRIM_THRESHOLD, MMAP_THRESHOLD = -1, -3
-"""What ``mallopt`` calls them (malloc.h)."""
+"""Parameters of ``mallopt`` (malloc.h)."""
 KEPT_BYTES = 256 * 2**20
 MAPPED_FROM_BYTES = 32 * 2**20
-"""The largest that 64-bit systems allow for the second: what is larger is mapped, and unmapped when it is freed."""
+"""The largest value that 64-bit systems allow; larger arrays are unmapped when they are freed."""
 USUAL_MAPPED_FROM = 128 * 2**10
+
+_lock = threading.Lock()
+_users = 0
 
 
 @cache
 def _library() -> Any:
-    """Return the C library, or None where it is not GNU's or its limits are its own affair."""
+    """Return the C library, or None if it is not GNU's or Dask has not set the limit."""
     if not os.environ.get("MALLOC_TRIM_THRESHOLD_", "").isdigit():
         return None
     try:
@@ -46,14 +50,10 @@ def _set_limits(library: Any, trim: int, mapped_from: int) -> None:
     library.mallopt(MMAP_THRESHOLD, mapped_from)
 
 
-_lock = threading.Lock()
-_users = 0
-
-
 @contextmanager
 def keeping_freed_memory(library: Callable[[], Any] = _library) -> Iterator[None]:
-    """Let the process keep what tasks free, to be used again, until the last task within leaves."""
-    global _users  # noqa: PLW0603 - the state being guarded is the process's own
+    """Let the process keep the memory that tasks free until the last task leaves."""
+    global _users  # noqa: PLW0603 - the limits belong to the process
     found = library()
     if found is None:
         yield

@@ -1,8 +1,9 @@
-"""The maps of a fitted model over Dask collections, block by block and not before they are asked for."""
+"""The maps of a fitted model over Dask collections, lazily and block by block."""
 
 from __future__ import annotations
 
 from copy import copy
+from dataclasses import dataclass
 from typing import Any
 from uuid import uuid4
 
@@ -10,161 +11,132 @@ import numpy as np
 from sklearn.utils._set_output import _get_output_config
 from sklearn.utils.validation import _check_feature_names
 
-from twofold.dask._blocks import is_frame
-from twofold.dask._shared import Shared, shared
+from twofold.base.estimator import TwoWayEstimator
+from twofold.dask._blocks import check_whole_rows, is_frame, single_or_double
+from twofold.dask._tasks import Shared, shared
 from twofold.protocols import AnyArray
 
-__all__ = ["mapped", "shipped"]
+__all__ = ["mapped"]
 
 OF_LATENTS = ("inverse_transform", "log_density")
 OF_ROWS = ("reconstruction_error", "log_density", "_unit_distances")
 """Methods that return one number for each row."""
 
 
-def mapped(model: Any, method: str, X: Any, options: dict[str, Any] | None = None) -> Any:
-    """Return what a method gives for all blocks of a collection.
+def mapped(model: TwoWayEstimator, method: str, X: Any, options: dict[str, Any]) -> Any:
+    """Return the result of a method for all blocks of a collection.
 
     Parameters
     ----------
     model : TwoWayEstimator
         A fitted model.
     method : str
-        "transform", "inverse_transform", "reconstruct", "reconstruction_error", "log_density" or "score"; the score is computed
-        at once.
+        "transform", "inverse_transform", "reconstruct", "reconstruction_error", "log_density" or
+        "score"; the score is computed at once.
     X : Dask array or frame
         Data, or latents.
-    options : dict, default=None
-        Passed on to the method.
+    options : dict
+        Keyword arguments of the method.
     """
-    options = options or {}
     if method == "transform" and _get_output_config("transform", model)["dense"] != "default":
         raise TypeError(
-            "set_output would bring all rows of a Dask collection into memory. Use set_output(transform='default'): arrays give arrays, "
-            "frames give frames."
+            "set_output would bring all rows of a Dask collection into memory. "
+            "Use set_output(transform='default'): arrays give arrays, frames give frames."
         )
     if method == "score":
         return _score(model, X)
-    n_wanted, n_given = _widths(model, method)
+    q, n_features = model._n_features_out, model.n_features_in_
+    n_given = q if method in OF_LATENTS else n_features
     if not hasattr(X, "columns") and getattr(X, "ndim", 2) != 2:
         raise ValueError(f"Expected 2D array, got an array of {X.ndim} dimensions.")
     n_columns = len(X.columns) if is_frame(X) else X.shape[1]
     if n_columns != n_given:
         what = "n_components" if method in OF_LATENTS else "n_features_in_"
         raise ValueError(
-            f"X has {n_columns} features, but {type(model).__name__} is expecting {n_given} features as input ({what})."
+            f"X has {n_columns} features, but {type(model).__name__} is expecting {n_given} "
+            f"features as input ({what})."
         )
+    dtype = single_or_double(X.dtypes if is_frame(X) else [X.dtype])
+    width = None if method in OF_ROWS else q if method == "transform" else n_features
+    call = _Call(method, width, dtype.name, options)
     if is_frame(X):
-        return _over_partitions(model, method, X, n_wanted, options)
-    if X.numblocks[1] != 1:
-        raise ValueError(
-            f"X has {X.numblocks[1]} chunks along its columns; a block needs whole rows. Pass X.rechunk({{1: -1}})."
-        )
-    dtype = np.dtype(np.float32 if X.dtype == np.float32 else np.float64)
-    single = method in OF_ROWS
+        names = _names(model, method)
+        return X.map_partitions(call.on_frame, _shipped(model), names, meta=call.meta(X, names))
+    check_whole_rows(X)
     return X.map_blocks(
-        _apply,
-        shipped(model),
-        method,
-        n_wanted,
+        call,
+        _shipped(model),
         dtype=dtype,
-        chunks=(X.chunks[0],) if single else (X.chunks[0], (n_wanted,)),
-        drop_axis=1 if single else None,
-        meta=np.empty((0,) if single else (0, 0), dtype=dtype),
-        name=f"{_label(model)}-{method.strip('_')}-{uuid4().hex}",
-        options=options,
-        result=dtype.name,
+        chunks=(X.chunks[0],) if width is None else (X.chunks[0], (width,)),
+        drop_axis=1 if width is None else None,
+        meta=call.no_rows(),
+        name=f"{type(model).__name__}-{method.strip('_')}-{uuid4().hex}".lower(),
     )
 
 
-def shipped(model: Any) -> Any:
-    """Return a model as one task that all blocks ask for, without the training latents, which no map needs."""
+def _shipped(model: TwoWayEstimator) -> Any:
+    """Return a model, without its training latents, as one task on which all blocks depend."""
     light = copy(model)
     light.embedding_ = model.embedding_[:0]
     if hasattr(light, "n_jobs"):
         light.n_jobs = 1  # a worker runs as many tasks at a time as it has threads
-    return shared(light, f"{_label(model)}-model-{uuid4().hex}")
+    return shared(light, f"{type(model).__name__}-model-{uuid4().hex}".lower())
 
 
-def _label(model: Any) -> str:
-    return type(model).__name__.lower()
-
-
-def _widths(model: Any, method: str) -> tuple[int, int]:
-    """Return the columns of results and of arguments."""
-    q, n_features = model._n_features_out, model.n_features_in_
-    return {
-        "transform": (q, n_features),
-        "inverse_transform": (n_features, q),
-        "reconstruct": (n_features, n_features),
-        "reconstruction_error": (1, n_features),
-        "_unit_distances": (1, n_features),
-        "log_density": (1, q),
-    }[method]
-
-
-def _apply(
-    block: Any, model: Shared, method: str, n_wanted: int, *, options: dict[str, Any], result: str
-) -> AnyArray:
-    dtype = np.dtype(result)
-    if hasattr(block, "toarray"):
-        raise TypeError("X has sparse blocks, which are not supported: pass dense arrays.")
-    if not len(block):
-        return np.empty((0,) if method in OF_ROWS else (0, n_wanted), dtype)
-    if method == "_unit_distances":
-        block = np.ascontiguousarray(block, dtype=np.float64)
-    found = getattr(model.content, method)(block, **options)
-    return np.asarray(found).astype(dtype, copy=False)
-
-
-def _over_partitions(
-    model: Any, method: str, frame: Any, n_wanted: int, options: dict[str, Any]
-) -> Any:
-    import pandas as pd
-
-    single = all(dtype == np.float32 for dtype in frame.dtypes)
-    dtype = np.dtype(np.float32 if single else np.float64)
+def _names(model: TwoWayEstimator, method: str) -> list[str]:
+    """Return the names of the columns of results."""
     if method == "transform":
-        names = [str(name) for name in model.get_feature_names_out()]
-    elif hasattr(model, "feature_names_in_"):
-        names = [str(name) for name in model.feature_names_in_]
-    else:
-        names = [f"x{number}" for number in range(n_wanted)]
-    index = frame._meta.index[:0]
-    meta: Any = pd.DataFrame({name: np.empty(0, dtype) for name in names}, index=index)
-    if method in OF_ROWS:
-        meta = pd.Series(np.empty(0, dtype), index=index, name=method)
-    return frame.map_partitions(
-        _apply_to_frame, shipped(model), method, n_wanted, options, dtype.name, names, meta=meta
-    )
+        return [str(name) for name in model.get_feature_names_out()]
+    unnamed = [f"x{number}" for number in range(model.n_features_in_)]
+    return [str(name) for name in getattr(model, "feature_names_in_", unnamed)]
 
 
-def _apply_to_frame(
-    part: Any,
-    model: Shared,
-    method: str,
-    n_wanted: int,
-    options: dict[str, Any],
-    result: str,
-    names: list[str],
-) -> Any:
-    import pandas as pd
+@dataclass(frozen=True)
+class _Call:
+    """A method of the model, the columns of its results (None for a vector) and their dtype."""
 
-    of_latents = method in OF_LATENTS or not hasattr(model.content, "feature_names_in_")
-    rows = part.to_numpy() if of_latents else part  # names are compared where the model has some
-    values = _apply(rows, model, method, n_wanted, options=options, result=result)
-    if method in OF_ROWS:
-        return pd.Series(values, index=part.index, name=method)
-    return pd.DataFrame(values, index=part.index, columns=names)
+    method: str
+    width: int | None
+    dtype: str
+    options: dict[str, Any]
+
+    def __call__(self, block: Any, model: Shared) -> AnyArray:
+        if hasattr(block, "toarray"):
+            raise TypeError("X has sparse blocks, which are not supported: pass dense arrays.")
+        if not len(block):
+            return self.no_rows()
+        if self.method == "_unit_distances":
+            block = np.ascontiguousarray(block, dtype=np.float64)
+        found = getattr(model.content, self.method)(block, **self.options)
+        return np.asarray(found).astype(self.dtype, copy=False)
+
+    def no_rows(self) -> AnyArray:
+        return np.empty((0,) if self.width is None else (0, self.width), self.dtype)
+
+    def on_frame(self, part: Any, model: Shared, names: list[str]) -> Any:
+        unnamed = self.method in OF_LATENTS or not hasattr(model.content, "feature_names_in_")
+        rows = part.to_numpy() if unnamed else part  # the model compares the names with its own
+        return self._framed(self(rows, model), part.index, names)
+
+    def meta(self, frame: Any, names: list[str]) -> Any:
+        """Return the results of no rows."""
+        return self._framed(self.no_rows(), frame._meta.index[:0], names)
+
+    def _framed(self, values: AnyArray, index: Any, names: list[str]) -> Any:
+        import pandas as pd
+
+        if self.width is None:
+            return pd.Series(values, index=index, name=self.method)
+        return pd.DataFrame(values, index=index, columns=names)
 
 
-def _score(model: Any, X: Any) -> float:
+def _score(model: TwoWayEstimator, X: Any) -> float:
     """Return the share of variance that reconstruction keeps, as the local model does."""
     if is_frame(X):
         _check_feature_names(model, X._meta, reset=False)
         X = X.to_dask_array()
-    distances = mapped(model, "_unit_distances", X.astype(np.float64))
-    with np.errstate(over="ignore"):
-        error = np.float64((distances**2).mean().compute())
+    distances = mapped(model, "_unit_distances", X.astype(np.float64), {})
     with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+        error = np.float64((distances**2).mean().compute())
         relative = error / model._variance if error else 0.0
     return float(max(1.0 - relative, -np.finfo(np.float64).max))

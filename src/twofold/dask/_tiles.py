@@ -1,21 +1,21 @@
-r"""Unsupervised kernel regression of very many rows, tile by tile of the latent space.
+r"""Unsupervised kernel regression of very many rows, in tiles of the latent space.
 
-At the leave-one-out optimum a latent feels only the neighbours within its kernel's reach ``r``. So the latent space is cut into
-boxes of about as many rows each, and every box is refined on its own: its rows move, the rows within ``2 r`` of it, its *halo*, stand still. Rows
-up to ``r`` away are those whose errors the moving ones change, and up to ``2 r`` lies all that enters these errors: for its own rows the
-gradient of a tile is that of all rows, exactly.
+At the leave-one-out optimum, a latent depends only on the neighbors within its kernel's reach
+``r``. So the latent space is cut into boxes with about the same number of rows, and each box is
+refined on its own: its rows move, while the rows within ``2 r`` of it, its *halo*, stay fixed. The
+moving rows change the errors of rows up to ``r`` away, and all that enters these errors lies within
+``2 r``: for its own rows, the gradient of a tile equals that of all rows.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from twofold.numerics.threads import single_threaded_blas, using_threads
 from twofold.optimize import LBFGS
-from twofold.protocols import Array, IntArray, RadialKernel
+from twofold.protocols import Array, IntArray, Objective, RadialKernel
 from twofold.ukr.regression import KernelRegression
 
 __all__ = ["Refined", "Refinement", "Tile", "tiles_of"]
@@ -25,31 +25,16 @@ FEWEST_MASS = 1e-12
 
 @dataclass(frozen=True)
 class Tile:
-    """Rows of a tile.
-
-    Attributes
-    ----------
-    rows : ndarray of int, shape (m,)
-        The numbers of its own rows and of its halo's, ascending.
-    own : ndarray of bool, shape (m,)
-        Which of them are its own.
-    """
+    """The ascending numbers of a tile's rows and its halo's (m,), and which are its own (m,)."""
 
     rows: IntArray
-    own: Any
+    own: NDArray[np.bool_]
 
 
 def tiles_of(latents: Array, most: int, reach: float) -> list[Tile]:
-    """Cut rows into tiles by their latents: halves along the longest side, until a tile has at most so many rows.
+    """Halve all rows by their latents (n, q) along the longest side, down to ``most`` rows a tile.
 
-    Parameters
-    ----------
-    latents : ndarray of shape (n, q)
-        All latents.
-    most : int
-        Rows of a tile.
-    reach : float
-        How far halos go.
+    Halos extend by ``reach``.
     """
     everyone = np.arange(len(latents))
     waiting, tiles = [(everyone, everyone)], []
@@ -71,7 +56,7 @@ def tiles_of(latents: Array, most: int, reach: float) -> list[Tile]:
 
 @dataclass(frozen=True)
 class Refined:
-    """New latents of a tile's own rows, and the sums of their leave-one-out errors before."""
+    """New latents of a tile's own rows, and the sum of their leave-one-out errors before."""
 
     latents: Array
     error_before: float
@@ -79,18 +64,9 @@ class Refined:
 
 @dataclass(frozen=True)
 class Refinement:
-    """What is done in a tile.
+    """Refines a tile by iterations of L-BFGS; 0 iterations only measure the errors.
 
-    Parameters
-    ----------
-    kernel : RadialKernel
-        The latent kernel, of unit width.
-    pseudo_count : float
-        Observations at the mean in each prediction.
-    n_iter : int
-        Iterations of L-BFGS; 0 measures errors alone.
-    tol : float
-        Relative decrease of the error at which they end.
+    The kernel has unit width; ``pseudo_count`` and ``tol`` are those of the estimator.
     """
 
     kernel: RadialKernel
@@ -98,16 +74,15 @@ class Refinement:
     n_iter: int
     tol: float
 
-    def __call__(self, data: Array, latents: Array, own: Any) -> Refined:
+    def __call__(self, data: Array, latents: Array, own: NDArray[np.bool_]) -> Refined:
         """Refine the own rows of a tile (m, D)."""
-        with using_threads(1), single_threaded_blas():
-            scheme = KernelRegression.of(data, self.kernel, pseudo_count=self.pseudo_count)
-            before = float(self._errors(scheme, latents)[own].sum())
-            if not self.n_iter or len(data) < 2:
-                return Refined(latents[own], before)
-            objective = _HeldHalo(scheme.objective(), latents, own)
-            minimizer = LBFGS(max_iter=self.n_iter, tol=self.tol)
-            return Refined(minimizer.minimize(objective, latents[own]).Z, before)
+        scheme = KernelRegression.of(data, self.kernel, pseudo_count=self.pseudo_count)
+        before = float(self._errors(scheme, latents)[own].sum())
+        if not self.n_iter or len(data) < 2:
+            return Refined(latents[own], before)
+        objective = _FixedHalo(scheme.objective(), latents, own)
+        minimizer = LBFGS(max_iter=self.n_iter, tol=self.tol)
+        return Refined(minimizer.minimize(objective, latents[own]).Z, before)
 
     def _errors(self, scheme: KernelRegression, latents: Array) -> Array:
         mass, sums = scheme._plain(latents).mass_and_apply(scheme.data)
@@ -117,12 +92,12 @@ class Refinement:
 
 
 @dataclass(frozen=True)
-class _HeldHalo:
+class _FixedHalo:
     """The error of all rows of a tile as a function of its own rows' latents."""
 
-    objective: Any
+    objective: Objective
     latents: Array
-    own: Any
+    own: NDArray[np.bool_]
 
     def value_and_grad(self, Z: Array) -> tuple[float, Array]:
         everyone = self.latents.copy()

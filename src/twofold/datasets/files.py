@@ -1,13 +1,13 @@
-"""Loaders for data sets kept as files outside the library.
+"""Loaders for data sets in files outside the library, which licences do not let us distribute.
 
-The files are not distributed with the library, since their licences differ. They are looked for
-in one folder: ``TWOFOLD_DATA`` if that environment variable is set, else ``../shared/data`` beside
-the project being worked in. Each is a compressed ``.npz`` of plain arrays, read without pickle.
+The loaders look in one folder: ``TWOFOLD_DATA`` if that environment variable is set, else
+``../shared/data`` beside the current project. Each file is a compressed ``.npz`` of plain arrays,
+read without pickle.
 
-Every loader returns a :class:`sklearn.utils.Bunch` of the file's arrays: ``X`` and ``y``, or, where
-the set has an official split, ``X_train``, ``y_train`` and so on to ``X_test``, ``y_test``. Labels
-are integers from 0, ``classes[k]`` names label ``k`` where names are known, and images are rows in
-row-major order, so that ``x.reshape(image_shape)`` is upright.
+Every loader returns a :class:`sklearn.utils.Bunch` of the file's arrays: ``X`` and ``y``, or, if
+the set has an official split, ``X_train``, ``y_train`` to ``X_test``, ``y_test``. Labels are
+integers from 0, ``classes[k]`` names label ``k`` if names are known, and images are rows in
+row-major order, so ``x.reshape(image_shape)`` is upright.
 """
 
 from __future__ import annotations
@@ -18,6 +18,8 @@ from typing import Any
 
 import numpy as np
 from sklearn.utils import Bunch
+
+from twofold.numerics.validation import check_choice
 
 __all__ = [
     "UCI_NAMES",
@@ -47,7 +49,7 @@ _VARIABLE = "TWOFOLD_DATA"
 
 
 def data_folder() -> Path:
-    """Return the folder where the loaders look; it need not exist.
+    """Return the folder that the loaders read from; it need not exist.
 
     Returns
     -------
@@ -83,21 +85,9 @@ def load_oil_flow() -> Bunch:
 
     Examples
     --------
-    What the file holds, here with two rows in each part:
-
-    >>> import os, tempfile
-    >>> from pathlib import Path
-    >>> from unittest.mock import patch
-    >>> import numpy as np
-    >>> from twofold.datasets import load_oil_flow
-    >>> widths = {"X": (2, 12), "y": (2,), "frac": (2, 2)}
-    >>> parts = [(name, part) for name in widths for part in ("train", "valid", "test")]
-    >>> with tempfile.TemporaryDirectory() as folder, patch.dict(os.environ, TWOFOLD_DATA=folder):
-    ...     arrays = {f"{name}_{part}": np.zeros(widths[name]) for name, part in parts}
-    ...     np.savez(Path(folder, "oil_flow.npz"), **arrays)
-    ...     data = load_oil_flow()
-    >>> data.X_train.shape, data.frac_test.shape, data.classes.tolist()
-    ((2, 12), (2, 2), ['homogeneous', 'annular', 'laminar'])
+    >>> from twofold.datasets import data_folder, load_oil_flow
+    >>> if (data_folder() / "oil_flow.npz").exists():
+    ...     assert load_oil_flow().X_train.shape == (1000, 12)
     """
     return _load("oil_flow.npz", classes=np.array(["homogeneous", "annular", "laminar"]))
 
@@ -113,19 +103,9 @@ def load_usps() -> Bunch:
 
     Examples
     --------
-    What the file holds, here with two digits:
-
-    >>> import os, tempfile
-    >>> from pathlib import Path
-    >>> from unittest.mock import patch
-    >>> import numpy as np
-    >>> from twofold.datasets import load_usps
-    >>> X, y = np.zeros((2, 256)), np.array([3, 8])
-    >>> with tempfile.TemporaryDirectory() as folder, patch.dict(os.environ, TWOFOLD_DATA=folder):
-    ...     np.savez(Path(folder, "usps.npz"), X_train=X, y_train=y, X_test=X, y_test=y)
-    ...     digits = load_usps()
-    >>> digits.X_train[0].reshape(digits.image_shape).shape, digits.y_train.tolist()
-    ((16, 16), [3, 8])
+    >>> from twofold.datasets import data_folder, load_usps
+    >>> if (data_folder() / "usps.npz").exists():
+    ...     assert load_usps().X_train.shape == (7291, 256)
     """
     return _load("usps.npz", image_shape=(16, 16))
 
@@ -141,19 +121,9 @@ def load_mnist() -> Bunch:
 
     Examples
     --------
-    What the file holds, here with two digits:
-
-    >>> import os, tempfile
-    >>> from pathlib import Path
-    >>> from unittest.mock import patch
-    >>> import numpy as np
-    >>> from twofold.datasets import load_mnist
-    >>> X, y = np.zeros((2, 784), dtype=np.uint8), np.array([3, 8])
-    >>> with tempfile.TemporaryDirectory() as folder, patch.dict(os.environ, TWOFOLD_DATA=folder):
-    ...     np.savez(Path(folder, "mnist.npz"), X_train=X, y_train=y, X_test=X, y_test=y)
-    ...     digits = load_mnist()
-    >>> digits.X_train[0].reshape(digits.image_shape).shape, digits.y_train.tolist()
-    ((28, 28), [3, 8])
+    >>> from twofold.datasets import data_folder, load_mnist
+    >>> if (data_folder() / "mnist.npz").exists():
+    ...     assert load_mnist().image_shape == (28, 28)
     """
     return _load("mnist.npz", image_shape=(28, 28))
 
@@ -168,17 +138,9 @@ def load_coil20() -> Bunch:
 
     Examples
     --------
-    Where the file is absent, an error says where it was looked for:
-
-    >>> import os, tempfile
-    >>> from unittest.mock import patch
-    >>> from twofold.datasets import load_coil20
-    >>> with tempfile.TemporaryDirectory() as folder, patch.dict(os.environ, TWOFOLD_DATA=folder):
-    ...     try:
-    ...         load_coil20()
-    ...     except FileNotFoundError as error:
-    ...         print(str(error)[:42])
-    coil20_32x32.npz is not in the data folder
+    >>> from twofold.datasets import data_folder, load_coil20
+    >>> if (data_folder() / "coil20_32x32.npz").exists():
+    ...     assert load_coil20().X.shape == (1440, 1024)
     """
     return _load("coil20_32x32.npz", image_shape=(32, 32))
 
@@ -195,33 +157,21 @@ def load_uci(name: str) -> Bunch:
     -------
     Bunch
         ``X`` (n_samples, n_features) and ``y`` (n_samples,), for "optdigits" and "satimage" as
-        ``*_train`` and ``*_test``; ``classes`` where the names are known.
+        ``*_train`` and ``*_test``; ``classes`` if the names are known.
 
     Examples
     --------
-    What a file holds, here with two rows:
-
-    >>> import os, tempfile
-    >>> from pathlib import Path
-    >>> from unittest.mock import patch
-    >>> import numpy as np
-    >>> from twofold.datasets import UCI_NAMES, load_uci
+    >>> from twofold.datasets import UCI_NAMES, data_folder, load_uci
     >>> "wine" in UCI_NAMES
     True
-    >>> with tempfile.TemporaryDirectory() as folder, patch.dict(os.environ, TWOFOLD_DATA=folder):
-    ...     Path(folder, "uci").mkdir()
-    ...     np.savez(Path(folder, "uci", "wine.npz"), X=np.zeros((2, 13)), y=np.array([0, 1]))
-    ...     wines = load_uci("wine")
-    >>> wines.X.shape, wines.y.shape
-    ((2, 13), (2,))
+    >>> if (data_folder() / "uci" / "wine.npz").exists():
+    ...     assert load_uci("wine").X.shape == (178, 13)
     """
-    if name not in UCI_NAMES:
-        raise ValueError(f"name must be one of {', '.join(UCI_NAMES)}, got {name!r}.")
-    return _load(f"uci/{name}.npz")
+    return _load(f"uci/{check_choice('name', name, UCI_NAMES)}.npz")
 
 
 def _load(file: str, **extra: Any) -> Bunch:
-    """Return the arrays of a file in the data folder, and what is known besides."""
+    """Return the arrays of a file in the data folder, and extra entries."""
     folder = data_folder()
     path = folder / file
     if not path.is_file():

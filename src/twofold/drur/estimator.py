@@ -29,10 +29,11 @@ from twofold.base.dask_inputs import is_dask, lazily
 from twofold.base.estimator import Learned, Problem, TwoWayEstimator
 from twofold.base.journal import Journal
 from twofold.drur.fitting import UnsupervisedFit, fit_rows
-from twofold.drur.maps import FromCoordinates, ways_down
+from twofold.drur.maps import encoders_of
 from twofold.drur.settings import DRURSettings
 from twofold.drur.stream import RowStream, check_stream_settings, sampled_rows, warn_of_rare_columns
 from twofold.drur.sweep import Sweep
+from twofold.maps.affine import Chain
 from twofold.numerics.density import LatentDensity
 from twofold.numerics.threads import map_blocks, row_blocks
 from twofold.numerics.tree_sums import ArrayRows, TreeSum, in_leaves
@@ -142,7 +143,7 @@ class DRUR(TwoWayEstimator):
     """
 
     density_: LatentDensity
-    _ways: dict[str, FromCoordinates]
+    _ways: dict[str, Chain]
 
     def __init__(
         self,
@@ -204,8 +205,8 @@ class DRUR(TwoWayEstimator):
     def _assemble(self, found: UnsupervisedFit, Z: Array) -> Learned:
         """Return the maps and all attributes; latents are kept with ``store_embedding``."""
         maps, errors = found.maps, found.errors
-        both = list(zip((maps.up, maps.down), (self.up, self.down), strict=True))
-        ways = ways_down(found.coordinates, maps, found.domain)
+        both: list[Any] = list(zip((maps.up, maps.down), (self.up, self.down), strict=True))
+        ways = encoders_of(found.coordinates, maps, found.domain)
         method = min(errors, key=errors.__getitem__)
         attributes = {
             "errors_": errors,
@@ -330,7 +331,7 @@ class DRUR(TwoWayEstimator):
         fitted.set_params(alpha=alpha).fit(sampled.rows)
         fitted.__dict__.update({name: value for name, value in seen.items() if value is not None})
         warn_of_rare_columns(sampled.varying, fitted._data_units.varying)
-        equal_rows = not isinstance(fitted._ways["map"], FromCoordinates)
+        equal_rows = not isinstance(fitted._ways["map"], Chain)
         if stream.once or equal_rows or not any(settings.are_networks):
             return fitted
         for number in range(n_passes):
@@ -339,8 +340,9 @@ class DRUR(TwoWayEstimator):
 
     def _sweep(self, settings: DRURSettings, stream: RowStream, share: float, n_rows: int) -> None:
         """Solve the maps for the sums over all rows of a stream."""
-        coordinates = self._ways["map"].coordinates
-        up, down = self._ways["project"].way.decoder, self._ways["map"].way
+        encoders: dict[str, Any] = self._ways
+        coordinates, down = encoders["map"].maps
+        up = encoders["project"].maps[1].decoder
         sweep = Sweep(coordinates, up, down, settings.are_networks)
         units = self._data_units
         tree, seen = TreeSum(), 0
@@ -354,7 +356,7 @@ class DRUR(TwoWayEstimator):
             )
         sums = tree.total()
         maps = sweep.solved(sums, share)
-        self._ways = ways_down(coordinates, maps, self.density_)
+        self._ways = encoders_of(coordinates, maps, self.density_)
         self.encoder_, self.decoder_ = self._ways[self.method_], maps.decoder
         self.alpha_ = tuple(float(getattr(one, "alpha_", np.nan)) for one in (maps.up, maps.down))
         self._variance = sums["squares"] / sums["n_rows"]

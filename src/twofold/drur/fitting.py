@@ -11,13 +11,13 @@ from twofold.base.convergence import warn_if_still_falling
 from twofold.base.estimator import Problem, warn_of_rank
 from twofold.base.journal import Journal
 from twofold.drur.alternation import Turns, alternate, moves_of
-from twofold.drur.maps import Coordinates, FinalMaps, errors_of_ways
+from twofold.drur.maps import FinalMaps, errors_of_encoders
 from twofold.drur.settings import DRURSettings, rows_of_turns
 from twofold.drur.starts_and_centers import chosen_centers, chosen_start
 from twofold.drur.sweep import Embedder, Sweep, joint_maps
-from twofold.maps.affine import MAX_RANK, LeadingSubspace
+from twofold.maps.affine import MAX_RANK, Affine
 from twofold.numerics.density import LatentDensity
-from twofold.numerics.linalg import axes_of_products, rank_up_to
+from twofold.numerics.linalg import axes_of_products, rank_up_to, row_norms_sq
 from twofold.numerics.threads import some_rows
 from twofold.numerics.tree_sums import (
     ArrayRows,
@@ -37,20 +37,21 @@ N_REPRESENTATIVES = 1_000
 STILL_FALLING = 0.1
 
 
-def _coordinates_of(source: RowSource, least: int) -> Coordinates:
+def _coordinates_of(source: RowSource, least: int) -> Affine:
     """Return the coordinates of a fit: at least ``least`` leading axes, at total variance one."""
     n_rows, n_columns = source.n_rows, source.n_columns
     if n_columns > n_rows:  # the rows fit into memory
         data = source.rows(np.arange(n_rows), "sample")
-        return Coordinates.of(LeadingSubspace.of(data, least).axes, data)
+        spread = float(np.sqrt(row_norms_sq(data).mean()))
+        return Affine.leading_subspace(data, least).in_units_of(spread)
     many = n_columns > MAX_RANK
     sums: Sums = source.total(squares_and_products if many else squares_of_rows, "moments")
     variance = sums["squares"] / n_rows
-    axes = np.eye(n_columns)
+    coordinates = Affine()
     if many:
         axes, variances = axes_of_products(sums["products"], n_rows, MAX_RANK)
-        axes = LeadingSubspace.enough(axes, variances, variance, least).axes
-    return Coordinates(axes, float(np.sqrt(variance)) or 1.0)
+        coordinates = Affine.leading_axes(axes, variances, variance, least)
+    return coordinates.in_units_of(float(np.sqrt(variance)))
 
 
 @dataclass(frozen=True)
@@ -63,7 +64,7 @@ class UnsupervisedFit:
     rows that took part in the turns.
     """
 
-    coordinates: Coordinates
+    coordinates: Affine
     turns: Turns
     maps: FinalMaps
     latents: Array | None
@@ -100,7 +101,7 @@ def fit_rows(
         problem = replace(problem, data=some, original=problem.units.back(some))
         rows = np.arange(len(some))
         warn_of_rank(rank_up_to(some, problem.n_components), problem.n_components)
-    data = coordinates.predict(some)
+    data = coordinates.into(some)
     with problem.progress.phase("starts"):
         latents, candidates = journal.step(
             "starts", lambda: chosen_start(settings, data, rows, problem, n_rows)
@@ -129,7 +130,7 @@ def fit_rows(
     turns = journal.step("turns", take_turns)
     domain = LatentDensity().fit(turns.latents[some_rows(len(data), N_REPRESENTATIVES)])
     judged = some[held_out] if len(held_out) else some
-    errors = errors_of_ways(turns.up, turns.down, judged, coordinates, domain)
+    errors = errors_of_encoders(turns.up, turns.down, judged, coordinates, domain)
     known = turns.latents if share == 1.0 else None
     kept = np.empty((n_rows, latents.shape[1])) if keep_starts and known is None else None
     sweep = Sweep(coordinates, turns.up, turns.down, settings.are_networks, known, kept)

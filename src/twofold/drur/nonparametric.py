@@ -33,7 +33,7 @@ from typing import Any
 import numpy as np
 from scipy import linalg
 
-from twofold.maps import KernelExpansion
+from twofold.maps import KernelRidgeMap
 from twofold.numerics.bandwidths import chosen_width_and_alpha, width_grid
 from twofold.numerics.linalg import sqdist
 from twofold.optimize import LBFGS
@@ -138,12 +138,12 @@ def leave_one_out_error(inputs: Array, targets: Array, width: float, alpha: floa
     return float(np.square(residuals).sum(axis=1).mean())
 
 
-def expansion(inputs: Array, targets: Array, setting: tuple[float, float]) -> KernelExpansion:
+def expansion(inputs: Array, targets: Array, setting: tuple[float, float]) -> KernelRidgeMap:
     """Return the kernel ridge regression of a (bandwidth, ridge), by one Cholesky factor."""
     width, alpha = setting
-    fitted = KernelExpansion(bandwidth=width, alpha=alpha)
+    fitted = KernelRidgeMap(bandwidth=width, alpha=alpha)
     fitted.centers_, fitted.bandwidth_, fitted.alpha_ = inputs, width, alpha
-    fitted.loo_error_, fitted.intercept_ = np.nan, np.zeros(targets.shape[1])
+    fitted.error_, fitted.intercept_ = np.nan, np.zeros(targets.shape[1])
     K = fitted._features(inputs)
     K[np.diag_indices_from(K)] += max(alpha, _least_alpha(len(K)))
     factor = linalg.cho_factor(K, lower=True, overwrite_a=True, check_finite=False)

@@ -250,7 +250,7 @@ def network_of(
 ) -> RBFNetwork:
     """Return a network of given centers, bandwidth, ridge, and (weights, bias)."""
     network = RBFNetwork(len(centers), bandwidth=width)
-    network.centers_, network.bandwidth_, network.loo_error_ = centers, width, np.nan
+    network.centers_, network.bandwidth_, network.error_ = centers, width, np.nan
     network.alpha_ = alpha
     if solution is not None:
         network.weights_, network.intercept_ = solution

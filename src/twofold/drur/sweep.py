@@ -17,10 +17,11 @@ from typing import Any
 import numpy as np
 
 from twofold.drur.alternation import Turns, project_rows
-from twofold.drur.maps import Coordinates, FinalMaps, ToCoordinates
+from twofold.drur.maps import FinalMaps
 from twofold.drur.nonparametric import expansion
 from twofold.drur.radial_regression import RidgeSystem, network_of, row_sums
 from twofold.maps import RBFNetwork
+from twofold.maps.affine import Affine, Chain, Inverse
 from twofold.numerics.linalg import row_norms_sq
 from twofold.numerics.tree_sums import Sums
 from twofold.protocols import Array
@@ -36,7 +37,7 @@ class Sweep:
     ``known`` (n, q); ``kept`` (n, q) receives them. Maps that ``are_networks`` are solved anew.
     """
 
-    coordinates: Coordinates
+    coordinates: Affine
     up: Any
     down: Any
     are_networks: tuple[bool, bool] = (True, True)
@@ -51,7 +52,7 @@ class Sweep:
 
     def __call__(self, data: Array, first: int = 0) -> Sums:
         """Return the sums over centered rows (n, D), the first of which has this number."""
-        inside = self.coordinates.predict(data)
+        inside = self.coordinates.into(data)
         rows = slice(first, first + len(data))
         latents = self.latents_of(inside) if self.known is None else self.known[rows]
         if self.kept is not None:
@@ -70,12 +71,13 @@ class Sweep:
         the number of rows.
         """
         alphas = [getattr(one, "alpha_", np.nan) / share for one in (self.up, self.down)]
-        up, down, decoder = self.up, self.down, ToCoordinates(self.coordinates, self.up)
+        up, down = self.up, self.down
+        decoder: Any = Chain((up, Inverse(self.coordinates)))
         if "up" in sums:
             decoder = _solved(up, sums["up"], alphas[0])
             solution = (
-                self.coordinates.predict(decoder.weights_),
-                self.coordinates.predict(decoder.intercept_[None])[0],
+                self.coordinates.into(decoder.weights_),
+                self.coordinates.into(decoder.intercept_[None])[0],
             )
             up = network_of(up.centers_, up.bandwidth_, alphas[0], solution)
         if "down" in sums:
@@ -98,7 +100,7 @@ class Embedder:
 
     def latents_of(self, data: Array, starts: Array | None = None) -> Array:
         """Return the latents (n, q) of centered rows (n, D); missing starts are computed."""
-        inside = self.before.coordinates.predict(data)
+        inside = self.before.coordinates.into(data)
         if starts is None:
             starts = self.before.latents_of(inside)
         return project_rows(self.maps.up, inside, self.maps.down.predict(inside), starts)[0]

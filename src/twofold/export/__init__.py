@@ -1,1 +1,1 @@
-"""Ways out of a fitted model: model files, programs of arrays, ONNX, the explorer."""
+"""Exports of a fitted model: model files, programs of arrays, ONNX, the explorer."""

@@ -1,21 +1,26 @@
 """Model files: a fitted estimator in one file that holds data and no code.
 
-A model is a graph of objects: estimators, maps, kernels, units (`twofold.export.object_graph`). The file is a zip archive whose entries are stored
-as they are:
+A model is a graph of objects: estimators, maps, kernels, units (`twofold.export.object_graph`). The
+file is a zip archive without compression:
 
-* ``model.json``: the format's number, versions, parameters and feature names for people to read, and the objects;
+* ``model.json``: the format's number, versions, parameters and feature names for people to read,
+  and the objects;
 * ``0.npy``, ``1.npy``, ...: their arrays, in NumPy's own format;
-* ``sha256``: the digest of ``model.json``, which has those of all arrays.
+* ``sha256``: the digest of ``model.json``, which lists the digests of all arrays.
 
-**Reading runs nothing from the file.** Arrays are read with ``allow_pickle=False``; classes come from a list and are made without
-calling them; sizes are checked before anything is allocated; digests are compared. What does not fit is a `ModelFileError`.
+**Reading runs nothing from the file.** Arrays are read with ``allow_pickle=False``; classes come
+from a list and are made without calling them; sizes are checked before memory is allocated; digests
+are compared. Anything else raises a `ModelFileError`.
 
-**Later versions read earlier files.** The format's number rises when a reader has to know something new.
+**Later versions read earlier files.** The format's number rises when a reader has to know
+something new: a reader of format 1 does not know the classes of format 2, and says so.
+`twofold.export.upgrades` makes today's objects from those of older formats.
 
-**Parameters that are no data** (an estimator of another library that made the embedding, a function) are not stored. The model works without
-them; they come back as an `Unsaved` that prints what they were.
+**Parameters that are not data** (an estimator of another library, a function) are not stored. The
+model works without them; they load as an `Unsaved` that prints what they were.
 
-Files are written under another name in the same folder and then renamed: a file is there whole, or not at all.
+Files are written under another name in the same folder and then renamed, so a file is complete or
+absent.
 """
 
 from __future__ import annotations
@@ -33,31 +38,25 @@ from importlib.metadata import version
 from typing import Any, Final
 
 import numpy as np
+from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
 from twofold.export.object_graph import ESTIMATORS, Decoder, Encoder, ModelFileError, Unsaved
+from twofold.export.upgrades import UPGRADES
 from twofold.numerics.files import whole_file
 from twofold.protocols import AnyArray
 
-__all__ = [
-    "ModelFileError",
-    "Unsaved",
-    "describe",
-    "load",
-    "load_objects",
-    "save",
-    "save_objects",
-]
+__all__ = ["ModelFileError", "Unsaved", "describe", "load", "load_objects", "save", "save_objects"]
 
-FORMAT: Final = 1
+FORMAT: Final = max(UPGRADES)
 MARK: Final = "twofold model"
 MOST_JSON: Final = 256 * 2**20
 EPOCH: Final = (1980, 1, 1, 0, 0, 0)
 PACKAGES: Final = ("twofold", "numpy", "scipy", "scikit-learn")
 
 
-def save(estimator: Any, path: str | os.PathLike[str]) -> None:
+def save(estimator: BaseEstimator, path: str | os.PathLike[str]) -> None:
     """Write a fitted model to a file.
 
     Parameters
@@ -65,7 +64,7 @@ def save(estimator: Any, path: str | os.PathLike[str]) -> None:
     estimator : TwoWayEstimator
         A fitted model of one of the library's own classes.
     path : str or path-like
-        Where to; a file that is there is replaced. The usual ending is ``.twofold``.
+        The file to write, usually with the ending ``.twofold``; an existing file is replaced.
 
     Raises
     ------
@@ -88,8 +87,9 @@ def save(estimator: Any, path: str | os.PathLike[str]) -> None:
     """
     if type(estimator).__name__ not in ESTIMATORS:
         raise TypeError(
-            f"a model file holds one of {', '.join(sorted(ESTIMATORS))}, not a {type(estimator).__name__}; save the "
-            "fitted model itself, not a pipeline or search around it."
+            f"a model file holds one of {', '.join(sorted(ESTIMATORS))}, not a "
+            f"{type(estimator).__name__}; save the fitted model itself, not a pipeline or search "
+            "around it."
         )
     check_is_fitted(estimator)
     encoder = Encoder()
@@ -107,74 +107,16 @@ def save(estimator: Any, path: str | os.PathLike[str]) -> None:
 
 
 def save_objects(thing: Any, path: str | os.PathLike[str], mark: str) -> None:
-    """Write any object of a listed class to a file of the same make, under another mark.
-
-    Parameters
-    ----------
-    thing : object
-        Of a class that model files know.
-    path : str or path-like
-        Where to; a file that is there is replaced as a whole, or not at all.
-    mark : str
-        What kind of file it is.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from pathlib import Path
-    >>> from twofold.principal_manifold.domains import Domain
-    >>> from twofold.export.model_files import load_objects, save_objects
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = Path(folder, "domain.file")
-    ...     save_objects(Domain((True, False)), path, mark="example")
-    ...     again = load_objects(path, mark="example")
-    >>> again
-    Domain(wrapped=(True, False))
-    """
+    """Write an object of a listed class to a file of the same format, under another mark."""
     encoder = Encoder()
     encoder.add(thing)
     _write_file(path, mark, {"class": type(thing).__name__}, encoder)
 
 
 def load_objects(path: str | os.PathLike[str], mark: str) -> Any:
-    """Read what `save_objects` wrote; nothing in the file is run.
-
-    Parameters
-    ----------
-    path : str or path-like
-        The file.
-    mark : str
-        The mark it was written under.
-
-    Returns
-    -------
-    object
-
-    Raises
-    ------
-    ModelFileError
-        If the file has another mark, or is damaged.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from pathlib import Path
-    >>> from twofold.principal_manifold.domains import Points
-    >>> from twofold.export.model_files import ModelFileError, load_objects, save_objects
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = Path(folder, "points.file")
-    ...     save_objects(Points(3), path, mark="example")
-    ...     print(load_objects(path, mark="example"))
-    ...     try:
-    ...         load_objects(path, mark="another")
-    ...     except ModelFileError:
-    ...         print("refused")
-    Points(n_points=3)
-    refused
-    """
+    """Read the object that `save_objects` wrote under this mark."""
     with _opened(path) as archive:
-        document = _document(archive, mark)
-        return Decoder(document.get("objects"), _arrays(archive, document)).get()
+        return _object(archive, mark)
 
 
 def _write_file(
@@ -198,7 +140,7 @@ def _write_file(
 
 
 def load(path: str | os.PathLike[str]) -> Any:
-    """Read a model from a file; nothing in the file is run.
+    """Read a model from a file, without running anything in it.
 
     Parameters
     ----------
@@ -208,16 +150,16 @@ def load(path: str | os.PathLike[str]) -> Any:
     Returns
     -------
     TwoWayEstimator
-        The fitted model; its maps give the same bits as those of the model that was saved.
+        The fitted model. Its maps return the same bits as those of the saved model.
 
     Raises
     ------
     ModelFileError
-        If the file is no model, is damaged, or was written in a format newer than this version of twofold reads.
+        If the file is not a model, is damaged, or has a format newer than this version reads.
 
     Examples
     --------
-    The file need not come from somebody you trust: what is not a model is refused, and nothing in it is run.
+    The file need not be trusted: anything but a model raises an error, and nothing in it is run.
 
     >>> import tempfile
     >>> from pathlib import Path
@@ -232,9 +174,7 @@ def load(path: str | os.PathLike[str]) -> Any:
     TwoWay(down='nw', embedding='pca', random_state=0, up='nw')
     """
     with _opened(path) as archive:
-        document = _document(archive)
-        arrays = _arrays(archive, document)
-        model = Decoder(document.get("objects"), arrays).get()
+        model = _object(archive, MARK)
     if type(model).__name__ not in ESTIMATORS:
         raise ModelFileError(f"{path}: it holds a {type(model).__name__}, not an estimator.")
     try:
@@ -245,47 +185,15 @@ def load(path: str | os.PathLike[str]) -> Any:
 
 
 def describe(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """Return what a file says of its model: class, parameters, features, versions; arrays are not read.
-
-    Parameters
-    ----------
-    path : str or path-like
-        A file that `save` wrote.
-
-    Returns
-    -------
-    dict
-
-    Raises
-    ------
-    ModelFileError
-        If the file is no model.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from pathlib import Path
-    >>> from twofold import TwoWay
-    >>> from twofold.datasets import make_s_curve
-    >>> from twofold.export.model_files import describe
-    >>> X, _ = make_s_curve(60, random_state=0)
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = Path(folder, "curve.twofold")
-    ...     TwoWay("pca", up="nw", down="nw", random_state=0).fit(X).save(path)
-    ...     facts = describe(path)
-    >>> sorted(facts)
-    ['class', 'feature_names', 'format', 'mark', 'n_components', 'n_features', 'parameters', 'versions']
-    >>> facts["class"], facts["parameters"]["embedding"]
-    ('TwoWay', "'pca'")
-    """
+    """Return a file's class, parameters, features and versions, without reading its arrays."""
     with _opened(path) as archive:
-        document = _document(archive)
+        document = _document(archive, MARK)
     return {key: value for key, value in document.items() if key not in ("objects", "arrays")}
 
 
 @contextmanager
 def _opened(path: str | os.PathLike[str]) -> Iterator[zipfile.ZipFile]:
-    """Open a file; what is wrong with it, found then or while it is read, is told with its name."""
+    """Open a file; errors then or while it is read name the file."""
     try:
         archive = zipfile.ZipFile(path)
     except zipfile.BadZipFile as error:
@@ -295,7 +203,7 @@ def _opened(path: str | os.PathLike[str]) -> Iterator[zipfile.ZipFile]:
     with archive:
         try:
             yield archive
-        # NotImplementedError: entries that are encrypted, or of a kind that this Python does not read.
+        # NotImplementedError: entries that are encrypted, or of an unknown kind.
         except (zipfile.BadZipFile, EOFError, NotImplementedError, RecursionError) as error:
             raise ModelFileError(f"{path}: the file is damaged ({error}).") from None
         except ModelFileError as error:
@@ -320,7 +228,13 @@ def _read(archive: zipfile.ZipFile, name: str, most: int) -> bytes:
     return archive.read(entry)
 
 
-def _document(archive: zipfile.ZipFile, mark: str = MARK) -> dict[str, Any]:
+def _object(archive: zipfile.ZipFile, mark: str) -> Any:
+    document = _document(archive, mark)
+    arrays = _arrays(archive, document)
+    return Decoder(document.get("objects"), arrays, document["format"]).get()
+
+
+def _document(archive: zipfile.ZipFile, mark: str) -> dict[str, Any]:
     """Return the checked contents of ``model.json``."""
     text = _read(archive, "model.json", MOST_JSON)
     try:
@@ -331,14 +245,15 @@ def _document(archive: zipfile.ZipFile, mark: str = MARK) -> dict[str, Any]:
         raise ModelFileError(f"model.json is not that of a {mark}")
     number = document.get("format")
     if isinstance(number, bool) or not isinstance(number, int) or number < 1:
-        raise ModelFileError(f"format={number!r} is no number of a format")
+        raise ModelFileError(f"format={number!r} is not a number of a format")
     if number > FORMAT:
         writer = (document.get("versions") or {}).get("twofold", "a later version")
         raise ModelFileError(
-            f"format {number} was written by twofold {writer}; this version reads up to format {FORMAT}: upgrade twofold"
+            f"format {number} was written by twofold {writer}; this version reads up to format "
+            f"{FORMAT}: upgrade twofold"
         )
     if _read(archive, "sha256", 64) != _digest(text).encode():
-        raise ModelFileError("the digest of model.json does not fit: the file is damaged")
+        raise ModelFileError("the digest of model.json does not match: the file is damaged")
     return document
 
 
@@ -352,7 +267,9 @@ def _arrays(archive: zipfile.ZipFile, document: dict[str, Any]) -> list[AnyArray
             raise ModelFileError(f"array {number} is not described")
         payload = _read(archive, f"{number}.npy", entry["bytes"])
         if _digest(payload) != entry.get("sha256"):
-            raise ModelFileError(f"the digest of array {number} does not fit: the file is damaged")
+            raise ModelFileError(
+                f"the digest of array {number} does not match: the file is damaged"
+            )
         try:
             arrays.append(_from_npy(payload))
         except (ValueError, EOFError, OverflowError) as error:
@@ -367,7 +284,7 @@ def _as_npy(array: AnyArray) -> bytes:
 
 
 def _from_npy(payload: bytes) -> AnyArray:
-    """Return the array, after a look at whether it is as large as it says: memory is allocated by what it says."""
+    """Return the array, after checking its stated size: memory is allocated by it."""
     buffer = io.BytesIO(payload)
     first = np.lib.format.read_magic(buffer)
     headers = {
@@ -378,7 +295,7 @@ def _from_npy(payload: bytes) -> AnyArray:
         raise ValueError(f"its version is {first}")
     shape, _, dtype = headers[first](buffer)
     if dtype.hasobject or math.prod(shape) * dtype.itemsize != len(payload) - buffer.tell():
-        raise ValueError("its size is not the one it says")
+        raise ValueError("its size is not the stated one")
     buffer.seek(0)
     array: AnyArray = np.lib.format.read_array(buffer, allow_pickle=False)
     return array

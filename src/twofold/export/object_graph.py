@@ -1,12 +1,12 @@
 """A graph of our objects as plain data and arrays, and back.
 
-`Encoder` turns an object into *nodes*: a node is ``{"class": name, "state": {...}}``, and what its attributes refer to is plain JSON, where
-a mapping with one key that starts with ``$`` stands for something else:
+`Encoder` turns an object into *nodes* ``{"class": name, "state": {...}}``. The attributes in the
+state are plain JSON, except for mappings with one key that starts with ``$``:
 
 ====================  ===========================================
 ``{"$object": 3}``    the node of that number
 ``{"$array": 5}``     the array of that number
-``{"$float": "nan"}`` a float that JSON has no word for
+``{"$float": "nan"}`` a float that JSON does not have
 ``{"$tuple": [...]}`` a tuple
 ``{"$items": [...]}`` a mapping, as pairs
 ``{"$strings": ...}`` an array of text, as a nested list
@@ -31,96 +31,71 @@ import numpy as np
 from scipy.sparse import csr_array, issparse
 from scipy.spatial import cKDTree
 
+from twofold.export.upgrades import UPGRADES
 from twofold.protocols import AnyArray
 
 __all__ = ["CLASSES", "ESTIMATORS", "Decoder", "Encoder", "ModelFileError", "Unsaved"]
 
 DEEPEST: Final = 60
 KINDS: Final = "biufcUS"
-"""Kinds of arrays that are data."""
+"""Kinds of arrays that a file may hold."""
 
 GENERATORS: Final = ("PCG64", "PCG64DXSM", "MT19937", "Philox", "SFC64")
 
 CLASSES: Final[dict[str, str]] = {
     name: module
     for module, names in {
-        "twofold.numerics.units": ["CentredUnits"],
-        "twofold.dask._checkpoint": ["Checkpoint"],
-        "twofold.numerics.density": ["LatentDensity"],
-        "twofold.principal_manifold.projection": ["DomainProjection"],
-        "twofold.principal_manifold.domains": ["Domain", "Points"],
-        "twofold.maps.projection": ["Projection"],
-        "twofold.drur.maps": [
-            "Coordinates",
-            "FinalMaps",
-            "FromCoordinates",
-            "ToCoordinates",
-        ],
-        "twofold.ukr.feature_maps": ["FeatureEncoder", "PreimageDecoder"],
-        "twofold.principal_manifold.alpha_path": ["AlphaChoice"],
-        "twofold.principal_manifold.descent": ["Fitted", "Fitting"],
-        "twofold.principal_manifold.settings": ["CrossValidation"],
-        "twofold.principal_manifold.node_layout": ["Layout"],
-        "twofold.principal_manifold.maps": [
-            "DomainDensity",
-            "Frame",
-            "ManifoldDecoder",
-            "ManifoldEncoder",
-        ],
-        "twofold.maps.affine": ["LeadingSubspace", "SubspaceEncoder"],
-        "twofold.isomap.agglomerative": ["AgglomerativeIsomap"],
-        "twofold.drur.estimator": ["DRUR"],
-        "twofold.principal_manifold.estimator": ["PrincipalManifold"],
-        "twofold.sne.estimator": ["SNE"],
-        "twofold.isomap.supervised": ["SupervisedIsomap"],
-        "twofold.two_way": ["TwoWay"],
-        "twofold.ukr.estimator": ["UKR"],
-        "twofold.ukr.feature_space": ["FeatureSpace"],
-        "twofold.kernels": ["Compact", "Gaussian", "StudentT"],
-        "twofold.losses": ["Huber", "L1", "Norm", "Squared"],
-        "twofold.maps.grnn": ["GRNN"],
-        "twofold.numerics.neighbours": ["CellIndex"],
-        "twofold.maps.kernel_expansion": ["KernelExpansion"],
-        "twofold.maps.kernel_ridge": ["KernelRidgeMap"],
-        "twofold.maps.mlp": ["MLP"],
-        "twofold.maps.nadaraya_watson": ["NadarayaWatson"],
-        "twofold.principal_manifold.nodes": ["NodeExpansion"],
-        "twofold.maps.rbf_network": ["RBFNetwork"],
-        "twofold.principal_manifold.node_kernels": [
-            "DampedKernel",
-            "DeltaKernel",
-            "GaussianKernel",
-            "LinearKernel",
-            "PeriodicKernel",
-            "SplineKernel",
-        ],
-        "twofold.optimize.guidance": ["SpectralGuidance"],
-        "twofold.principal_manifold.functional": ["DescentState"],
-        "twofold.principal_manifold.soft": ["SoftState"],
-        "twofold.numerics.sums.local": ["LocalMeans"],
-        "twofold.numerics.sums.neighbours": ["Neighbours"],
-        "twofold.drur.alternation": ["TurnState", "Turns"],
+        "twofold.dask._checkpoint": "Checkpoint",
+        "twofold.drur.alternation": "TurnState Turns",
+        "twofold.drur.estimator": "DRUR",
+        "twofold.drur.maps": "FinalMaps",
+        "twofold.isomap.agglomerative": "AgglomerativeIsomap",
+        "twofold.isomap.supervised": "SupervisedIsomap",
+        "twofold.kernels": "Compact Gaussian StudentT",
+        "twofold.losses": "Huber L1 Norm Squared",
+        "twofold.maps.affine": "Affine Chain Inverse",
+        "twofold.maps.kernel_ridge": "KernelRidgeMap",
+        "twofold.maps.mlp": "MLP",
+        "twofold.maps.nadaraya_watson": "GRNN NadarayaWatson",
+        "twofold.maps.projection": "Projection",
+        "twofold.maps.rbf_network": "RBFNetwork",
+        "twofold.numerics.density": "LatentDensity",
+        "twofold.numerics.neighbours": "CellIndex",
+        "twofold.numerics.sums.local": "LocalMeans",
+        "twofold.numerics.sums.neighbours": "Neighbours",
+        "twofold.numerics.units": "CentredUnits",
+        "twofold.optimize.guidance": "SpectralGuidance",
+        "twofold.principal_manifold.alpha_path": "AlphaChoice",
+        "twofold.principal_manifold.descent": "Fitted Fitting",
+        "twofold.principal_manifold.domains": "Domain Points",
+        "twofold.principal_manifold.estimator": "PrincipalManifold",
+        "twofold.principal_manifold.functional": "DescentState",
+        "twofold.principal_manifold.maps": "DomainDensity ManifoldDecoder ManifoldEncoder",
+        "twofold.principal_manifold.node_kernels": "DampedKernel DeltaKernel GaussianKernel "
+        "LinearKernel PeriodicKernel SplineKernel",
+        "twofold.principal_manifold.node_layout": "Layout",
+        "twofold.principal_manifold.nodes": "NodeExpansion",
+        "twofold.principal_manifold.projection": "DomainProjection",
+        "twofold.principal_manifold.settings": "CrossValidation",
+        "twofold.principal_manifold.soft": "SoftState",
+        "twofold.sne.estimator": "SNE",
+        "twofold.two_way": "TwoWay",
+        "twofold.ukr.estimator": "UKR",
+        "twofold.ukr.feature_maps": "FeatureEncoder PreimageDecoder",
+        "twofold.ukr.feature_space": "FeatureSpace",
     }.items()
-    for name in names
+    for name in names.split()
 }
-"""Classes that a file may name, and where they are."""
+"""Classes that a file may name, with their modules."""
 
 ESTIMATORS: Final = frozenset(
-    {
-        "DRUR",
-        "SNE",
-        "UKR",
-        "AgglomerativeIsomap",
-        "PrincipalManifold",
-        "SupervisedIsomap",
-        "TwoWay",
-    }
+    {"DRUR", "SNE", "UKR", "AgglomerativeIsomap", "PrincipalManifold", "SupervisedIsomap", "TwoWay"}
 )
-"""Those among them that are whole models."""
+"""The classes that are whole models."""
 
 
 class ModelFileError(ValueError):
-    """A file that is no model, is damaged or comes from a newer version; or a model that cannot be written.
+    """Raised for a file that is not a readable model, or a model that cannot be written.
 
     Examples
     --------
@@ -139,30 +114,7 @@ class ModelFileError(ValueError):
 
 
 class Unsaved:
-    """Stands for a parameter that was no data and is not in the file.
-
-    Parameters
-    ----------
-    description : str
-        How the parameter printed.
-
-    Examples
-    --------
-    A function that was a parameter is not in the file; the maps, which are, work without it:
-
-    >>> import tempfile
-    >>> from pathlib import Path
-    >>> import twofold
-    >>> from twofold.datasets import make_s_curve
-    >>> X, _ = make_s_curve(60, random_state=0)
-    >>> halves = lambda X, n_components, rng: X[:, :n_components]
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = Path(folder, "curve.twofold")
-    ...     twofold.TwoWay(halves, up="nw", down="nw", random_state=0).fit(X).save(path)
-    ...     model = twofold.load(path)
-    >>> type(model.embedding).__name__, model.transform(X).shape
-    ('Unsaved', (60, 2))
-    """
+    """Stands for a parameter that is not data, such as a function, and is not in the file."""
 
     def __init__(self, description: str) -> None:
         self.description = description
@@ -171,40 +123,29 @@ class Unsaved:
         return f"<not in the model file: {self.description}>"
 
     def __array__(self, *args: Any, **kwargs: Any) -> AnyArray:
-        """Refuse to stand for an array, which is what fitting again would ask for."""
-        raise ValueError(f"{self!r} has to be set before fitting again.")
+        """Refuse conversion to an array, which fitting again would ask for."""
+        raise ValueError(f"{self!r}: set this parameter before fitting again.")
 
 
 class Encoder:
-    """Collects the nodes and arrays of objects.
-
-    Attributes
-    ----------
-    nodes : list of dict
-        The objects, the first one added first.
-    arrays : list of ndarray
-        What they refer to.
-    """
+    """Collects the nodes and arrays of objects; the first object added is node 0."""
 
     def __init__(self) -> None:
         self.nodes: list[dict[str, Any]] = []
         self.arrays: list[AnyArray] = []
         self._known: dict[int, dict[str, int]] = {}
-        self._kept: list[Any] = []  # alive, so that no other object gets the identity of one
+        self._kept: list[Any] = []  # references, so that no identity is used twice
 
     def add(self, thing: Any, loose: frozenset[str] = frozenset()) -> dict[str, int]:
-        """Add an object of ours; attributes named in ``loose`` may be other than data.
+        """Add an object and return the reference to its node.
 
-        Returns
-        -------
-        dict
-            The reference to its node.
+        Attributes named in ``loose`` may be other than data; they become `Unsaved`.
         """
         name = type(thing).__name__
         if CLASSES.get(name) != type(thing).__module__:
             raise ModelFileError(
-                f"{thing!r} of type {type(thing).__module__}.{name} cannot be written to a model file, "
-                "which holds data and no code; keep such a model with joblib or pickle."
+                f"{thing!r} of type {type(thing).__module__}.{name} cannot be written to a model "
+                "file, which holds data and no code. Save such a model with joblib or pickle."
             )
         reference = {"$object": len(self.nodes)}
         node: dict[str, Any] = {"class": name, "state": {}}
@@ -212,7 +153,7 @@ class Encoder:
         self.nodes.append(node)
         for key, value in thing.__dict__.items():
             if isinstance(getattr(type(thing), key, None), cached_property):
-                continue  # found again when it is needed
+                continue  # computed again when needed
             try:
                 node["state"][key] = self._value(value)
             except ModelFileError:
@@ -254,9 +195,9 @@ class Encoder:
                 return {key: self._value(one) for key, one in value.items()}
             return {"$items": [[self._value(k), self._value(v)] for k, v in value.items()]}
         if isinstance(value, np.random.Generator):
-            return {"$rng": self._value(_plain(value.bit_generator.state))}
+            return {"$rng": self._value(value.bit_generator.state)}
         if isinstance(value, np.random.RandomState):
-            return {"$rng": self._value({"legacy": _plain(value.get_state(legacy=False))})}
+            return {"$rng": self._value({"legacy": value.get_state(legacy=False)})}
         return self.add(value)
 
     def _of_array(self, array: AnyArray) -> Any:
@@ -267,7 +208,8 @@ class Encoder:
         if array.dtype == object and all(isinstance(one, str) for one in array.ravel()):
             return {"$strings": array.tolist()}
         raise ModelFileError(
-            f"an array of type {array.dtype} cannot be written to a model file; numbers and text can."
+            f"an array of type {array.dtype} cannot be written to a model file; use numbers or "
+            "text."
         )
 
     def _array(self, array: AnyArray) -> int:
@@ -276,21 +218,14 @@ class Encoder:
 
 
 class Decoder:
-    """Makes objects of nodes.
+    """Makes the objects of nodes, which need not be trusted, with the upgrades of their format."""
 
-    Parameters
-    ----------
-    nodes : list
-        As an `Encoder` wrote them, or anybody else.
-    arrays : list of ndarray
-        The arrays.
-    """
-
-    def __init__(self, nodes: Any, arrays: list[AnyArray]) -> None:
+    def __init__(self, nodes: Any, arrays: list[AnyArray], format_number: int) -> None:
         if not isinstance(nodes, list) or not nodes:
             raise ModelFileError("there are no objects in it")
         self._nodes = nodes
         self._arrays = arrays
+        self._upgrades = UPGRADES[format_number]
         self._made: dict[int, Any] = {}
 
     def get(self, number: int = 0, depth: int = 0) -> Any:
@@ -303,17 +238,30 @@ class Decoder:
         if not isinstance(node, dict) or not isinstance(node.get("state"), dict):
             raise ModelFileError(f"object {number} has no class and state")
         name = node.get("class")
+        if isinstance(name, str) and name in self._upgrades:
+            state: dict[str, Any] = {}
+            self._fill(state, node["state"], number, depth)
+            try:
+                self._made[number] = self._upgrades[name](state)
+            except (KeyError, TypeError, ValueError, AttributeError) as error:
+                raise ModelFileError(f"object {number} ({name}) is damaged: {error!r}") from None
+            return self._made[number]
         if not isinstance(name, str) or name not in CLASSES:
             raise ModelFileError(f"object {number} is of the unknown class {str(name)[:80]!r}")
         made = object.__new__(getattr(import_module(CLASSES[name]), name))
         self._made[number] = made
-        for key, value in node["state"].items():
-            if not key.isidentifier() or key.startswith("__"):
-                raise ModelFileError(f"object {number} has an attribute called {key[:80]!r}")
-            made.__dict__[key] = self._value(value, depth + 1)
-        if hasattr(made, "_upgrade"):
+        self._fill(made.__dict__, node["state"], number, depth)
+        if hasattr(made, "_upgrade"):  # an estimator with other parameters today
             made._upgrade()
         return made
+
+    def _fill(
+        self, attributes: dict[str, Any], state: dict[str, Any], number: int, depth: int
+    ) -> None:
+        for key, value in state.items():
+            if not key.isidentifier() or key.startswith("__"):
+                raise ModelFileError(f"object {number} has an attribute called {key[:80]!r}")
+            attributes[key] = self._value(value, depth + 1)
 
     @staticmethod
     def _at(things: list[Any], number: Any, what: str) -> Any:
@@ -366,14 +314,8 @@ class Decoder:
         raise ModelFileError(f"a value is of the unknown kind {kind[:40]!r}")
 
 
-def _plain(state: Any) -> Any:
-    """Return a generator's state with text for integers that JSON readers may not hold."""
-    if isinstance(state, dict):
-        return {key: _plain(one) for key, one in state.items()}
-    return {"$int": str(state)} if isinstance(state, int) and abs(state) > 2**53 else state
-
-
 def _numbers(state: Any) -> Any:
+    """Return a generator's state with integers in place of the text of format 1."""
     if isinstance(state, dict):
         if set(state) == {"$int"}:
             return int(state["$int"])

@@ -1,26 +1,31 @@
-r"""Dissimilarities between samples: Euclidean, given, or changed by labels.
+r"""Dissimilarities between samples: Euclidean, precomputed, or changed by labels.
 
-Neighbour graphs need three things of a dissimilarity: who is near whom, how long given pairs are, and which of
-all samples is nearest under a condition. All are computed from blocks of rows, so no matrix of all pairs is formed.
+Neighborhood graphs need three things of a dissimilarity: the nearest samples of each, the lengths
+of given pairs, and the nearest sample under a condition. All are computed from blocks of rows, so
+no matrix of all pairs is formed.
 
-Labels change a distance ``e`` (Orsenigo & Vercellis 2012, Eq. 1, after Geng et al. 2005): with the exponent ``t = e^2 / beta``,
+Labels change a distance ``e`` (Orsenigo & Vercellis 2012, Eq. 1, after Geng et al. 2005): with the
+exponent ``t = e^2 / beta``,
 
-.. math:: q = \sqrt{1 - e^{-t}} \text{ within a class}, \qquad q = \sqrt{e^{t} - \alpha} \text{ between classes.}
+.. math:: q = \sqrt{1 - e^{-t}} \text{ within a class}, \qquad
+   q = \sqrt{e^{t} - \alpha} \text{ between classes.}
 
-The first stays below 1; the second starts at ``(1 - alpha)^{1/2}`` and grows without bound. Four things the formula does not say:
+The first stays below 1; the second starts at ``(1 - alpha)^{1/2}`` and grows without bound. The
+formula leaves four things open:
 
-* ``t`` carries a unit. With ``beta`` the mean distance it is a length, so data in millimetres give other dissimilarities than data
-  in metres, and standardised tables of 30 columns saturate where those of 4 do not. Here distances are divided by their mean
-  first, unless that is switched off.
-* Both roots are of ``expm1``, which keeps the digits of short distances.
-* ``e^t`` overflows and ``1 - e^{-t}`` rounds to 1 from about 37 on. Beyond 50 (lengths) and 700 (rank) exponentials go on as logarithms of
-  ``t``, so that they grow and stay finite; neighbours are ranked by ``q^2 - 1`` and then by ``t``. `Supervised.saturation` is the share
-  of pairs beyond 36. Within a class lengths there are all 1: of pieces of one class so far apart, each finds its nearest sample
-  elsewhere, but of several such pairs, equally long, the first becomes the bridge.
+* ``t`` has a unit. With ``beta`` the mean distance it is a length, so data in millimetres give
+  other dissimilarities than data in metres, and standardized tables of 30 columns saturate where
+  those of 4 do not. Here distances are divided by their mean first, unless that is switched off.
+* Both roots use ``expm1``, which keeps the digits of short distances.
+* ``e^t`` overflows, and ``1 - e^{-t}`` rounds to 1 from about 37 on. Beyond 50 (lengths) and 700
+  (ranks) exponentials continue as logarithms of ``t``, so they grow and stay finite; neighbors are
+  ranked by ``q^2 - 1`` and then by ``t``. `Supervised.saturation` is the share of pairs beyond 36.
+  Within a class all lengths there are 1: pieces of one class that far apart still find their
+  nearest samples, but of several such pairs, equally long, the first becomes the bridge.
 * ``alpha`` above 1 would take roots of negative numbers.
 
-Since ``q`` grows with ``e`` on both sides, the nearest ``k`` in ``q`` are among the nearest ``k`` of a sample's own class and the nearest
-``k`` of the others: two searches by distance find them.
+Since ``q`` grows with ``e`` in both cases, the nearest ``k`` in ``q`` are among the nearest ``k``
+of the sample's own class and the nearest ``k`` of the others: two searches by distance find them.
 
 Notation
 --------
@@ -29,20 +34,22 @@ Orsenigo & Vercellis    here
 ======================  =============================================
 ``e_ij``                distance of rows ``i`` and ``j``
 ``q_ij``                ``Supervised.lengths``
-``alpha``, ``beta``     the same; ``beta`` in units of ``scale``
+``alpha``, ``beta``     the same; ``beta`` in units of ``unit``
 ======================  =============================================
 
 References
 ----------
 * C. Orsenigo and C. Vercellis. Kernel ridge regression for out-of-sample mapping in supervised
   manifold learning. *Expert Systems with Applications* 39(9), 2012.
-* X. Geng, D.-C. Zhan and Z.-H. Zhou. Supervised nonlinear dimensionality reduction for visualization and
-  classification. *IEEE Transactions on Systems, Man, and Cybernetics B* 35(6), 2005.
+* X. Geng, D.-C. Zhan and Z.-H. Zhou. Supervised nonlinear dimensionality reduction for
+  visualization and classification. *IEEE Transactions on Systems, Man, and Cybernetics B* 35(6),
+  2005.
 """
 
 from __future__ import annotations
 
-from typing import Literal, Protocol, runtime_checkable
+from abc import ABC, abstractmethod
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -58,34 +65,31 @@ __all__ = [
     "Euclidean",
     "Precomputed",
     "Supervised",
+    "as_dissimilarities",
     "check_distances",
-    "check_square",
-    "resolve_dissimilarities",
 ]
 
-Metric = Literal["euclidean", "precomputed"]
-
 FEW_FEATURES = 15
-"""Up to here differences are as fast as a matrix product, and free of its cancellation. It is also where
-scikit-learn's neighbour search goes over from trees to products."""
+"""Up to here differences are as fast as a matrix product and do not cancel. scikit-learn's neighbor
+search changes from trees to products at the same number."""
 
 SAMPLE_ROWS = 1_000
-"""Rows whose distances to all others stand for all pairs, in means."""
+"""Rows whose distances to all others represent all pairs, in means."""
 
 LARGEST_EXPONENT = 50.0
-"""Exponentials go on as logarithms from here: the squares of paths of such edges are finite in single precision."""
+"""Exponentials continue as logarithms from here: squares of such paths are finite in float32."""
 
 LARGEST_KEY = 700.0
-"""The same for those by which neighbours are ranked, in double precision."""
+"""The same bound for the keys that rank neighbors, in float64."""
 
 LARGEST_LOGARITHM = 1e300
-"""Exponents whose logarithms are taken stop here."""
+"""Largest exponent whose logarithm is taken."""
 
 ASYMMETRY = 1e-8
-"""Relative differences of given distances and their transposes that pass for rounding."""
+"""Relative difference of distances and their transpose that counts as rounding."""
 
 DIAGONAL = 1e-6
-"""Distances of rows to themselves, relative to the largest, that do: roots of cancelled squares."""
+"""Distance of a row to itself, relative to the largest, that counts as rounding."""
 
 SATURATED_EXPONENT = 36.0
 """From about here on, dissimilarities within a class are 1 in floating point."""
@@ -93,29 +97,7 @@ SATURATED_EXPONENT = 36.0
 
 @runtime_checkable
 class Dissimilarities(Protocol):
-    """Nonnegative, symmetric dissimilarities between samples.
-
-    Examples
-    --------
-    Distances around a clock, as an object of one's own:
-
-    >>> import numpy as np
-    >>> from twofold.geodesics.dissimilarities import Dissimilarities
-    >>> from twofold.geodesics.graph import knn_graph
-    >>> class Clock:
-    ...     n_samples, bytes_per_row = 12, 8 * 12
-    ...     def lengths(self, rows, cols):
-    ...         return 6.0 - np.abs(6.0 - np.abs(rows - cols))
-    ...     def farness(self, rows):
-    ...         return self.lengths(rows[:, None], np.arange(12))
-    ...     def neighbors(self, n_neighbors, n_jobs=None):
-    ...         return np.argsort(self.farness(np.arange(12)), axis=1)[:, 1 : n_neighbors + 1]
-    >>> isinstance(Clock(), Dissimilarities)
-    True
-    >>> graph = knn_graph(Clock(), n_neighbors=2)
-    >>> float(graph[0, 11]), graph.nnz
-    (1.0, 24)
-    """
+    """Nonnegative, symmetric dissimilarities between samples."""
 
     n_samples: int
     bytes_per_row: int
@@ -130,53 +112,43 @@ class Dissimilarities(Protocol):
         ...
 
     def farness(self, rows: IntArray) -> Array:
-        """Return numbers that in each row grow with the dissimilarity, shape (n_rows, n_samples)."""
+        """Return numbers (n_rows, n_samples) that in each row grow with the dissimilarity."""
         ...
 
 
-class Euclidean:
-    """Distances between rows of data.
+class _Distances(ABC):
+    """Distances between samples that can be searched among some of them."""
 
-    Parameters
-    ----------
-    X : array-like of shape (n_samples, n_features)
-        Finite data. Squares of their spread must neither overflow nor vanish.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from twofold.geodesics.dissimilarities import Euclidean
-    >>> points = Euclidean([[0.0], [1.0], [3.0], [7.0]])
-    >>> points.neighbors(1).ravel()
-    array([1, 0, 1, 2])
-    >>> points.lengths(np.array([0, 0]), np.array([1, 3]))
-    array([1., 7.])
-
-    Of all samples the farthest, squared distances, and the nearest among some:
-
-    >>> int(points.farness(np.array([0])).argmax()), points.squares(np.array([0])).tolist()
-    (3, [[0.0, 1.0, 9.0, 49.0]])
-    >>> points.nearest(np.array([0]), among=np.array([2, 3]), n_neighbors=1)
-    array([[2]])
-    """
-
-    def __init__(self, X: ArrayLike) -> None:
-        points: Array = check_array(X, dtype=np.float64, input_name="X")
-        # |x|^2 + |y|^2 - 2 x.y, the form in which high-dimensional searches run, loses the
-        # distances of points far from the origin. Unlike the mean, the median does not depend on
-        # the order of the rows and keeps data on a grid on it, ties included.
-        self.points: Array = points - np.median(points, axis=0)
-        self.n_samples = len(points)
-        self.bytes_per_row = 8 * self.n_samples
+    def __init__(self, n_samples: int) -> None:
+        self.n_samples = n_samples
+        self.bytes_per_row = 8 * n_samples
 
     def neighbors(self, n_neighbors: int, n_jobs: int | None = None) -> IntArray:
         """Return the nearest others of each sample, shape (n_samples, n_neighbors)."""
         return self.nearest(np.arange(self.n_samples), None, n_neighbors, n_jobs)
 
+    @abstractmethod
     def nearest(
         self, rows: IntArray, among: IntArray | None, n_neighbors: int, n_jobs: int | None = None
     ) -> IntArray:
-        """Return the nearest to ``rows`` among some samples, or among the others of them, (n_rows, n_neighbors)."""
+        """Return the nearest to ``rows`` among some samples, or the other ``rows``."""
+
+
+class Euclidean(_Distances):
+    """Distances between rows of finite data whose squared spread neither overflows nor vanishes."""
+
+    def __init__(self, X: ArrayLike) -> None:
+        points: Array = check_array(X, dtype=np.float64, input_name="X")
+        super().__init__(len(points))
+        # |x|^2 + |y|^2 - 2 x.y, the form of high-dimensional searches, loses the distances of
+        # points far from the origin. Unlike the mean, the median does not depend on the order of
+        # the rows and keeps data on a grid on it, including ties.
+        self.points: Array = points - np.median(points, axis=0)
+
+    def nearest(
+        self, rows: IntArray, among: IntArray | None, n_neighbors: int, n_jobs: int | None = None
+    ) -> IntArray:
+        """Return the nearest to ``rows`` among some samples, or the other ``rows``."""
         from sklearn.neighbors import NearestNeighbors  # slow to import
 
         pool = rows if among is None else among
@@ -186,10 +158,7 @@ class Euclidean:
         return found
 
     def lengths(self, rows: IntArray, cols: IntArray) -> Array:
-        """Return the distances of pairs, shape (n_pairs,).
-
-        From differences, whatever form the search used: duplicates are exactly at zero.
-        """
+        """Return the distances (n_pairs,) from differences, so duplicates are exactly at zero."""
         lengths = np.empty(len(rows))
         for block in row_blocks(len(rows), 8 * self.points.shape[1]):
             difference = self.points[rows[block]] - self.points[cols[block]]
@@ -210,50 +179,21 @@ class Euclidean:
         return sqdist(self.points[rows], self.points)
 
 
-class Precomputed:
-    """Distances given as a matrix.
+class Precomputed(_Distances):
+    """Symmetric distances given as a matrix (n_samples, n_samples)."""
 
-    Parameters
-    ----------
-    D : array-like of shape (n_samples, n_samples)
-        Symmetric distances.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from twofold.geodesics.dissimilarities import Precomputed
-    >>> distances = Precomputed([[0.0, 1.0, 4.0], [1.0, 0.0, 2.0], [4.0, 2.0, 0.0]])
-    >>> distances.neighbors(1).ravel()
-    array([1, 0, 1])
-    >>> distances.lengths(np.array([0, 1]), np.array([2, 2]))
-    array([4., 2.])
-
-    Of all samples the farthest, squared distances, and the nearest among some:
-
-    >>> int(distances.farness(np.array([0])).argmax()), distances.squares(np.array([1])).tolist()
-    (2, [[1.0, 0.0, 4.0]])
-    >>> distances.nearest(np.array([2]), among=np.array([0, 1]), n_neighbors=1)
-    array([[1]])
-    """
-
-    def __init__(self, D: ArrayLike) -> None:
-        self.matrix: Array = check_array(D, dtype=np.float64, input_name="X")
-        check_square(self.matrix, "metric")
-        self.n_samples = len(self.matrix)
-        self.bytes_per_row = 8 * self.n_samples
-
-    def neighbors(self, n_neighbors: int, n_jobs: int | None = None) -> IntArray:
-        """Return the nearest others of each sample, shape (n_samples, n_neighbors)."""
-        return self.nearest(np.arange(self.n_samples), None, n_neighbors, n_jobs)
+    def __init__(self, D: Array) -> None:
+        self.matrix = D
+        super().__init__(len(D))
 
     def nearest(
         self,
         rows: IntArray,
         among: IntArray | None,
         n_neighbors: int,
-        n_jobs: int | None = None,  # noqa: ARG002 - as for data
+        n_jobs: int | None = None,  # noqa: ARG002
     ) -> IntArray:
-        """Return the nearest to ``rows`` among some samples, or among the others of them, (n_rows, n_neighbors)."""
+        """Return the nearest to ``rows`` among some samples, or the other ``rows``."""
         pool = rows if among is None else among
         found = np.empty((len(rows), n_neighbors), dtype=np.intp)
         for block in row_blocks(len(rows), 16 * len(pool)):
@@ -278,46 +218,12 @@ class Precomputed:
 
 
 class Supervised:
-    """Distances shortened within classes and lengthened between them.
+    """Distances shortened within classes and lengthened between them, by labels (n_samples,).
 
-    Parameters
-    ----------
-    base : Euclidean or Precomputed
-        The distances.
-    labels : ndarray of shape (n_samples,)
-        Classes.
-    alpha : float, default=0.5
-        In [0, 1]: how far dissimilarities between classes reach down to those within, counted in squares.
-    beta : float or None, default=None
-        Divides the squared distances; None means the mean distance.
-    unit : float or None, default=None
-        What distances are divided by first; None means their mean.
-
-    Attributes
-    ----------
-    unit, beta : float
-        The numbers in use.
-    saturation : float
-        Share of pairs whose exponents are so large that dissimilarities no longer tell them apart.
-
-    Examples
-    --------
-    A row of the same class becomes the nearest, though it is twice as far away as one of another:
-
-    >>> import numpy as np
-    >>> from twofold.geodesics.dissimilarities import Euclidean, Supervised
-    >>> base = Euclidean([[0.0], [1.0], [3.0]])
-    >>> labelled = Supervised(base, np.array(["a", "b", "b"]))
-    >>> base.neighbors(1)[1], labelled.neighbors(1)[1]
-    (array([0]), array([2]))
-    >>> between, within = labelled.lengths(np.array([1, 1]), np.array([0, 2]))
-    >>> bool(within < between)
-    True
-
-    What ranks samples, and the share of pairs beyond the range of exponentials:
-
-    >>> labelled.farness(np.array([0])).shape, labelled.saturation
-    ((1, 3), 0.0)
+    ``alpha`` in [0, 1] says how far dissimilarities between classes reach down to those within, in
+    squares. Distances are divided by ``unit`` first (None means their mean), squared ones then by
+    ``beta`` (None means the mean distance). ``saturation`` is the share of pairs whose exponents
+    are too large for dissimilarities to differ.
     """
 
     def __init__(
@@ -361,7 +267,8 @@ class Supervised:
             near = np.hstack(candidates)
             rows = np.repeat(own, near.shape[1])
             distances = self.base.lengths(rows, near.ravel()).reshape(near.shape)
-            keys = self._keys(self._exponents(np.square(distances)), self._same(own, near))
+            same = self.labels[own, np.newaxis] == self.labels[near]
+            keys = self._keys(self._exponents(np.square(distances)), same)
             order = np.lexsort((distances, keys), axis=1)[:, :n_neighbors]
             found[own] = np.take_along_axis(near, order, axis=1)
         return found
@@ -376,12 +283,9 @@ class Supervised:
         return np.sqrt(np.where(self.labels[rows] == self.labels[cols], within, between))
 
     def farness(self, rows: IntArray) -> Array:
-        """Return ``q^2 - 1``, which grows with ``q`` also where ``q`` itself rounds, shape (n_rows, n_samples)."""
+        """Return ``q^2 - 1``, which grows even where ``q`` rounds, shape (n_rows, n_samples)."""
         same = self.labels[rows, np.newaxis] == self.labels
         return self._keys(self._exponents(self.base.squares(rows)), same)
-
-    def _same(self, rows: IntArray, near: IntArray) -> NDArray[np.bool_]:
-        return np.asarray(self.labels[rows, np.newaxis] == self.labels[near])
 
     def _exponents(self, squares: Array) -> Array:
         with np.errstate(over="ignore"):
@@ -393,82 +297,32 @@ class Supervised:
 
 
 def _beyond(exponents: Array, largest: float) -> Array:
-    """Return the factor, 1 up to a bound, by which an exponential that stops there goes on to grow."""
+    """Return the factor by which an exponential grows beyond a bound; 1 up to the bound."""
     bounded = np.clip(exponents, largest, LARGEST_LOGARITHM)
     return 1.0 + np.log(bounded / largest)
 
 
-def check_square(D: Array, setting: str) -> None:
-    """Refuse a matrix that cannot hold the distances between samples; ``setting`` is the parameter that said it does.
-
-    Parameters
-    ----------
-    D : ndarray of shape (n_samples, n_samples)
-        What is to be checked.
-    setting : str
-        The name of the parameter that said so.
-
-    Raises
-    ------
-    ValueError
-        If the matrix is not square.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from twofold.geodesics.dissimilarities import check_square
-    >>> check_square(np.zeros((3, 3)), "metric")
-    >>> try:
-    ...     check_square(np.zeros((3, 2)), "metric")
-    ... except ValueError as error:
-    ...     print(str(error)[:19])
-    X has shape (3, 2),
-    """
+def check_distances(D: Array) -> None:
+    """Raise an error unless ``D`` holds distances: square, not negative, symmetric, diagonal 0."""
     if D.shape[0] != D.shape[1]:
         raise ValueError(
-            f'X has shape {D.shape}, but {setting}="precomputed" needs a square matrix of distances between the training rows. Pass '
-            f'one, or {setting}="euclidean" for data.'
+            f'X has shape {D.shape}, but dissimilarity="precomputed" needs a square matrix of '
+            "distances between the training rows. Pass one, or use "
+            'dissimilarity="euclidean" for data.'
         )
-
-
-def check_distances(D: Array, setting: str) -> None:
-    """Refuse a matrix that does not hold distances: not square, negative, not zero on the diagonal, or not symmetric.
-
-    Parameters
-    ----------
-    D : ndarray of shape (n_samples, n_samples)
-        What is to be checked.
-    setting : str
-        The name of the parameter that said that it holds distances.
-
-    Raises
-    ------
-    ValueError
-        If it does not.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from twofold.geodesics.dissimilarities import check_distances
-    >>> check_distances(np.array([[0.0, 2.0], [2.0, 0.0]]), "metric")
-    >>> try:
-    ...     check_distances(np.array([[0.0, 2.0], [1.0, 0.0]]), "metric")
-    ... except ValueError as error:
-    ...     print(str(error)[:25])
-    X[0, 1]=2, but X[1, 0]=1:
-    """
-    check_square(D, setting)
-    needs = f'{setting}="precomputed" needs distances'
+    needs = 'dissimilarity="precomputed" needs distances'
     largest = float(np.abs(D).max())
     i, j = divmod(int(D.argmin()), len(D))
     if D[i, j] < 0.0:
         raise ValueError(
-            f"X[{i}, {j}]={D[i, j]:.6g} is negative, but {needs}: nonnegative numbers. Correlations r become some as 1 - r."
+            f"X[{i}, {j}]={D[i, j]:.6g} is negative, but {needs}: nonnegative numbers. For "
+            "correlations r pass 1 - r."
         )
     i = int(D.diagonal().argmax())
     if D[i, i] > DIAGONAL * largest:
         raise ValueError(
-            f"X[{i}, {i}]={D[i, i]:.6g} on the diagonal is not 0, but {needs}. X looks like similarities: pass distances such as 1 - X."
+            f"X[{i}, {i}]={D[i, i]:.6g} on the diagonal is not 0, but {needs}. X looks like "
+            "similarities: pass distances such as 1 - X."
         )
     worst, place = 0.0, (0, 0)
     for rows in row_blocks(len(D), 16 * len(D)):
@@ -479,36 +333,11 @@ def check_distances(D: Array, setting: str) -> None:
     if worst > ASYMMETRY * largest:
         i, j = place
         raise ValueError(
-            f"X[{i}, {j}]={D[i, j]:.6g}, but X[{j}, {i}]={D[j, i]:.6g}: {needs} that are the same both ways. Use for instance (X + X.T) / 2."
+            f"X[{i}, {j}]={D[i, j]:.6g}, but X[{j}, {i}]={D[j, i]:.6g}: {needs} that are "
+            "symmetric. Use for instance (X + X.T) / 2."
         )
 
 
-def resolve_dissimilarities(X: ArrayLike | Dissimilarities, metric: str) -> Dissimilarities:
-    """Return the dissimilarities that an argument stands for: an object as it is, data or distances wrapped.
-
-    Parameters
-    ----------
-    X : array-like of shape (n_samples, n_features) or (n_samples, n_samples), or Dissimilarities
-        Data, distances, or an object, which is returned as it is.
-    metric : {"euclidean", "precomputed"}
-        Whether an array holds data or distances.
-
-    Returns
-    -------
-    Dissimilarities
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from twofold.geodesics.dissimilarities import resolve_dissimilarities
-    >>> rows, cols = np.array([0]), np.array([1])
-    >>> resolve_dissimilarities([[0.0], [3.0]], "euclidean").lengths(rows, cols)
-    array([3.])
-    >>> resolve_dissimilarities([[0.0, 5.0], [5.0, 0.0]], "precomputed").lengths(rows, cols)
-    array([5.])
-    """
-    if metric not in ("euclidean", "precomputed"):
-        raise ValueError(f'metric must be "euclidean" or "precomputed", got {metric!r}.')
-    if isinstance(X, Dissimilarities):
-        return X
-    return Euclidean(X) if metric == "euclidean" else Precomputed(X)
+def as_dissimilarities(X: ArrayLike | Dissimilarities) -> Dissimilarities:
+    """Return an object as is, or the Euclidean distances of data (n_samples, n_features)."""
+    return X if isinstance(X, Dissimilarities) else Euclidean(X)

@@ -1,7 +1,7 @@
-"""Neighbour graphs: edges, the joining of components, geodesics, affinities.
+"""Neighborhood graphs: edges, the joining of components, geodesics, affinities.
 
 The graph has a vertex per sample and an edge ``{i, j}`` of length ``d(i, j)`` whenever one end is
-among the ``k`` nearest neighbours of the other. Path lengths in it estimate the geodesic distances
+among the ``k`` nearest neighbors of the other. Path lengths in it estimate the geodesic distances
 along the manifold, ``g(i, j) = min over paths of the sum of d``, which are finite only if the graph
 is connected.
 
@@ -11,7 +11,7 @@ words Kruskal's algorithm on the complete graph with the components contracted, 
 are a minimum spanning tree of the components. Boruvka's algorithm finds the same tree in fewer
 rounds: in each round every component (the largest may sit out) picks its own shortest edge outward.
 By the cut property each pick belongs to a minimum spanning tree, and each round at least halves
-the components that pick. The tree is unique but for ties in length.
+the components that pick. The tree is unique except for ties in length.
 
 With lengths on the edges, a Gaussian turns them into affinities ``W_ij = exp(-d(i, j)^2 / h)``,
 ``W_ii = 1``. With the degrees ``D_ii = sum_j W_ij``, the normalized affinity
@@ -25,10 +25,10 @@ Notation
 --------
 =============================================  =================================================
 ``S_m``, ``m``, ``h`` (Orsenigo & Vercellis)   ``X``, ``n_samples``, ``n_neighbors``
-``Q = [q_ij]``, dissimilarities                ``X`` with ``metric="precomputed"``
-``G = [g_ij]``                                 the result of :func:`geodesic_distances`
+``Q = [q_ij]``, dissimilarities                ``X`` as `Dissimilarities`
+``G = [g_ij]``                                 the result of `geodesic_distances`
 ``K``, ``h`` (Memisevic & Hinton)              affinity ``W``, ``bandwidth``
-``M``                                          the result of :func:`normalized_affinity`
+``M``                                          the result of `normalized_affinity`
 =============================================  =================================================
 
 References
@@ -48,7 +48,7 @@ from numpy.typing import ArrayLike
 from scipy.sparse import csr_array, eye_array, issparse
 from scipy.sparse.csgraph import connected_components, dijkstra
 
-from twofold.geodesics.dissimilarities import Dissimilarities, Metric, resolve_dissimilarities
+from twofold.geodesics.dissimilarities import Dissimilarities, as_dissimilarities
 from twofold.numerics.sums._compiled import compiled
 from twofold.numerics.threads import row_blocks
 from twofold.protocols import Array, IntArray
@@ -64,49 +64,22 @@ __all__ = [
 ]
 
 FEWER_CALLS = 1_000
-"""Compiled loops elsewhere are called hundreds of times and save most of the time. Paths are asked for once and save a quarter of it, so they
-must be so much more work to be worth an import."""
+"""Compiled loops elsewhere are called hundreds of times and save most of the time. Paths are
+computed once and save a quarter of it, so they must be this much more work to pay for an import."""
 
 
 def knn_graph(
     X: ArrayLike | Dissimilarities,
     n_neighbors: int,
     *,
-    metric: Metric = "euclidean",
     n_jobs: int | None = None,
 ) -> csr_array:
-    """Return the symmetric graph that links each sample to its nearest neighbours.
+    """Return the symmetric graph (n_samples, n_samples) that links samples to nearest neighbors.
 
-    Parameters
-    ----------
-    X : array-like of shape (n_samples, n_features) or (n_samples, n_samples)
-        Samples, or symmetric distances between them if ``metric="precomputed"``. Squares of
-        the samples' spread must neither overflow nor vanish: scale extreme data first. Or any
-        dissimilarities between samples, as an object (`twofold.geodesics.dissimilarities`).
-    n_neighbors : int
-        Neighbours of each sample, itself not counted; at least 1, less than ``n_samples``.
-    metric : {"euclidean", "precomputed"}, default="euclidean"
-        What ``X`` holds.
-    n_jobs : int or None, default=None
-        Threads of the neighbour search, as in scikit-learn.
-
-    Returns
-    -------
-    csr_array of shape (n_samples, n_samples)
-        Edge lengths. An edge is there if either end names the other as a neighbour. No
-        self-edges; duplicates are linked by stored zeros.
-
-    Examples
-    --------
-    >>> from twofold.geodesics.graph import knn_graph
-    >>> graph = knn_graph([[0.0], [1.0], [3.0], [10.0]], n_neighbors=1)
-    >>> graph.toarray()
-    array([[0., 1., 0., 0.],
-           [1., 0., 2., 0.],
-           [0., 2., 0., 7.],
-           [0., 0., 7., 0.]])
+    ``X`` holds samples or dissimilarities. An edge exists if either end is a neighbor of the
+    other. There are no self-edges; duplicates are linked by stored zeros.
     """
-    points = resolve_dissimilarities(X, metric)
+    points = as_dissimilarities(X)
     n_samples = points.n_samples
     if not 1 <= n_neighbors < n_samples:
         raise ValueError(
@@ -117,35 +90,12 @@ def knn_graph(
 
 
 def graph_of_neighbors(X: ArrayLike, neighbors: IntArray) -> csr_array:
-    """Return the symmetric graph that links each sample to neighbours that are known already.
-
-    Parameters
-    ----------
-    X : array-like of shape (n_samples, n_features)
-        Samples.
-    neighbors : ndarray of int, shape (n_samples, k)
-        The numbers of each sample's neighbours, itself not among them.
-
-    Returns
-    -------
-    csr_array of shape (n_samples, n_samples)
-        Edge lengths, as from `knn_graph`.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from twofold.geodesics.graph import graph_of_neighbors
-    >>> neighbors = np.array([[1], [0], [1]])
-    >>> graph_of_neighbors([[0.0], [1.0], [3.0]], neighbors).toarray()
-    array([[0., 1., 0.],
-           [1., 0., 2.],
-           [0., 2., 0.]])
-    """
-    return _linked(resolve_dissimilarities(X, "euclidean"), neighbors.astype(np.intp))
+    """Return the graph of `knn_graph` for samples whose neighbors (n_samples, k) are known."""
+    return _linked(as_dissimilarities(X), neighbors.astype(np.intp))
 
 
 def _linked(points: Dissimilarities, neighbors: IntArray) -> csr_array:
-    """Return the graph with an edge wherever one end names the other."""
+    """Return the graph with an edge wherever one end is a neighbor of the other."""
     n_samples = points.n_samples
     # Each undirected edge once, as (lower, higher): arithmetic on sparse matrices, such as
     # graph.maximum(graph.T), would drop the zero lengths between duplicates.
@@ -155,44 +105,15 @@ def _linked(points: Dissimilarities, neighbors: IntArray) -> csr_array:
     return _graph(lower, higher, points.lengths(lower, higher), n_samples)
 
 
-def connect_components(
-    graph: csr_array, X: ArrayLike | Dissimilarities, *, metric: Metric = "euclidean"
-) -> tuple[csr_array, int]:
+def connect_components(graph: csr_array, X: ArrayLike | Dissimilarities) -> tuple[csr_array, int]:
     """Join the components of a graph by the shortest possible edges.
 
-    The agglomerative rule of Orsenigo & Vercellis (2012): the closest pair of points in different
-    components becomes an edge, until one component is left. See the module's notes for why
-    Boruvka's rounds give the same edges. Temporary memory is a fixed number of rows of
-    distances. Nothing is raised or warned about a disconnected graph; that is the caller's part.
-
-    Parameters
-    ----------
-    graph : csr_array of shape (n_samples, n_samples)
-        Symmetric edge lengths; stored zeros are edges.
-    X : array-like of shape (n_samples, n_features) or (n_samples, n_samples)
-        The samples, distances or dissimilarities the graph was made from.
-    metric : {"euclidean", "precomputed"}, default="euclidean"
-        What ``X`` holds.
-
-    Returns
-    -------
-    graph : csr_array of shape (n_samples, n_samples)
-        The graph with ``n_components - 1`` edges more; the argument itself if it is connected.
-    n_components : int
-        The number of components before joining; 1 means that nothing was done.
-
-    Examples
-    --------
-    Two pairs of points become one graph, by an edge between the nearest of them:
-
-    >>> from twofold.geodesics.graph import connect_components, knn_graph
-    >>> X = [[0.0], [1.0], [5.0], [6.0]]
-    >>> graph = knn_graph(X, n_neighbors=1)
-    >>> joined, n_components = connect_components(graph, X)
-    >>> n_components, float(joined[1, 2])
-    (2, 4.0)
+    Returns the graph with ``n_components - 1`` more edges (the argument itself if it is connected)
+    and the number of components before. The rule is that of Orsenigo & Vercellis (2012): the
+    closest pair of points in different components becomes an edge, until one component is left.
+    Temporary memory is a fixed number of rows of distances.
     """
-    points = resolve_dissimilarities(X, metric)
+    points = as_dissimilarities(X)
     n_samples = points.n_samples
     if graph.shape != (n_samples, n_samples):
         raise ValueError(
@@ -214,33 +135,10 @@ def connect_components(
 def geodesic_distances(
     graph: csr_array, *, indices: ArrayLike | None = None, n_sources: int | None = None
 ) -> Array:
-    """Return the lengths of the shortest paths in a graph, by Dijkstra's algorithm.
+    """Return the lengths (n_sources, n_samples) of the shortest paths from some samples, or all.
 
-    Parameters
-    ----------
-    graph : csr_array of shape (n_samples, n_samples)
-        Symmetric, nonnegative edge lengths; stored zeros are edges.
-    indices : array-like of int of shape (n_sources,), default=None
-        The samples to start from; all of them by default.
-    n_sources : int, default=None
-        How many samples all calls together start from, where this is one of several: whether compiled loops pay is decided by it.
-
-    Returns
-    -------
-    ndarray of shape (n_sources, n_samples)
-        Path lengths; infinite between samples of different components.
-
-    Examples
-    --------
-    Along an arc the way is longer than straight across:
-
-    >>> import numpy as np
-    >>> from twofold.geodesics.graph import geodesic_distances, knn_graph
-    >>> angle = np.linspace(0.0, np.pi, 50)
-    >>> X = np.column_stack([np.cos(angle), np.sin(angle)])
-    >>> distances = geodesic_distances(knn_graph(X, n_neighbors=2), indices=[0])
-    >>> distances.shape, round(float(distances[0, -1]), 2)
-    ((1, 50), 3.14)
+    Lengths between components are infinite. ``n_sources`` is the total number of sources if this is
+    one of several calls; it decides whether compiled loops pay.
     """
     # Orsenigo & Vercellis (2012), section 2.1, step 3. The graph is symmetric, so the cheaper
     # search of a directed graph finds the same paths.
@@ -259,30 +157,10 @@ def geodesic_distances(
 
 
 def heat_affinity(graph: csr_array, bandwidth: float | str = "auto") -> csr_array:
-    """Return the Gaussian affinities ``exp(-length^2 / bandwidth)`` along a graph's edges.
+    """Return the Gaussian affinities ``exp(-length^2 / bandwidth)`` along the edges, diagonal 1.
 
-    Parameters
-    ----------
-    graph : csr_array of shape (n_samples, n_samples)
-        Edge lengths; stored zeros are edges.
-    bandwidth : float or "auto", default="auto"
-        The positive ``h`` above, in squared units of length. "auto" takes the squared median of
-        the positive lengths (1 if there are none), so the typical edge has affinity ``1 / e`` and
-        a few far outliers do not matter.
-
-    Returns
-    -------
-    csr_array of shape (n_samples, n_samples)
-        Affinities in [0, 1], with a unit diagonal.
-
-    Examples
-    --------
-    >>> from twofold.geodesics.graph import heat_affinity, knn_graph
-    >>> graph = knn_graph([[0.0], [1.0], [3.0]], n_neighbors=1)
-    >>> heat_affinity(graph, bandwidth=1.0).toarray().round(3)
-    array([[1.   , 0.368, 0.   ],
-           [0.368, 1.   , 0.018],
-           [0.   , 0.018, 1.   ]])
+    The bandwidth "auto" is the squared median of the positive lengths (1 if there are none), so the
+    typical edge has affinity ``1 / e`` and a few far outliers do not matter.
     """
     edges = graph.tocoo()
     off_diagonal = edges.row != edges.col
@@ -310,31 +188,9 @@ def heat_affinity(graph: csr_array, bandwidth: float | str = "auto") -> csr_arra
 
 
 def normalized_affinity(W: Any) -> Any:
-    """Return ``D^(-1/2) W D^(-1/2)``, with ``D`` the row sums of ``W``.
+    """Return ``D^(-1/2) W D^(-1/2)``, with ``D`` the row sums of ``W`` (n_samples, n_samples).
 
-    Parameters
-    ----------
-    W : ndarray or sparse array of shape (n_samples, n_samples)
-        Symmetric, nonnegative affinities.
-
-    Returns
-    -------
-    ndarray or csr_array of shape (n_samples, n_samples)
-        Sparse if ``W`` is. Exactly symmetric if ``W`` is. A row of zeros stays a row of zeros.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from twofold.geodesics.graph import normalized_affinity
-    >>> M = normalized_affinity(np.array([[1.0, 1.0], [1.0, 3.0]]))
-    >>> M.round(3)
-    array([[0.5  , 0.354],
-           [0.354, 0.75 ]])
-
-    Its largest eigenvalue is one:
-
-    >>> round(float(np.linalg.eigvalsh(M).max()), 6)
-    1.0
+    Sparse if ``W`` is, exactly symmetric if ``W`` is. A row of zeros stays a row of zeros.
     """
     if _is_sparse(W):
         edges = csr_array(W).tocoo()
@@ -347,30 +203,7 @@ def normalized_affinity(W: Any) -> Any:
 
 
 def normalized_laplacian(W: Any) -> Any:
-    """Return the identity minus :func:`normalized_affinity`.
-
-    Parameters
-    ----------
-    W : ndarray or sparse array of shape (n_samples, n_samples)
-        Symmetric, nonnegative affinities.
-
-    Returns
-    -------
-    ndarray or csr_array of shape (n_samples, n_samples)
-        Sparse if ``W`` is; positive semidefinite. A row of zeros in ``W`` gives a row of the
-        identity.
-
-    Examples
-    --------
-    As many eigenvalues are zero as the graph has components:
-
-    >>> import numpy as np
-    >>> from twofold.geodesics.graph import heat_affinity, knn_graph, normalized_laplacian
-    >>> graph = knn_graph([[0.0], [1.0], [5.0], [6.0]], n_neighbors=1)
-    >>> L = normalized_laplacian(heat_affinity(graph))
-    >>> int((np.abs(np.linalg.eigvalsh(L.toarray())) < 1e-9).sum())
-    2
-    """
+    """Return the identity minus `normalized_affinity`; sparse if ``W`` is."""
     normalized = normalized_affinity(W)
     if _is_sparse(normalized):
         return csr_array(eye_array(normalized.shape[0], format="csr") - normalized)
@@ -394,8 +227,8 @@ def _bridges(points: Dissimilarities, component: IntArray) -> tuple[IntArray, In
     """Return the ends ``(lower, higher)`` of the edges that join the components, by Boruvka.
 
     A sample's distance to the nearest sample of another component can only grow as components
-    merge. So what an earlier round found is a lower bound in the later ones, and most samples
-    need no second search.
+    merge. So the result of an earlier round is a lower bound in later ones, and most samples need
+    no second search.
     """
     from scipy.cluster.hierarchy import DisjointSet  # slow to import
 
@@ -405,7 +238,7 @@ def _bridges(points: Dissimilarities, component: IntArray) -> tuple[IntArray, In
     nearest, bound = np.arange(len(labels)), np.zeros(len(labels))
     bridges: list[tuple[int, int]] = []
     while clusters.n_subsets > 1:
-        # The largest sits out: its search is the dearest, and the others' picks suffice.
+        # The largest component sits out: its search costs most, and the other picks suffice.
         searching = labels != np.bincount(labels).argmax()
         outdated = labels[nearest] == labels
         shortest = np.full(labels.max() + 1, np.inf)

@@ -1,19 +1,21 @@
 r"""Classical multidimensional scaling of geodesic distances, of all pairs or from landmarks.
 
-With squared distances ``K = [g_ij^2]`` and the centring matrix ``B = I - 1 1^T / n``, the leading eigenpairs of
-``S = -B K B / 2`` give the coordinates ``z_ip = sqrt(lambda_p) v_ip``. ``S`` is never formed: the product ``S v`` centres ``v``,
-multiplies by ``K`` block by block, and centres again, so that ``K`` may be stored in single precision (``4 n^2`` bytes in all)
-while sums run in double.
+With squared distances ``K = [g_ij^2]`` and the centring matrix ``B = I - 1 1^T / n``, the leading
+eigenpairs of ``S = -B K B / 2`` give the coordinates ``z_ip = sqrt(lambda_p) v_ip``. ``S`` is never
+formed: the product ``S v`` centres ``v``, multiplies by ``K`` block by block, and centres again. So
+``K`` may be stored in single precision (``4 n^2`` bytes in all) while sums run in double.
 
-From ``m`` landmarks the ``m x n`` squared distances suffice (de Silva & Tenenbaum 2004). With the eigenpairs of the landmarks' own
-``S`` and the mean ``mu_j`` of a landmark's squared distances to the others, any point lies at
+From ``m`` landmarks the ``m x n`` squared distances suffice (de Silva & Tenenbaum 2004). With the
+eigenpairs of the landmarks' own ``S`` and the mean ``mu_j`` of a landmark's squared distances to
+the others, any point lies at
 
 .. math:: z_p = -\tfrac12 \sum_j \frac{v_{jp}}{\sqrt{\lambda_p}} (g_j^2 - \mu_j) ,
 
-which gives the landmarks their own coordinates back, and points on a flat manifold their exact ones.
+which reproduces the coordinates of the landmarks, and is exact for points on a flat manifold.
 
-The residual variance of the first ``d`` coordinates, ``1 - R^2`` with ``R`` the correlation of geodesic and embedded distances, falls until ``d`` is the
-dimension of the manifold and then stays: the elbow (Tenenbaum et al. 2000).
+The residual variance of the first ``d`` coordinates, ``1 - R^2`` with ``R`` the correlation of
+geodesic and embedded distances, falls until ``d`` is the dimension of the manifold and then stays:
+the elbow (Tenenbaum et al. 2000).
 
 Notation
 --------
@@ -29,9 +31,10 @@ References
 ----------
 * C. Orsenigo and C. Vercellis. Kernel ridge regression for out-of-sample mapping in supervised
   manifold learning. *Expert Systems with Applications* 39(9), 2012.
-* V. de Silva and J. Tenenbaum. Sparse multidimensional scaling using landmark points. Stanford University, 2004.
-* J. Tenenbaum, V. de Silva and J. Langford. A global geometric framework for nonlinear dimensionality reduction.
-  *Science* 290, 2000.
+* V. de Silva and J. Tenenbaum. Sparse multidimensional scaling using landmark points. Stanford
+  University, 2004.
+* J. Tenenbaum, V. de Silva and J. Langford. A global geometric framework for nonlinear
+  dimensionality reduction. *Science* 290, 2000.
 """
 
 from __future__ import annotations
@@ -58,45 +61,21 @@ __all__ = [
 ]
 
 DENSE_EIGEN = 1_000
-"""Up to so many rows all eigenpairs are computed; beyond, the leading ones by products."""
+"""Rows up to which all eigenpairs are computed; beyond, the leading ones by products."""
 
 SAMPLE_ROWS = 1_000
-"""Rows whose distances to all others stand for all pairs in a correlation."""
+"""Rows whose distances to all others represent all pairs in a correlation."""
 
 SMALLEST_VARIANCE = 1e-4
-"""Residual variances below this are as good as none."""
+"""Residual variances below this count as zero."""
 
 MOST_RESTARTS = 300
 
 
 def squared_geodesics(graph: csr_array, sources: IntArray | None, dtype: Any) -> AnyArray:
-    """Return the squared lengths of the shortest paths from some vertices to all.
+    """Return the squared shortest path lengths (m, n) from some vertices of a graph, or all.
 
-    Parameters
-    ----------
-    graph : csr_array of shape (n, n)
-        Symmetric, connected.
-    sources : ndarray of int of shape (m,) or None
-        Where paths begin; None for all vertices.
-    dtype : dtype
-        In which to store them. Paths are found in double precision, block by block.
-
-    Returns
-    -------
-    ndarray of shape (m, n)
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from twofold.geodesics.graph import knn_graph
-    >>> from twofold.geodesics.scaling import squared_geodesics
-    >>> graph = knn_graph([[0.0], [1.0], [3.0]], n_neighbors=1)
-    >>> squared_geodesics(graph, None, np.float32)
-    array([[0., 1., 9.],
-           [1., 0., 4.],
-           [9., 4., 0.]], dtype=float32)
-    >>> squared_geodesics(graph, np.array([2]), np.float64)
-    array([[9., 4., 0.]])
+    Paths are found in double precision, block by block, and stored as ``dtype``.
     """
     n = graph.shape[0]
     rows = np.arange(n) if sources is None else sources
@@ -111,65 +90,19 @@ def squared_geodesics(graph: csr_array, sources: IntArray | None, dtype: Any) ->
 
 
 def classical_scaling(squares: AnyArray, n_components: int) -> Array:
-    """Return coordinates whose distances are nearest to given ones, shape (n, n_components).
+    """Return coordinates (n, n_components) whose distances approximate given squared ones (n, n).
 
-    Parameters
-    ----------
-    squares : ndarray of shape (n, n)
-        Symmetric squared distances, in single or double precision.
-    n_components : int
-        How many coordinates. Where the distances have fewer dimensions, the others are zero up to rounding.
-
-    Returns
-    -------
-    ndarray of shape (n, n_components)
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from scipy.spatial.distance import cdist
-    >>> from twofold.geodesics.scaling import classical_scaling
-    >>> X = np.random.default_rng(0).normal(size=(30, 2))
-    >>> Z = classical_scaling(cdist(X, X, "sqeuclidean"), 2)
-    >>> bool(np.allclose(cdist(Z, Z), cdist(X, X)))
-    True
+    If the distances have fewer dimensions, the other coordinates are zero up to rounding.
     """
     values, vectors = _leading_eigenpairs(squares, n_components)
     return vectors * np.sqrt(values)
 
 
 def landmark_scaling(squares: AnyArray, landmarks: IntArray, n_components: int) -> Array:
-    """Return coordinates of all points from their distances to landmarks, shape (n, n_components).
-
-    Parameters
-    ----------
-    squares : ndarray of shape (m, n)
-        Squared distances of the landmarks to all points.
-    landmarks : ndarray of int of shape (m,)
-        The landmarks' numbers among the points.
-    n_components : int
-        How many coordinates.
-
-    Returns
-    -------
-    ndarray of shape (n, n_components)
-
-    Examples
-    --------
-    Distances to five landmarks place all points of a plane:
-
-    >>> import numpy as np
-    >>> from scipy.spatial.distance import cdist
-    >>> from twofold.geodesics.scaling import landmark_scaling
-    >>> X = np.random.default_rng(0).normal(size=(30, 2))
-    >>> landmarks = np.arange(5)
-    >>> Z = landmark_scaling(cdist(X[landmarks], X, "sqeuclidean"), landmarks, 2)
-    >>> bool(np.allclose(cdist(Z, Z), cdist(X, X)))
-    True
-    """
+    """Return coordinates (n, n_components) from squared distances (m, n) of landmarks (m,)."""
     own = squares[:, landmarks].astype(np.float64)
     values, vectors = _leading_eigenpairs(0.5 * (own + own.T), n_components)
-    # Directions at the level of rounding, of sums or of what was stored, are noise, which division would blow up.
+    # Directions at the level of rounding are noise, which the division would amplify.
     rounding = max(len(own) * np.finfo(np.float64).eps, 10.0 * np.finfo(squares.dtype).eps)
     to_coordinates = np.divide(
         vectors,
@@ -184,7 +117,7 @@ def landmark_scaling(squares: AnyArray, landmarks: IntArray, n_components: int) 
         Z[block] = -0.5 * (squares[:, block].T.astype(np.float64) @ to_coordinates - shift)
 
     map_blocks(work, row_blocks(len(Z), 12 * len(landmarks)))
-    # The landmarks' centre and axes are not quite those of all points.
+    # The center and axes of the landmarks differ slightly from those of all points.
     Z -= Z.mean(axis=0)
     axes, _ = principal_axes(Z, n_components)
     return fix_signs(Z @ axes.T)
@@ -193,32 +126,8 @@ def landmark_scaling(squares: AnyArray, landmarks: IntArray, n_components: int) 
 def residual_variances(squares: AnyArray, sources: IntArray | None, Z: Array) -> Array:
     """Return ``1 - R^2`` of geodesic and embedded distances for the first 1, 2, ... coordinates.
 
-    Parameters
-    ----------
-    squares : ndarray of shape (m, n)
-        Squared geodesic distances.
-    sources : ndarray of int of shape (m,) or None
-        The points that rows belong to; None for all.
-    Z : ndarray of shape (n, q)
-        Coordinates.
-
-    Returns
-    -------
-    ndarray of shape (q,)
-        In [0, 1]; beyond 1,000 rows these are a sample.
-
-    Examples
-    --------
-    Points of a plane need two coordinates:
-
-    >>> import numpy as np
-    >>> from scipy.spatial.distance import cdist
-    >>> from twofold.geodesics.scaling import classical_scaling, residual_variances
-    >>> X = np.random.default_rng(0).normal(size=(30, 2))
-    >>> squares = cdist(X, X, "sqeuclidean")
-    >>> variances = residual_variances(squares, None, classical_scaling(squares, 2))
-    >>> bool(variances[0] > 0.1), bool(variances[1] < 1e-9)
-    (True, True)
+    ``squares`` (m, n) are squared geodesic distances from ``sources`` (m,), None for all points,
+    and ``Z`` (n, q) are the coordinates. Beyond 1,000 rows a sample is used.
     """
     rows = some_rows(len(squares), SAMPLE_ROWS)
     points = rows if sources is None else sources[rows]
@@ -247,26 +156,11 @@ def residual_variances(squares: AnyArray, sources: IntArray | None, Z: Array) ->
 
 
 def elbow(variances: Array) -> int:
-    """Return the number of coordinates after which residual variances hardly fall.
+    """Return the number of coordinates after which residual variances (q,) hardly fall.
 
-    The point of the curve that lies farthest below its chord. The curve starts at 1, without coordinates, and is taken in logarithms: the
-    first coordinate of a long strip explains nearly all, and the second is still there. What is below 1e-4 does not count.
-
-    Parameters
-    ----------
-    variances : ndarray of shape (q,)
-        Residual variances of the first 1, 2, ... coordinates.
-
-    Returns
-    -------
-    int
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from twofold.geodesics.scaling import elbow
-    >>> elbow(np.array([0.4, 0.02, 0.018, 0.017]))
-    2
+    This is the point of the curve that lies farthest below its chord. The curve starts at 1,
+    without coordinates, and is taken in logarithms: the first coordinate of a long strip explains
+    nearly all, but the second still counts. Values below 1e-4 do not count.
     """
     falling = np.minimum.accumulate(np.maximum(variances, SMALLEST_VARIANCE))
     curve = np.log(np.concatenate([[1.0], falling]))
@@ -292,7 +186,7 @@ def _centred_product(squares: AnyArray) -> Any:
 
 
 def _leading_eigenpairs(squares: AnyArray, k: int) -> tuple[Array, Array]:
-    """Return the k largest eigenvalues of ``S``, 0 where there are no positive ones, and their vectors (n, k)."""
+    """Return the k largest eigenvalues of ``S``, clipped at 0, and their vectors (n, k)."""
     n = len(squares)
     found = min(k, n)
     if n <= max(DENSE_EIGEN, 2 * k):
@@ -309,8 +203,8 @@ def _leading_eigenpairs(squares: AnyArray, k: int) -> tuple[Array, Array]:
             values, vectors = error.eigenvalues, error.eigenvectors
             found = len(values)
             warn_user(
-                f"Only {found} of n_components={k} eigenvectors converged; the other coordinates are zero. "
-                "Ask for fewer components.",
+                f"Only {found} of n_components={k} eigenvectors converged; the other coordinates "
+                "are zero. Use fewer components.",
                 UserWarning,
             )
     order = np.argsort(values)[::-1]

@@ -1,15 +1,17 @@
-r"""Isomap on an agglomerated graph, with kernel ridge regression both ways.
+"""Isomap on an agglomerated graph, with kernel ridge regression as both maps.
 
-A-Isomap (Orsenigo & Vercellis 2012, section 2.1): link each row to its nearest neighbours; while the graph is in pieces, join the two
-closest at their closest points; take the shortest paths for geodesic distances; find coordinates by classical scaling. Few neighbours then
-suffice: no fold is short-cut for the sake of a connected graph.
+A-Isomap (Orsenigo & Vercellis 2012, section 2.1): link each row to its nearest neighbors; while the
+graph has several components, join the two closest at their closest points; take shortest paths as
+geodesic distances; find coordinates by classical scaling. Few neighbors then suffice, and no fold
+is short-cut to make the graph connected.
 
-The method itself embeds its training rows only. Multi-output kernel ridge regression (or a general regression network, which the paper
-measures it against) takes new rows down, and a second ridge regression takes latents back up, so that the embedding is two-way. Ridge regression
-suits smooth sheets, the network rows of many features in clusters, such as pictures: their leave-one-out errors tell which (``out_of_sample="auto"``).
+The method itself embeds its training rows only. Here multi-output kernel ridge regression (or a
+general regression network, which the paper compares it with) encodes new rows, and a second ridge
+regression decodes latents. Ridge regression suits smooth sheets; the network suits rows of many
+features in clusters, such as images. ``out_of_sample="auto"`` compares their leave-one-out errors.
 
-Distances are measured in units of the data's total standard deviation. On a connected graph ``embedding_`` is that of scikit-learn's
-``Isomap`` for data divided by it.
+Distances are measured in units of the data's total standard deviation. On a connected graph
+``embedding_`` is that of scikit-learn's ``Isomap`` for data divided by it.
 
 Notation
 --------
@@ -24,21 +26,23 @@ residual variances           ``residual_variance_``
 
 References
 ----------
-* C. Orsenigo and C. Vercellis. Kernel ridge regression for out-of-sample mapping in supervised manifold learning. *Expert Systems with
-  Applications* 39(9), 2012.
-* J. Tenenbaum, V. de Silva and J. Langford. A global geometric framework for nonlinear dimensionality reduction. *Science* 290, 2000.
+* C. Orsenigo and C. Vercellis. Kernel ridge regression for out-of-sample mapping in supervised
+  manifold learning. *Expert Systems with Applications* 39(9), 2012.
+* J. Tenenbaum, V. de Silva and J. Langford. A global geometric framework for nonlinear
+  dimensionality reduction. *Science* 290, 2000.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, Protocol, cast
 
 import numpy as np
 from scipy.sparse import csr_array
 from sklearn.base import clone
 
 from twofold.base.estimator import Learned, Problem, TwoWayEstimator
+from twofold.base.problem import Predictor
 from twofold.geodesics.dissimilarities import (
     Dissimilarities,
     Euclidean,
@@ -54,14 +58,19 @@ from twofold.geodesics.scaling import (
     residual_variances,
     squared_geodesics,
 )
-from twofold.isomap.out_of_sample import better_than, centers_among, fitted_density, fitted_ridge
+from twofold.isomap.out_of_sample import (
+    centers_among,
+    fitted_density,
+    fitted_ridge,
+    ridge_or_network,
+)
 from twofold.maps import GRNN
 from twofold.maps.kernel_ridge import BYTES_PER_PAIR
 from twofold.numerics.linalg import rank_up_to, row_norms_sq
 from twofold.numerics.memory import check_memory_for
-from twofold.numerics.threads import n_threads
 from twofold.numerics.units import CentredUnits
 from twofold.numerics.validation import (
+    RandomLike,
     cast_back,
     check_bool,
     check_choice,
@@ -71,19 +80,25 @@ from twofold.numerics.validation import (
 )
 from twofold.protocols import Array, IntArray, Map
 
-__all__ = ["AgglomerativeIsomap"]
+__all__ = ["AUTO", "AgglomerativeIsomap", "is_auto"]
 
 DEFAULT_NEIGHBORS = 10
 MOST_DIMENSIONS = 10
-"""Coordinates whose residual variances ``n_components="auto"`` looks at."""
+"""Number of coordinates whose residual variances ``n_components="auto"`` compares."""
 
 MOST_IN_DOUBLE = 4_000
 """Rows up to which geodesic distances are stored in double precision."""
 
 BYTES_PER_GIVEN = 48.0
-"""Of a given distance: it is also the data, which are centred, scaled, and compared by the kernels."""
+"""Per given distance, which is also data: centred, scaled, and compared by the kernels."""
 
 AUTO = '"auto"'
+
+
+class _LeaveOneOut(Protocol):
+    """A fitted map that predicts each training row from the others."""
+
+    def leave_one_out(self, inputs: Array, targets: Array) -> Array: ...
 
 
 class AgglomerativeIsomap(TwoWayEstimator):
@@ -92,30 +107,36 @@ class AgglomerativeIsomap(TwoWayEstimator):
     Parameters
     ----------
     n_components : int or "auto", default=2
-        Latent dimensions. "auto" takes the elbow of the residual variances of ten coordinates.
+        Number of latent dimensions. "auto" takes the elbow of the residual variances of ten
+        coordinates.
     n_neighbors : int or "auto", default="auto"
-        Neighbours of each row in the graph. "auto" means 10, or all others where there are fewer.
+        Neighbors of each row in the graph. "auto" means 10, or all others if there are fewer.
     dissimilarity : {"euclidean", "precomputed"}, default="euclidean"
-        "precomputed" takes for ``X`` the symmetric distances between rows. The maps then work on rows of distances to the training
-        rows: ``transform`` takes those of new rows, and ``inverse_transform`` returns them.
+        With "precomputed", ``X`` holds the symmetric distances between rows. The maps then work on
+        rows of distances to the training rows: ``transform`` takes them and ``inverse_transform``
+        returns them.
     out_of_sample : {"krr", "grnn", "auto"} or Map, default="krr"
-        The map from data to latents: kernel ridge regression with a Gaussian kernel, a general regression network, or a map of
-        your own such as ``KernelRidgeMap(kernel="polynomial", cv=5)``. "auto" fits both of the first to at most 2,000 rows and takes the one of
-        lower leave-one-out error; more rows go by ridge regression.
+        The map from data to latents: kernel ridge regression with a Gaussian kernel, a general
+        regression network, or a map of your own such as
+        ``KernelRidgeMap(kernel="polynomial", cv=5)``. "auto" fits both of the first and takes the
+        one with the lower leave-one-out error; beyond 2,000 rows it is ridge regression.
     n_landmarks : int or None, default=None
-        None is the exact method, whose memory grows with the square of the rows: 0.4 GB for 10,000. With landmarks it is 4 bytes for each landmark
-        and row (8 up to 4,000 rows) and 24 for each pair of landmarks, and time falls likewise. There must be more than ``n_components``. The maps
-        need memory of their own, see ``n_centers``.
+        None is the exact method, whose memory grows with the square of the rows: 0.4 GB for 10,000.
+        Landmarks, more than ``n_components``, need 4 bytes per landmark and row (8 up to 4,000
+        rows) and 24 per pair of landmarks, and less time. The maps need memory of their own, see
+        ``n_centers``.
     n_centers : int or "auto", default="auto"
-        Rows that are centres of the kernel ridge regressions. "auto" means all up to 2,000, else 500. Each regression takes about 32 bytes for
-        each row and centre, which is more than the geodesic distances where landmarks are few: 1.6 GB for 100,000 rows.
+        Number of rows that are centers of the kernel ridge regressions. "auto" means all up to
+        2,000, else 500. Each regression needs about 32 bytes per row and center, more than the
+        geodesic distances of few landmarks: 1.6 GB for 100,000 rows.
     cross_fit : bool, default=False
-        Whether ``fit_transform`` returns for each row what the down-map predicts without it (in closed form), for a model that is to be
-        trained on the latents; else it is ``fit`` and ``transform``. ``embedding_`` is the exact one in any case.
+        Whether ``fit_transform`` returns for each row what the down-map predicts without it (in
+        closed form), for a model that is to be trained on the latents. ``embedding_`` is exact in
+        any case.
     random_state : int, RandomState, Generator or None, default=None
-        Draws landmarks and centres; small problems need none.
+        Draws landmarks and centers; small problems need none.
     n_jobs : int or None, default=None
-        Threads; None means all cores.
+        Number of threads; None means all cores.
     verbose : int, default=0
         1 logs the phases of a fit.
 
@@ -124,14 +145,15 @@ class AgglomerativeIsomap(TwoWayEstimator):
     embedding_ : ndarray of shape (n_samples, n_components)
         Latents, in units of the data's total standard deviation.
     residual_variance_ : ndarray of shape (n_dimensions,)
-        One minus the squared correlation of geodesic and embedded distances for the first 1, 2, ... coordinates: ``n_components`` of
-        them, or all that "auto" looked at. Beyond 1,000 rows a sample of the pairs.
+        One minus the squared correlation of geodesic and embedded distances for the first 1, 2, ...
+        coordinates: ``n_components`` of them, or all that "auto" compared. Beyond 1,000 rows from a
+        sample of the pairs.
     n_pieces_ : int
-        Components of the neighbourhood graph before they were joined.
+        Components of the neighborhood graph before they were joined.
     landmarks_ : ndarray of int, shape (n_landmarks,), or None
         Row numbers of the landmarks.
     encoder_, decoder_, density_, n_features_in_, feature_names_in_
-        As in every two-way estimator; the type of ``encoder_`` tells which map "auto" took.
+        As in every two-way estimator; the type of ``encoder_`` shows which map "auto" chose.
 
     See Also
     --------
@@ -143,10 +165,8 @@ class AgglomerativeIsomap(TwoWayEstimator):
     >>> from twofold.datasets import make_s_curve
     >>> X, _ = make_s_curve(400, random_state=0)
     >>> model = AgglomerativeIsomap(n_components="auto").fit(X)
-    >>> model.embedding_.shape
-    (400, 2)
-    >>> model.score(X) > 0.95
-    True
+    >>> model.embedding_.shape, model.score(X) > 0.95
+    ((400, 2), True)
     """
 
     residual_variance_: Array
@@ -163,7 +183,7 @@ class AgglomerativeIsomap(TwoWayEstimator):
         n_landmarks: int | None = None,
         n_centers: int | str = "auto",
         cross_fit: bool = False,
-        random_state: Any = None,
+        random_state: RandomLike = None,
         n_jobs: int | None = None,
         verbose: int = 0,
     ) -> None:
@@ -179,78 +199,65 @@ class AgglomerativeIsomap(TwoWayEstimator):
         self.verbose = verbose
 
     def fit_transform(self, X: Any, y: Any = None) -> Array:
-        """Learn the model and return latents of the training rows.
+        """Fit the model and return latents of the training rows.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
             Data.
         y : array-like of shape (n_samples,), default=None
-            Labels, where the estimator is supervised.
+            Labels, for supervised estimators.
 
         Returns
         -------
         ndarray of shape (n_samples, n_components)
-            With ``cross_fit=True`` each row's prediction by the others, else ``transform(X)``.
+            With ``cross_fit=True`` the prediction of each row by the others, else ``transform(X)``.
 
         Examples
         --------
-        >>> import numpy as np
         >>> from twofold import AgglomerativeIsomap
         >>> from twofold.datasets import make_s_curve
         >>> X, _ = make_s_curve(100, random_state=0)
-        >>> model = AgglomerativeIsomap()
-        >>> Z = model.fit_transform(X)
-        >>> bool(np.allclose(Z, model.transform(X)))
-        True
-
-        What the other rows predict for each is a little off:
-
-        >>> crossed = AgglomerativeIsomap(cross_fit=True).fit_transform(X)
-        >>> bool(np.linalg.norm(crossed - model.embedding_) > np.linalg.norm(Z - model.embedding_))
-        True
+        >>> AgglomerativeIsomap(cross_fit=True).fit_transform(X).shape
+        (100, 2)
         """
         self._check_out_of_sample()
-        if check_bool("cross_fit", self.cross_fit):
-            self._check_leaves_out()
+        crossed = check_bool("cross_fit", self.cross_fit)
+        map_ = self.out_of_sample
+        if crossed and not isinstance(map_, str) and not hasattr(map_, "leave_one_out"):
+            raise TypeError(
+                f"out_of_sample={map_!r} has no leave_one_out, which cross_fit=True needs. Use "
+                "KernelRidgeMap, GRNN or NadarayaWatson, or cross_fit=False."
+            )
         self.fit(X, y)
-        encoder: Any = self.encoder_
-        if not self.cross_fit or self._variance == 0.0:
+        if not crossed or self._variance == 0.0:
             return self.transform(X)
         data, dtype = check_data(self, X, reset=False)
+        encoder = cast(_LeaveOneOut, self.encoder_)
         with self._threads():
             latents = encoder.leave_one_out(
                 self._data_units.into(data), self._latent_units.into(self.embedding_)
             )
         return cast_back(self._latent_units.back(latents), dtype)
 
-    def _check_leaves_out(self) -> None:
-        if not isinstance(self.out_of_sample, str) and not hasattr(
-            self.out_of_sample, "leave_one_out"
-        ):
-            raise TypeError(
-                f"out_of_sample={self.out_of_sample!r} has no leave_one_out, which cross_fit=True needs. Use KernelRidgeMap, GRNN or "
-                "NadarayaWatson, or cross_fit=False."
-            )
-
     def _requested_components(self, data: Array) -> int:
         self._check_settings(data)
-        if not _is_auto(self.n_components):
+        if not is_auto(self.n_components):
             return self._check_n_components(self.n_components, data)
         most = min(data.shape[1], self._most_dimensions(len(data)))
         return max(1, rank_up_to(CentredUnits.of(data).into(data), most))
 
     def _most_dimensions(self, n: int) -> int:
-        """Return how many coordinates "auto" looks at: landmarks span one less than their number."""
+        """Return how many coordinates "auto" compares: m landmarks span m - 1 dimensions."""
         return min(MOST_DIMENSIONS, n - 1, (self.n_landmarks or n) - 1)
 
     def _learn(self, problem: Problem) -> Learned:
         n = len(problem.data)
         progress, n_components = problem.progress, problem.n_components
-        if _is_auto(self.n_components):  # the elbow shows when the curve goes on behind it
+        if is_auto(self.n_components):  # an elbow needs coordinates beyond it
             n_components = self._most_dimensions(n)
-        with progress.phase("neighbourhood graph"):
-            dissimilarities = self._dissimilarities(problem)
+        with progress.phase("neighborhood graph"):
+            dissimilarities, attributes = self._dissimilarities(problem)
             in_pieces = knn_graph(dissimilarities, self._n_neighbors(n), n_jobs=self.n_jobs)
             graph, n_pieces = connect_components(in_pieces, dissimilarities)
             if n_pieces > 1:
@@ -266,7 +273,7 @@ class AgglomerativeIsomap(TwoWayEstimator):
                 latents = landmark_scaling(squares, landmarks, n_components)
             variances = residual_variances(squares, landmarks, latents)
             del squares
-            if _is_auto(self.n_components):
+            if is_auto(self.n_components):
                 latents = latents[:, : min(elbow(variances), problem.n_components)]
         with progress.phase("maps"):
             units = CentredUnits.of(latents, name="the embedding")
@@ -274,11 +281,10 @@ class AgglomerativeIsomap(TwoWayEstimator):
             encoder = self._fitted_encoder(problem.data, Z, problem.rng)
             decoder = fitted_ridge(Z, problem.data, self.n_centers, problem.rng)
             density = fitted_density(Z)
-        attributes = {
+        attributes |= {
             "residual_variance_": variances,
             "n_pieces_": n_pieces,
             "landmarks_": landmarks,
-            **self._more_attributes(dissimilarities),
         }
         return Learned(latents, units, encoder, decoder, density, attributes=attributes)
 
@@ -287,45 +293,41 @@ class AgglomerativeIsomap(TwoWayEstimator):
         attributes = {"residual_variance_": nothing, "n_pieces_": 1, "landmarks_": None}
         return replace(super()._learn_constant(problem), attributes=attributes)
 
-    def _more_attributes(self, dissimilarities: Dissimilarities) -> dict[str, Any]:  # noqa: ARG002
-        """Return what else a subclass has learned."""
-        return {}
-
     def _check_settings(self, data: Array) -> None:
-        """Check every parameter, before anything is computed and whatever the data are."""
+        """Check every parameter before anything is computed."""
         n = len(data)
-        n_threads(self.n_jobs)
         check_bool("cross_fit", self.cross_fit)
         check_choice("dissimilarity", self.dissimilarity, ("euclidean", "precomputed"))
         self._check_out_of_sample()
         self._n_neighbors(n)
-        if not _is_auto(self.n_components):
+        if not is_auto(self.n_components):
             check_int("n_components", self.n_components, also=AUTO)
-        if not _is_auto(self.n_centers):
+        if not is_auto(self.n_centers):
             check_int("n_centers", self.n_centers, also=AUTO)
         if self.n_landmarks is not None:
             check_int("n_landmarks", self.n_landmarks, low=2, also="None for the exact method")
-            fewest = 1 if _is_auto(self.n_components) else int(self.n_components)
+            fewest = 1 if is_auto(self.n_components) else int(self.n_components)
             if self.n_landmarks <= fewest:
                 raise ValueError(
-                    f"n_landmarks={self.n_landmarks} must be more than n_components={fewest}: so many landmarks span one dimension less than "
-                    "their number. Use more landmarks, or fewer components."
+                    f"n_landmarks={self.n_landmarks} must be more than n_components={fewest}: "
+                    "landmarks span one dimension less than their number. Use more landmarks, or "
+                    "fewer components."
                 )
         self._check_memory(n)
         if self.dissimilarity == "precomputed":
-            check_distances(data, "dissimilarity")
+            check_distances(data)
 
     def _check_out_of_sample(self) -> None:
         if isinstance(self.out_of_sample, str):
             check_choice("out_of_sample", self.out_of_sample, ("krr", "grnn", "auto"))
         elif isinstance(self.out_of_sample, type) or not isinstance(self.out_of_sample, Map):
             raise TypeError(
-                f"out_of_sample={self.out_of_sample!r} must be 'krr', 'grnn', 'auto' or a map: an estimator with fit, predict, jacobian and "
-                "normal_terms."
+                f"out_of_sample={self.out_of_sample!r} must be 'krr', 'grnn', 'auto' or a map: an "
+                "estimator with fit, predict, jacobian and normal_terms."
             )
 
     def _check_memory(self, n: int) -> None:
-        """Refuse what will not fit: geodesics and maps one after the other, beside them copies of given distances."""
+        """Raise an error if geodesics, maps or copies of given distances exceed the memory."""
         n_sources, n_centers = min(n, self.n_landmarks or n), centers_among(n, self.n_centers)
         geodesics = n_sources * n * (8.0 if n <= MOST_IN_DOUBLE else 4.0)
         of, remedy = "of all pairs", "Use landmarks: n_landmarks=1000."
@@ -335,19 +337,17 @@ class AgglomerativeIsomap(TwoWayEstimator):
         needed, what = geodesics, f"the geodesic distances {of}"
         maps = BYTES_PER_PAIR * n * n_centers
         if maps > needed:
-            needed, what = maps, f"the kernels of {n_centers} centres"
-            remedy = "Use fewer centres: n_centers=500, or less."
+            needed, what = maps, f"the kernels of {n_centers} centers"
+            remedy = "Use fewer centers: n_centers=500, or less."
         given = BYTES_PER_GIVEN * n * n if self.dissimilarity == "precomputed" else 0.0
         if given > needed:
-            what, remedy = (
-                "copies of the given distances",
-                "Fit fewer rows, and transform the others.",
-            )
+            what = "copies of the given distances"
+            remedy = "Fit fewer rows, and transform the others."
         who = f"{type(self).__name__} of n_samples={n}"
         check_memory_for(who, needed + given, what, remedy)
 
     def _n_neighbors(self, n: int) -> int:
-        if _is_auto(self.n_neighbors):
+        if is_auto(self.n_neighbors):
             return min(DEFAULT_NEIGHBORS, n - 1)
         return check_int("n_neighbors", self.n_neighbors, high=n - 1, also=AUTO)
 
@@ -357,7 +357,7 @@ class AgglomerativeIsomap(TwoWayEstimator):
         return choose_landmarks(n, self.n_landmarks, rng)
 
     def _base_distances(self, problem: Problem) -> tuple[Euclidean | Precomputed, float]:
-        """Return the distances in units of the total standard deviation, and that in the caller's units."""
+        """Return the distances in total standard deviations, and one in the caller's units."""
         if self.dissimilarity == "euclidean":
             spread = float(np.sqrt(row_norms_sq(problem.data).mean()))
             caller = float(np.ldexp(spread, problem.units.exponent))
@@ -368,33 +368,41 @@ class AgglomerativeIsomap(TwoWayEstimator):
         D /= spread
         return Precomputed(D), spread * largest
 
-    def _dissimilarities(self, problem: Problem) -> Dissimilarities:
-        return self._base_distances(problem)[0]
+    def _dissimilarities(self, problem: Problem) -> tuple[Dissimilarities, dict[str, Any]]:
+        """Return the dissimilarities, and learned attributes that a subclass adds."""
+        return self._base_distances(problem)[0], {}
 
-    def _warn_of_pieces(self, n_pieces: int, graph: csr_array, problem: Problem) -> None:  # noqa: ARG002
-        """Say that a graph (before joining) was in several pieces."""
+    def _warn_of_pieces(
+        self,
+        n_pieces: int,
+        graph: csr_array,  # noqa: ARG002
+        problem: Problem,  # noqa: ARG002
+    ) -> None:
+        """Warn that the graph, before joining, had several components."""
         warn_user(
-            f"The neighbourhood graph had {n_pieces} connected components, which were joined at their closest points. More "
-            "neighbours (n_neighbors) would connect it.",
+            f"The neighborhood graph had {n_pieces} connected components, which were joined at "
+            "their closest points. More neighbors (n_neighbors) would connect it.",
             UserWarning,
         )
 
-    def _fitted_encoder(self, data: Array, Z: Array, rng: np.random.Generator) -> Any:
+    def _fitted_encoder(self, data: Array, Z: Array, rng: np.random.Generator) -> Predictor:
         if not isinstance(self.out_of_sample, str):
-            return clone(self.out_of_sample).fit(data, Z)
+            own: Map = clone(self.out_of_sample)
+            return own.fit(data, Z)
         if self.out_of_sample == "grnn":
             return GRNN(n_jobs=self.n_jobs).fit(data, Z)
         ridge = fitted_ridge(data, Z, self.n_centers, rng)
         if self.out_of_sample == "krr":
             return ridge
-        return better_than(ridge, data, Z, self.n_jobs)
+        return ridge_or_network(ridge, data, Z, self.n_jobs)
 
     def __sklearn_tags__(self) -> Any:
-        """Tell scikit-learn that given distances are cut in rows and columns."""
+        """Declare that precomputed distances are split in rows and columns."""
         tags = super().__sklearn_tags__()
         tags.input_tags.pairwise = self.dissimilarity == "precomputed"
         return tags
 
 
-def _is_auto(value: Any) -> bool:
+def is_auto(value: Any) -> bool:
+    """Return whether a parameter is the word "auto"."""
     return isinstance(value, str) and value == "auto"

@@ -1,22 +1,25 @@
-r"""Supervised Isomap: labels shorten distances within classes and lengthen those between.
+"""Supervised Isomap: labels shorten distances within classes and lengthen those between.
 
-Before A-Isomap (`twofold.isomap.agglomerative`) distances become dissimilarities (Orsenigo & Vercellis 2012, Eq. 1; see
-`twofold.geodesics.dissimilarities` for what that formula leaves open). Classes then lie apart in the embedding, and whether that helps a
-classifier is decided by the out-of-sample map, which sees no labels: the exact latents of training rows are separated by their own
-labels, better than any prediction of new rows can be. A classifier trained on them trusts that separation too much. So ``fit_transform``
-returns cross-fitted latents, each row predicted by the others' latents, which is what new rows will look like; scikit-learn's ``TargetEncoder``
-does the same for the same reason.
+Before A-Isomap (`twofold.isomap.agglomerative`) distances become dissimilarities (Orsenigo &
+Vercellis 2012, Eq. 1; `twofold.geodesics.dissimilarities` describes what that formula leaves open).
+Classes then lie apart in the embedding. Whether that helps a classifier depends on the
+out-of-sample map, which sees no labels: the exact latents of training rows are separated by their
+own labels, better than predictions of new rows can be, and a classifier trained on them trusts the
+separation too much. So ``fit_transform`` returns cross-fitted latents: each row is predicted from
+the latents of the others, as new rows will be. scikit-learn's ``TargetEncoder`` does the same.
 
-Only the map is cross-fitted, not the embedding: a row's label has shaped the graph, and so the others' latents, by which the row is then predicted. What
-``fit_transform`` returns must therefore not be cross-validated by itself, where noise can look like structure; cross-validate the whole pipeline,
-in which held-out labels are never seen.
+Only the map is cross-fitted, not the embedding: a row's label has shaped the graph, and so the
+latents of the others that predict it. Therefore do not cross-validate on the output of
+``fit_transform``, where noise can look like structure. Cross-validate the whole pipeline, which
+never sees held-out labels.
 
 References
 ----------
-* C. Orsenigo and C. Vercellis. Kernel ridge regression for out-of-sample mapping in supervised manifold learning. *Expert Systems with
-  Applications* 39(9), 2012.
-* X. Geng, D.-C. Zhan and Z.-H. Zhou. Supervised nonlinear dimensionality reduction for visualization and classification. *IEEE
-  Transactions on Systems, Man, and Cybernetics B* 35(6), 2005.
+* C. Orsenigo and C. Vercellis. Kernel ridge regression for out-of-sample mapping in supervised
+  manifold learning. *Expert Systems with Applications* 39(9), 2012.
+* X. Geng, D.-C. Zhan and Z.-H. Zhou. Supervised nonlinear dimensionality reduction for
+  visualization and classification. *IEEE Transactions on Systems, Man, and Cybernetics B* 35(6),
+  2005.
 """
 
 from __future__ import annotations
@@ -34,53 +37,55 @@ from sklearn.utils.validation import check_consistent_length, column_or_1d
 
 from twofold.base.estimator import Learned, Problem
 from twofold.geodesics.dissimilarities import Dissimilarities, Supervised
-from twofold.isomap.agglomerative import AUTO, AgglomerativeIsomap
-from twofold.numerics.validation import check_bool, check_not_negative, check_real, warn_user
+from twofold.isomap.agglomerative import AUTO, AgglomerativeIsomap, is_auto
+from twofold.numerics.validation import (
+    RandomLike,
+    check_bool,
+    check_not_negative,
+    check_real,
+    warn_user,
+)
 from twofold.protocols import AnyArray, Array, Map
 
 __all__ = ["SupervisedIsomap"]
 
 SATURATION = 0.05
-"""Share of saturated pairs from which on there is a warning: one gross outlier is no reason."""
+"""Share of saturated pairs above which a warning is given; one gross outlier gives none."""
 
 
 class SupervisedIsomap(AgglomerativeIsomap):
-    """Isomap of dissimilarities that labels change, with maps that do not need labels.
+    """Isomap of dissimilarities that labels change, with maps that need no labels.
 
-    Made to stand before a classifier: put both into a scikit-learn pipeline and cross-validate that, so that labels of held-out rows are never
-    seen. The output of ``fit_transform`` alone has seen all labels and must not be cross-validated. Dimensions, neighbours and ``alpha`` are best chosen by such a cross-validation; two dimensions are for looking at.
+    Use it before a classifier: put both into a scikit-learn pipeline and cross-validate that, so
+    labels of held-out rows are never seen. The output of ``fit_transform`` has seen all labels and
+    must not be cross-validated by itself. Choose the number of dimensions, neighbors and ``alpha``
+    by such a cross-validation; two dimensions are for plots.
 
     Parameters
     ----------
     n_components : int or "auto", default=2
-        Latent dimensions. "auto" takes the elbow of the residual variances of ten coordinates.
+        Number of latent dimensions. "auto" takes the elbow of the residual variances of ten
+        coordinates.
     alpha : float, default=0.5
-        In [0, 1]: how far dissimilarities between classes reach down to those within. 1 closes the gap for touching rows.
+        In [0, 1]: how far dissimilarities between classes reach down to those within. 1 closes the
+        gap for touching rows.
     beta : float or "auto", default="auto"
-        Squared distances are divided by it; "auto" means the mean distance.
+        Divides the squared distances; "auto" means the mean distance.
     scale_distances : bool, default=True
-        Whether distances are divided by their mean first. Without it, dissimilarities depend on the data's units.
+        Whether distances are divided by their mean first. Without it, dissimilarities depend on the
+        units of the data.
     n_neighbors : int or "auto", default="auto"
-        Neighbours of each row in the graph, by dissimilarity. "auto" means 10, or all others where there are fewer. Pieces of the graph that
-        are whole classes, or several of them, are joined without a warning: labels are there to take classes apart. There is one where a class
-        lies in more than one piece.
-    dissimilarity : {"euclidean", "precomputed"}, default="euclidean"
-        What ``X`` holds, as in `AgglomerativeIsomap`; labels change these distances.
-    out_of_sample : {"krr", "grnn", "auto"} or Map, default="krr"
-        The map from data to latents, as in `AgglomerativeIsomap`.
-    n_landmarks : int or None, default=None
-        None is the exact method; landmarks, more than ``n_components``, are for many rows.
-    n_centers : int or "auto", default="auto"
-        Rows that are centres of the kernel ridge regressions. "auto" means all up to 2,000, else 500.
+        Neighbors of each row in the graph, by dissimilarity. "auto" means 10, or all others if
+        there are fewer. Components of the graph are joined; a warning is given only if a class lies
+        in more than one, since labels are meant to separate classes.
+    dissimilarity, out_of_sample, n_landmarks, n_centers
+        As in `AgglomerativeIsomap`; labels change the distances.
     cross_fit : bool, default=True
-        Whether ``fit_transform``, which is what a pipeline trains on, returns for each row what the down-map predicts without it. ``embedding_`` is the exact one in
-        any case, and ``fit(X, y).transform(X)`` differs from both.
-    random_state : int, RandomState, Generator or None, default=None
-        Draws landmarks and centres; small problems need none.
-    n_jobs : int or None, default=None
-        Threads; None means all cores.
-    verbose : int, default=0
-        1 logs the phases of a fit.
+        Whether ``fit_transform``, which a pipeline trains on, returns for each row what the
+        down-map predicts without it. ``embedding_`` is exact in any case, and
+        ``fit(X, y).transform(X)`` differs from both.
+    random_state, n_jobs, verbose
+        As in `AgglomerativeIsomap`.
 
     Attributes
     ----------
@@ -89,9 +94,10 @@ class SupervisedIsomap(AgglomerativeIsomap):
     classes_ : ndarray of shape (n_classes,)
         The labels.
     beta_ : float
-        The divisor in use, in the mean distance where distances are scaled.
+        The divisor in use, in units of the mean distance if distances are scaled.
     saturation_ : float
-        Share of the pairs whose exponents are too large for dissimilarities to tell them apart; a warning is given beyond 0.05.
+        Share of the pairs whose exponents are too large for dissimilarities to differ; above 0.05 a
+        warning is given.
     residual_variance_, n_pieces_, landmarks_
         As in `AgglomerativeIsomap`.
     encoder_, decoder_, density_, n_features_in_, feature_names_in_
@@ -108,9 +114,8 @@ class SupervisedIsomap(AgglomerativeIsomap):
     >>> from sklearn.neighbors import KNeighborsClassifier
     >>> from sklearn.pipeline import make_pipeline
     >>> from twofold import SupervisedIsomap
-    >>> X, y = load_iris(return_X_y=True)
     >>> model = make_pipeline(SupervisedIsomap(), KNeighborsClassifier())
-    >>> bool(cross_val_score(model, X, y).mean() > 0.9)
+    >>> bool(cross_val_score(model, *load_iris(return_X_y=True)).mean() > 0.9)
     True
     """
 
@@ -127,7 +132,7 @@ class SupervisedIsomap(AgglomerativeIsomap):
         n_landmarks: int | None = None,
         n_centers: int | str = "auto",
         cross_fit: bool = True,
-        random_state: Any = None,
+        random_state: RandomLike = None,
         n_jobs: int | None = None,
         verbose: int = 0,
     ) -> None:
@@ -150,20 +155,22 @@ class SupervisedIsomap(AgglomerativeIsomap):
     def _labels(self, data: Array, y: Any) -> AnyArray:
         if y is None:
             raise ValueError(
-                f"{type(self).__name__} requires y to be passed, but the target y is None. Without labels use AgglomerativeIsomap."
+                f"{type(self).__name__} requires y to be passed, but the target y is None. Without "
+                "labels use AgglomerativeIsomap."
             )
         labels: AnyArray = column_or_1d(y, warn=True)
         check_consistent_length(data, labels)
         missing = [row for row, label in enumerate(labels.tolist()) if _is_missing(label)]
         if missing:
             raise ValueError(
-                f"Input y contains NaN, infinity or another missing label, first in row {missing[0]} ({len(missing)} in all): every row needs "
-                "a label. Remove those rows."
+                f"Input y contains NaN, infinity or another missing label, first in row "
+                f"{missing[0]} ({len(missing)} in all): every row needs a label. Remove those rows."
             )
         check_classification_targets(labels)
         if len(np.unique(labels)) < 2:
             raise ValueError(
-                "y has one class, which leaves nothing to tell apart. Use AgglomerativeIsomap, or labels of two or more classes."
+                "y has one class, at least two are needed. Use AgglomerativeIsomap, or labels of "
+                "two or more classes."
             )
         return labels
 
@@ -173,15 +180,15 @@ class SupervisedIsomap(AgglomerativeIsomap):
         self._checked_beta()
         if check_not_negative("alpha", self.alpha) > 1.0:
             raise ValueError(
-                f"alpha={self.alpha!r} must be between 0 and 1: above, dissimilarities between classes are roots of negative numbers."
+                f"alpha={self.alpha!r} must be between 0 and 1: above, dissimilarities between "
+                "classes are roots of negative numbers."
             )
 
     def _checked_beta(self) -> float | None:
         """Return the divisor, or None for the mean distance."""
-        automatic = isinstance(self.beta, str) and self.beta == "auto"
-        return None if automatic else check_real("beta", self.beta, also=AUTO)
+        return None if is_auto(self.beta) else check_real("beta", self.beta, also=AUTO)
 
-    def _dissimilarities(self, problem: Problem) -> Dissimilarities:
+    def _dissimilarities(self, problem: Problem) -> tuple[Dissimilarities, dict[str, Any]]:
         base, spread = self._base_distances(problem)
         unit = None if self.scale_distances else 1.0 / max(spread, 1e-300)
         changed = Supervised(
@@ -189,22 +196,29 @@ class SupervisedIsomap(AgglomerativeIsomap):
         )
         if changed.saturation > SATURATION:
             warn_user(
-                f"{100 * changed.saturation:.0f} % of the pairs have exponents e^2 / beta above 36 (beta={changed.beta:.3g}), where "
-                "dissimilarities no longer tell them apart. Use scale_distances=True, standardised data, or a larger beta.",
+                f"{100 * changed.saturation:.0f} % of the pairs have exponents e^2 / beta above 36 "
+                f"(beta={changed.beta:.3g}), where their dissimilarities no longer differ. Use "
+                "scale_distances=True, standardized data, or a larger beta.",
                 UserWarning,
             )
-        return changed
+        attributes = {
+            "classes_": changed.classes,
+            "beta_": changed.beta,
+            "saturation_": changed.saturation,
+        }
+        return changed, attributes
 
     def _warn_of_pieces(self, n_pieces: int, graph: csr_array, problem: Problem) -> None:
-        """Say it where a class is torn: a piece for each class is what labels are for."""
+        """Warn only if a class lies in several components: labels are meant to separate classes."""
         _, piece = connected_components(graph, directed=False)
         classes, labels = np.unique(problem.y, return_inverse=True)
         met = np.unique(labels * n_pieces + piece) // n_pieces
         n_torn = int((np.bincount(met, minlength=len(classes)) > 1).sum())
         if n_torn:
             warn_user(
-                f"The neighbourhood graph had {n_pieces} connected components, which were joined at their closest points; {n_torn} of the "
-                f"{len(classes)} classes lay in more than one. More neighbours (n_neighbors) would connect them.",
+                f"The neighborhood graph had {n_pieces} connected components, which were joined at "
+                f"their closest points; {n_torn} of the {len(classes)} classes lay in more than "
+                "one. More neighbors (n_neighbors) would connect them.",
                 UserWarning,
             )
 
@@ -213,23 +227,15 @@ class SupervisedIsomap(AgglomerativeIsomap):
         found = {"classes_": np.unique(problem.y), "beta_": 1.0, "saturation_": 0.0}
         return replace(learned, attributes=learned.attributes | found)
 
-    def _more_attributes(self, dissimilarities: Dissimilarities) -> dict[str, Any]:
-        changed: Any = dissimilarities
-        return {
-            "classes_": changed.classes,
-            "beta_": changed.beta,
-            "saturation_": changed.saturation,
-        }
-
     def __sklearn_tags__(self) -> Any:
-        """Tell scikit-learn that labels are needed."""
+        """Declare that labels are required."""
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True
         return tags
 
 
 def _is_missing(label: Any) -> bool:
-    """Tell whether a label is None, NaN, infinite, or a missing value of pandas."""
+    """Return whether a label is None, NaN, infinite, or a missing value of pandas."""
     if label is None or type(label).__name__ in ("NAType", "NaTType"):
         return True
     return isinstance(label, Real) and not math.isfinite(label)

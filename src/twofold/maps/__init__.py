@@ -4,11 +4,9 @@ Maps are building blocks: finite float64 arrays in, float64 arrays out. Validati
 the estimators that compose them.
 """
 
-from twofold.maps.grnn import GRNN
-from twofold.maps.kernel_expansion import KernelExpansion
 from twofold.maps.kernel_ridge import KernelRidgeMap
 from twofold.maps.mlp import MLP
-from twofold.maps.nadaraya_watson import NadarayaWatson
+from twofold.maps.nadaraya_watson import GRNN, NadarayaWatson
 from twofold.maps.rbf_network import RBFNetwork
 
-__all__ = ["GRNN", "MLP", "KernelExpansion", "KernelRidgeMap", "NadarayaWatson", "RBFNetwork"]
+__all__ = ["GRNN", "MLP", "KernelRidgeMap", "NadarayaWatson", "RBFNetwork"]

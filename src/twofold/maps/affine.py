@@ -1,63 +1,124 @@
-"""Leading principal subspaces of data, and maps that work inside them."""
+"""Linear coordinates of data, both ways, and chains of maps that work in them."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Protocol
 
 import numpy as np
 
-from twofold.numerics.linalg import principal_axes, row_norms_sq
+from twofold.numerics.linalg import principal_axes, row_norms_sq, row_product
 from twofold.protocols import Array
 
-__all__ = ["MAX_RANK", "LeadingSubspace", "SubspaceEncoder"]
+__all__ = ["MAX_RANK", "Affine", "Chain", "Inverse", "Predictor"]
 
 MAX_RANK = 50
 VARIANCE_SHARE = 0.99
 
 
+class Predictor(Protocol):
+    """Anything with ``predict``."""
+
+    def predict(self, inputs: Array, /) -> Array:
+        """Return the images of rows."""
+        ...
+
+
 @dataclass(frozen=True)
-class LeadingSubspace:
-    """The leading principal axes of some data: 99 % of the variance, at most 50 of them.
+class Affine:
+    """Coordinates ``x A / unit`` of centred data, and the inverse map.
 
     Attributes
     ----------
-    axes : ndarray of shape (rank, D)
-        Orthonormal rows.
+    forth : float or ndarray of shape (D, r), default=1.0
+        ``A``: axes in columns, or one factor for all columns.
+    backward : float, ndarray of shape (r, D) or None, default=None
+        The matrix or factor of the inverse; None means ``A^T``, for orthonormal axes.
+    unit : float, default=1.0
+        The unit of the coordinates.
     """
 
-    axes: Array
+    forth: Array | float = 1.0
+    backward: Array | float | None = None
+    unit: float = 1.0
 
     @classmethod
-    def of(cls, data: Array, least: int = 1) -> LeadingSubspace:
-        """Find the axes of centred data, not fewer than ``least``."""
+    def leading_subspace(cls, data: Array, least: int = 1) -> Affine:
+        """Take the leading principal axes of centred data, all columns where they are few."""
         if data.shape[1] <= MAX_RANK:
-            return cls(np.eye(data.shape[1]))
-        axes, variances = principal_axes(data, MAX_RANK)
-        return cls.enough(axes, variances, float(row_norms_sq(data).mean()), least)
+            return cls()
+        axes, variances = principal_axes(data, min(MAX_RANK, len(data)))
+        return cls.leading_axes(axes, variances, float(row_norms_sq(data).mean()), least)
 
     @classmethod
-    def enough(cls, axes: Array, variances: Array, total: float, least: int) -> LeadingSubspace:
-        """Take as many axes as hold enough of a total variance, not fewer than ``least``."""
+    def leading_axes(cls, axes: Array, variances: Array, total: float, least: int) -> Affine:
+        """Take as many axes (k, D) as hold 99 % of the total variance, at least ``least``."""
         enough = int(np.searchsorted(np.cumsum(variances), VARIANCE_SHARE * total)) + 1
-        return cls(axes[: max(enough, least)])
+        return cls(axes[: max(enough, least)].T)
+
+    @classmethod
+    def one_unit(cls, variance: float, n_columns: int) -> Affine:
+        """Divide all columns by the root of their mean variance, given the total."""
+        unit = float(np.sqrt(variance / n_columns))
+        return cls(1.0 / unit, unit)
+
+    @classmethod
+    def whitened(cls, axes: Array, variances: Array) -> Affine:
+        """Take principal axes (k, D), leading first, each in units of its standard deviation."""
+        kept = variances > 1e-10 * variances[0]
+        deviations = np.sqrt(variances[kept])
+        return cls(axes[kept].T / deviations, axes[kept] * deviations[:, None])
+
+    def in_units_of(self, unit: float) -> Affine:
+        """Return the same axes with another unit; 0 counts as 1."""
+        return replace(self, unit=unit or 1.0)
+
+    @property
+    def is_identity(self) -> bool:
+        """Whether the axes are the columns themselves, apart from the unit."""
+        return isinstance(self.forth, float) and self.forth == 1.0
 
     def into(self, data: Array) -> Array:
-        """Return coordinates (n, rank) of data."""
-        if len(self.axes) == data.shape[1]:
-            return data
-        coordinates: Array = data @ self.axes.T
-        return coordinates
+        """Return the coordinates (n, r) of data (n, D)."""
+        inside = _times(data, self.forth)
+        return inside if self.unit == 1.0 else inside / self.unit
+
+    predict = into
+
+    def back(self, coordinates: Array) -> Array:
+        """Return the data (n, D) of coordinates (n, r)."""
+        inside = coordinates if self.unit == 1.0 else coordinates * self.unit
+        if self.backward is None:
+            return _times(inside, np.transpose(self.forth) if np.ndim(self.forth) else self.forth)
+        return _times(inside, self.backward)
+
+
+def _times(A: Array, factor: Array | float) -> Array:
+    """Return ``A * factor`` or ``A @ factor``; a factor of 1 changes nothing."""
+    if isinstance(factor, float):
+        return A if factor == 1.0 else A * factor
+    return row_product(A, factor)
 
 
 @dataclass(frozen=True)
-class SubspaceEncoder:
-    """Data to latents through the leading subspace."""
+class Inverse:
+    """The inverse of an affine map, as a map."""
 
-    subspace: LeadingSubspace
-    projection: Any
+    affine: Affine
 
-    def predict(self, data: Array) -> Array:
-        """Return the latents (m, q) of data."""
-        latents: Array = self.projection.predict(self.subspace.into(data))
-        return latents
+    def predict(self, coordinates: Array) -> Array:
+        """Return the data (n, D) of coordinates (n, r)."""
+        return self.affine.back(coordinates)
+
+
+@dataclass(frozen=True)
+class Chain:
+    """Maps applied one after the other."""
+
+    maps: tuple[Predictor, ...]
+
+    def predict(self, rows: Array) -> Array:
+        """Return the images of rows."""
+        for one in self.maps:
+            rows = one.predict(rows)
+        return rows

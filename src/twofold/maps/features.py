@@ -1,8 +1,8 @@
 r"""Maps that are linear in features: ``f(z) = phi(z) W + b``.
 
-Radial basis networks, kernel expansions and one-hidden-layer perceptrons differ in their features
-``phi`` alone. With ``P_l = d phi / d z_l`` (n, M), the Jacobian's columns are ``J_l = P_l W``, and what
-a Gauss-Newton step needs is
+Radial basis networks, kernel ridge regressions and one-hidden-layer perceptrons differ only in
+their features ``phi``. With ``P_l = d phi / d z_l`` (n, M), the Jacobian's columns are
+``J_l = P_l W``, and a Gauss-Newton step needs
 
 .. math:: (J^T J)_{lm} = P_l W W^T P_m^T, \qquad (J^T r)_l = P_l W r .
 
@@ -20,7 +20,7 @@ import numpy as np
 from scipy import linalg
 from sklearn.base import BaseEstimator
 
-from twofold.maps.normal import normal_products
+from twofold.maps.normal import normal_products, normal_terms_of_blocks
 from twofold.numerics.linalg import row_norms_sq, row_product
 from twofold.numerics.threads import map_blocks, row_blocks
 from twofold.protocols import Array, NormalTerms
@@ -29,15 +29,7 @@ __all__ = ["LinearInFeatures"]
 
 
 class LinearInFeatures(BaseEstimator, ABC):
-    """Prediction, Jacobian and normal terms for every map that is linear in its features.
-
-    Attributes
-    ----------
-    weights_ : ndarray of shape (M, D)
-        ``W`` above.
-    intercept_ : ndarray of shape (D,)
-        ``b`` above.
-    """
+    """Prediction, Jacobian and normal terms of a map with ``weights_`` W and ``intercept_`` b."""
 
     weights_: Array
     intercept_: Array
@@ -55,17 +47,7 @@ class LinearInFeatures(BaseEstimator, ABC):
         """Return ``phi`` (n, M) and its derivatives ``P_l`` (n, M), one for each input."""
 
     def predict(self, inputs: Array) -> Array:
-        """Return the images.
-
-        Parameters
-        ----------
-        inputs : ndarray of shape (n, q)
-            Where to evaluate the map.
-
-        Returns
-        -------
-        ndarray of shape (n, D)
-        """
+        """Return the images (n, D) of inputs (n, q)."""
         images = np.empty((len(inputs), self.weights_.shape[1]))
 
         def work(rows: slice) -> None:
@@ -84,39 +66,32 @@ class LinearInFeatures(BaseEstimator, ABC):
         """Return ``J^T J`` (n, q, q), ``J^T r`` (n, q) and ``|r|^2`` (n,)."""
         n_weights, n_targets = self.weights_.shape
         gram = self.weights_ @ self.weights_.T if n_weights < n_targets else None
-        q = inputs.shape[1]
-        JTJ, JTr, loss = (
-            np.empty((len(inputs), q, q)),
-            np.empty(inputs.shape),
-            np.empty(len(inputs)),
-        )
 
-        def work(rows: slice) -> None:
+        def terms(rows: slice) -> NormalTerms:
             features, gradients = self._feature_gradients(inputs[rows])
             residuals = targets[rows] - row_product(features, self.weights_) - self.intercept_
-            loss[rows] = row_norms_sq(residuals)
+            loss = row_norms_sq(residuals)
             if gram is None:
                 columns = [row_product(gradient, self.weights_) for gradient in gradients]
-                JTJ[rows], JTr[rows] = normal_products(columns, residuals)
-            else:
-                left = [row_product(gradient, gram) for gradient in gradients]
-                duals = row_product(residuals, self.weights_.T)
-                JTJ[rows], JTr[rows] = normal_products(gradients, duals, left)
+                return *normal_products(columns, residuals), loss
+            left = [row_product(gradient, gram) for gradient in gradients]
+            duals = row_product(residuals, self.weights_.T)
+            return *normal_products(gradients, duals, left), loss
 
-        map_blocks(work, self._row_blocks(len(inputs), copies=2 * q + 2))
-        return JTJ, JTr, loss
+        blocks = self._row_blocks(len(inputs), copies=2 * inputs.shape[1] + 2)
+        return normal_terms_of_blocks(terms, inputs.shape, blocks)
 
     def in_row_space(self) -> tuple[Self, Array]:
         """Return the same map with as few outputs as its weights need, and a basis of them.
 
-        With ``W = L V^T``, ``V`` (D, r) orthonormal and ``r <= min(M, D)``, the image of z is ``phi(z) L
-        V^T + b``. What lies across V is the same for all z, so ``|x - f(z)|^2`` and its derivatives cost
-        r columns instead of D, for data taken to ``(x - b) V`` once. Unlike products with ``W W^T``
-        this does not cancel where weights are large.
+        With ``W = L V^T``, ``V`` (D, r) orthonormal and ``r <= min(M, D)``, the image of z is
+        ``phi(z) L V^T + b``. The part across V is the same for all z, so ``|x - f(z)|^2`` and its
+        derivatives cost r columns instead of D, for data ``(x - b) V``. Unlike products with
+        ``W W^T`` this does not cancel where weights are large.
 
         Returns
         -------
-        map
+        map : LinearInFeatures
             A fitted copy with weights ``L`` and no intercept.
         basis : ndarray of shape (D, r)
             ``V``.

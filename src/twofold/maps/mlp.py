@@ -3,9 +3,10 @@ r"""Perceptrons with one sigmoid hidden layer.
 .. math:: f(z) = W_2 \, \sigma(W_1 z + b_1) + b_2, \qquad \sigma(t) = 1 / (1 + e^{-t})
 
 (Carreira-Perpinan & Lu 2010, Eq. 18; the paper prints the sigmoid with the other sign of its
-argument, which only flips ``W_1``). L-BFGS lowers ``(|Y - f(Z)|^2 + alpha (|W_1|^2 + |W_2|^2)) / 2n`` with the gradients of their
-section 2.2, from a start of scikit-learn's kind (Glorot's). Our own few lines, since `MLPRegressor` warns whenever it stops early, which
-here it always does, and warnings cannot be silenced in one thread alone.
+argument, which only flips ``W_1``). L-BFGS minimizes
+``(|Y - f(Z)|^2 + alpha (|W_1|^2 + |W_2|^2)) / 2n`` with the gradients of their section 2.2, from
+Glorot's initialization. scikit-learn's `MLPRegressor` is not used, because it warns whenever it
+stops early, which is usual here, and warnings cannot be silenced in one thread only.
 
 References
 ----------
@@ -42,8 +43,8 @@ class MLP(LinearInFeatures):
     alpha : float, default=1e-6
         Weight decay.
     max_iter : int, default=500
-        Training iterations. Training stops there without complaint: between the steps of an
-        alternating fit an unfinished network is as good as a finished one.
+        Training iterations. Training stops there without a warning: between the steps of an
+        alternating fit an unfinished network is good enough.
     warm_start : bool, default=False
         Whether a further fit starts from the weights of the last.
     random_state : int, RandomState instance or None, default=None
@@ -68,16 +69,9 @@ class MLP(LinearInFeatures):
     >>> bool(np.abs(network.predict(z) - parabola).max() < 0.1)
     True
 
-    As every map it has derivatives, and what a Gauss-Newton step needs of them:
-
-    >>> network.jacobian(z).shape
-    (100, 2, 1)
-    >>> JTJ, JTr, squares = network.normal_terms(z, parabola)
-    >>> JTJ.shape, JTr.shape, squares.shape
-    ((100, 1, 1), (100, 1), (100,))
-
-    The same map in the span of its weights:
-
+    >>> J, terms = network.jacobian(z), network.normal_terms(z, parabola)
+    >>> J.shape, [term.shape for term in terms]
+    ((100, 2, 1), [(100, 1, 1), (100, 1), (100,)])
     >>> network.in_row_space()[1].shape
     (2, 2)
     """
@@ -98,7 +92,7 @@ class MLP(LinearInFeatures):
         self.random_state = random_state
 
     def fit(self, inputs: Array, targets: Array) -> Self:
-        """Train the network on standardised inputs and targets."""
+        """Train the network on standardized inputs and targets."""
         mean, target_mean = inputs.mean(axis=0), targets.mean(axis=0)
         scale = _spread(inputs - mean)
         target_scale = _spread(targets - target_mean)
@@ -110,7 +104,7 @@ class MLP(LinearInFeatures):
         )
         first, bias, second, second_bias = self._layers
         self.alpha_ = float(self.alpha)
-        # Fold the standardisation into the layers.
+        # Fold the standardization into the layers.
         self.hidden_weights_ = first / scale
         self.hidden_intercept_ = bias - (mean / scale) @ first
         self.weights_ = second * target_scale
@@ -155,11 +149,7 @@ class MLP(LinearInFeatures):
         start = np.concatenate([layer.ravel() for layer in layers])
         limits = {"maxiter": self.max_iter, "maxfun": EVALUATIONS_PER_STEP * self.max_iter}
         result = _minimize(
-            value_and_grad,
-            start,
-            jac=True,
-            method="L-BFGS-B",
-            options=limits | {"gtol": 1e-7},
+            value_and_grad, start, jac=True, method="L-BFGS-B", options=limits | {"gtol": 1e-7}
         )
         return unpacked(result.x)
 
@@ -174,6 +164,6 @@ class MLP(LinearInFeatures):
 
 
 def _spread(centred: Array) -> float:
-    """Return one scale for all columns, so that their relative weights stay as they are."""
+    """Return one scale for all columns, which keeps their relative weights."""
     spread = float(np.sqrt(np.square(centred).mean()))
     return spread if spread > 0.0 else 1.0

@@ -2,15 +2,16 @@ r"""Nadaraya-Watson regression: the kernel-weighted mean of the training targets
 
 .. math:: f(z) = \frac{\sum_j k(|z - s_j|^2 / h^2)\, y_j}{\sum_j k(|z - s_j|^2 / h^2)}
 
-This is the map of unsupervised kernel regression (Meinicke et al. 2005, Eq. 2; with ``h = 1`` there,
-since the scale of the latents does the smoothing) and, under the name of general regression network,
-the out-of-sample map of earlier supervised manifold learning.
+This is the decoder of unsupervised kernel regression (Meinicke et al. 2005, Eq. 2; with ``h = 1``
+there, since the scale of the latents does the smoothing). With a Gaussian it is Specht's general
+regression network, an earlier out-of-sample map of supervised manifold learning, with which
+Orsenigo & Vercellis (2012) compare kernel ridge regression.
 
 With weights ``b_j`` that sum to one and ``a_jl = 2 (log k)'_j (z_l - s_jl) / h^2``, the Jacobian is
 ``df/dz_l = sum_j b_j a_jl (y_j - f)``, Meinicke et al. (2005), Eq. (22) in log form.
 
-Where no training point lies within reach of a compact kernel, ``f`` is the target of the nearest one
-and the Jacobian is zero: the limit of every kernel for ``h`` to zero.
+Where no training point is in reach of the kernel, ``f`` is the target of the nearest one and the
+Jacobian is zero: the limit of every kernel for ``h`` to zero.
 
 Notation
 --------
@@ -26,6 +27,9 @@ References
 ----------
 P. Meinicke, S. Klanke, R. Memisevic, H. Ritter. Principal surfaces from unsupervised kernel
 regression. IEEE TPAMI 27(9), 2005.
+D. F. Specht. A general regression neural network. IEEE Transactions on Neural Networks 2(6), 1991.
+C. Orsenigo, C. Vercellis. Kernel ridge regression for out-of-sample mapping in supervised manifold
+learning. Expert Systems with Applications 39(9), 2012.
 """
 
 from __future__ import annotations
@@ -37,7 +41,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
 from twofold.kernels import resolve_kernel
-from twofold.maps.normal import normal_products
+from twofold.maps.normal import normal_products, normal_terms_of_blocks
 from twofold.numerics.bandwidths import width_grid
 from twofold.numerics.linalg import row_norms_sq, shifted_exp, sqdist
 from twofold.numerics.sums import DenseSums, LocalMeans, LocalWeights, Neighbours, target_blocks
@@ -45,13 +49,13 @@ from twofold.numerics.threads import map_blocks, row_blocks, some_rows
 from twofold.numerics.validation import check_real, check_training_rows
 from twofold.protocols import Array, IntArray, NormalTerms, RadialKernel
 
-__all__ = ["NadarayaWatson"]
+__all__ = ["GRNN", "NadarayaWatson"]
 
 MAX_PAIRS = 2 * 10**7
-"""Pairs that choosing a width may look at: beyond, some of the targets stand for all."""
+"""Pairs used to choose a bandwidth; of more, a sample of the targets."""
 
 SMALLEST_WIDTH = 1e-100
-"""Narrower kernels are treated as this one: their limit, the nearest neighbour, is reached long before."""
+"""Smaller bandwidths are raised to this: the kernel is a nearest neighbour long before."""
 
 
 class NadarayaWatson(BaseEstimator):
@@ -62,7 +66,7 @@ class NadarayaWatson(BaseEstimator):
     kernel : str or RadialKernel, default="gaussian"
         The weight as a function of distance.
     bandwidth : float or "auto", default="auto"
-        Its width; "auto" minimises the leave-one-out error (Meinicke et al. 2005, Eq. 10).
+        Its width; "auto" minimizes the leave-one-out error (Meinicke et al. 2005, Eq. 10).
     n_jobs : int or None, default=None
         Threads; None means all cores.
 
@@ -75,7 +79,8 @@ class NadarayaWatson(BaseEstimator):
     bandwidth_ : float
         The width.
     error_ : float
-        The mean squared residual, left out one by one, that the width was chosen by; nan for a width that was given. Of many rows some stand for all.
+        The mean squared leave-one-out residual of the chosen bandwidth, on a sample of many rows;
+        nan for a given bandwidth.
 
     Examples
     --------
@@ -85,17 +90,11 @@ class NadarayaWatson(BaseEstimator):
     >>> NadarayaWatson(bandwidth=1e9).fit(z, z).predict(z).ravel()
     array([1., 1., 1.])
 
-    As every map it has derivatives, and what a Gauss-Newton step needs of them:
-
     >>> smooth = NadarayaWatson(bandwidth=1.0).fit(z, z)
     >>> smooth.jacobian(z).round(2).ravel()
     array([0.41, 0.55, 0.41])
-    >>> JTJ, JTr, squares = smooth.normal_terms(z, z)
-    >>> JTJ.shape, JTr.shape, squares.shape
-    ((3, 1, 1), (3, 1), (3,))
-
-    The weights of the training rows, and what the others predict for each:
-
+    >>> [term.shape for term in smooth.normal_terms(z, z)]
+    [(3, 1, 1), (3, 1), (3,)]
     >>> smooth.weights(np.array([[1.0]])).round(2)
     array([[0.27, 0.45, 0.27]])
     >>> smooth.leave_one_out(z, z).round(2).ravel()
@@ -156,8 +155,8 @@ class NadarayaWatson(BaseEstimator):
         """
         return self._scaled_weights(inputs)[0]
 
-    def leave_one_out(self, inputs: Array, targets: Array) -> Array:  # noqa: ARG002 - as in every map
-        """Return the weighted mean that the other training points give at each of them, shape (n, D).
+    def leave_one_out(self, inputs: Array, targets: Array) -> Array:  # noqa: ARG002 - a protocol
+        """Return the weighted mean of the other training points at each of them, shape (n, D).
 
         Parameters
         ----------
@@ -169,36 +168,29 @@ class NadarayaWatson(BaseEstimator):
 
     def jacobian(self, inputs: Array) -> Array:
         """Return the Jacobians, shape (n, D, q)."""
-        columns = [np.empty((len(inputs), self.targets_.shape[1])) for _ in inputs.T]
+        jacobian = np.empty((len(inputs), self.targets_.shape[1], inputs.shape[1]))
 
         def work(rows: slice) -> None:
-            _, block = self._prediction_and_columns(inputs[rows])
-            for column, part in zip(columns, block, strict=True):
-                column[rows] = part
+            jacobian[rows] = np.stack(self._prediction_and_columns(inputs[rows])[1], axis=2)
 
         map_blocks(work, self._blocks(len(inputs)), n_jobs=self.n_jobs)
-        return np.stack(columns, axis=2)
+        return jacobian
 
     def normal_terms(self, inputs: Array, targets: Array) -> NormalTerms:
         """Return ``J^T J`` (n, q, q), ``J^T r`` (n, q) and ``|r|^2`` (n,)."""
-        q = inputs.shape[1]
         columns = None if self._neighbours is None else self._neighbours.local
         if columns is not None and columns.is_available:
             return self._compiled_normal_terms(columns, inputs, targets)
-        JTJ, JTr, loss = (
-            np.empty((len(inputs), q, q)),
-            np.empty(inputs.shape),
-            np.empty(len(inputs)),
-        )
 
-        def work(rows: slice) -> None:
-            prediction, columns = self._prediction_and_columns(inputs[rows])
-            residuals = targets[rows] - prediction
-            loss[rows] = row_norms_sq(residuals)
-            JTJ[rows], JTr[rows] = normal_products(columns, residuals)
+        def terms(rows: slice) -> NormalTerms:
+            return self._normal_terms(inputs[rows], targets[rows])
 
-        map_blocks(work, self._blocks(len(inputs)), n_jobs=self.n_jobs)
-        return JTJ, JTr, loss
+        return normal_terms_of_blocks(terms, inputs.shape, self._blocks(len(inputs)), self.n_jobs)
+
+    def _normal_terms(self, inputs: Array, targets: Array) -> NormalTerms:
+        prediction, columns = self._prediction_and_columns(inputs)
+        residuals = targets - prediction
+        return *normal_products(columns, residuals), row_norms_sq(residuals)
 
     def _compiled_normal_terms(
         self, columns: LocalMeans, inputs: Array, targets: Array
@@ -209,10 +201,8 @@ class NadarayaWatson(BaseEstimator):
         JTJ /= self.bandwidth_ * self.bandwidth_
         JTr /= self.bandwidth_
         for row in np.flatnonzero(~covered):
-            prediction, slopes = self._prediction_and_columns(inputs[[row]])
-            residuals = targets[[row]] - prediction
-            loss[row] = row_norms_sq(residuals)[0]
-            JTJ[[row]], JTr[[row]] = normal_products(slopes, residuals)
+            terms = self._normal_terms(inputs[[row]], targets[[row]])
+            JTJ[[row]], JTr[[row]], loss[[row]] = terms
         return JTJ, JTr, loss
 
     def _prediction_and_columns(self, inputs: Array) -> tuple[Array, list[Array]]:
@@ -235,7 +225,7 @@ class NadarayaWatson(BaseEstimator):
     def _local_prediction_and_columns(
         self, inputs: Array, neighbours: Neighbours
     ) -> tuple[Array, list[Array]]:
-        """Return the same from the training points within reach."""
+        """Return the same from the training points in reach."""
         scaled = inputs / self.bandwidth_
         local = neighbours.weigh(scaled)
         prediction = self._local_means(inputs, local)
@@ -257,7 +247,7 @@ class NadarayaWatson(BaseEstimator):
         return means
 
     def _scaled_weights(self, inputs: Array) -> tuple[Array, Array, NDArray[np.bool_]]:
-        """Return weights, squared distances in widths (both (n, n_training)), and who is reached."""
+        """Return weights and squared distances in bandwidths (n, n_training), and reached rows."""
         with np.errstate(over="ignore"):
             scaled = sqdist(inputs / self.bandwidth_, self.inputs_ / self.bandwidth_)
         weights, shift = shifted_exp(resolve_kernel(self.kernel).log_profile(scaled))
@@ -269,7 +259,7 @@ class NadarayaWatson(BaseEstimator):
         return weights, scaled, reached
 
     def _means(self, inputs: Array, width: float, exclude: IntArray | None = None) -> Array:
-        """Return the weighted means (n, D), each without one training point where asked."""
+        """Return the weighted means (n, D), each without the excluded training point."""
         engine = DenseSums(resolve_kernel(self.kernel), self.n_jobs)
         with np.errstate(over="ignore"):
             sums = engine.forward(
@@ -293,7 +283,7 @@ class NadarayaWatson(BaseEstimator):
         return targets
 
     def _best_bandwidth(self) -> tuple[float, float]:
-        """Minimise the leave-one-out error: a coarse grid, then finer steps around its best; return it as well."""
+        """Return the bandwidth of lowest leave-one-out error, and the error: coarse to fine."""
         n = len(self.inputs_)
         rows = some_rows(n, max(1, MAX_PAIRS // n))
         inputs, targets = self.inputs_[rows], self.targets_[rows]
@@ -317,3 +307,48 @@ class NadarayaWatson(BaseEstimator):
         if self._neighbours is not None:
             return target_blocks(n_rows)
         return row_blocks(n_rows, bytes_per_row=6 * 8 * len(self.inputs_))
+
+
+class GRNN(NadarayaWatson):
+    """General regression network: weighted means with a Gaussian of one width.
+
+    Parameters
+    ----------
+    bandwidth : float or "auto", default="auto"
+        Width of the Gaussian units; "auto" minimizes the leave-one-out error.
+    n_jobs : int or None, default=None
+        Threads; None means all cores.
+
+    Attributes
+    ----------
+    inputs_, targets_, bandwidth_, error_
+        As in `twofold.maps.NadarayaWatson`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from twofold.maps import GRNN
+    >>> z = np.linspace(0, 1, 50)[:, None]
+    >>> network = GRNN().fit(z, np.sin(6 * z))
+    >>> bool(np.abs(network.predict(z) - np.sin(6 * z)).max() < 0.1)
+    True
+
+    >>> J, terms = network.jacobian(z), network.normal_terms(z, np.sin(6 * z))
+    >>> J.shape, [term.shape for term in terms]
+    ((50, 1, 1), [(50, 1, 1), (50, 1), (50,)])
+    >>> network.leave_one_out(z, np.sin(6 * z)).shape
+    (50, 1)
+    >>> network.weights(z[:3]).sum(axis=1).round(6)
+    array([1., 1., 1.])
+    """
+
+    kernel = "gaussian"
+
+    def __init__(self, *, bandwidth: float | str = "auto", n_jobs: int | None = None) -> None:
+        self.bandwidth = bandwidth
+        self.n_jobs = n_jobs
+
+    def _widths(self) -> list[float]:
+        # In many dimensions the best width is a fraction of the distance of nearest neighbours.
+        grid = width_grid(self.inputs_)
+        return [grid[0] / 8.0, grid[0] / 4.0, grid[0] / 2.0, *grid]

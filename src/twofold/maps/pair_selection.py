@@ -1,7 +1,7 @@
-r"""Choosing a pair of maps by what it loses on held-out rows.
+r"""Choosing a pair of maps by its held-out reconstruction error.
 
-A pair ``(f, F)`` is judged by ``|x - f(F(x))|^2`` on rows that neither map has seen, in units of the
-variance. The embedding has seen them; that favours no pair over another.
+A pair ``(f, F)`` is judged by ``|x - f(F(x))|^2`` on rows that neither map has seen, in units of
+the variance. The embedding has seen them, which favours no pair over another.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ __all__ = ["ChosenPair", "choose_pair", "fit_pair"]
 MIN_ROWS = 20
 MAX_HELD_OUT = 500
 MAX_KEPT = 10_000
-"""Rows that candidates are fitted to. The chosen pair is fitted to all, and looks for its widths again where these were fewer."""
+"""Rows that candidates are fitted to. The chosen pair is fitted to all rows."""
 
 
 @dataclass(frozen=True)
@@ -35,26 +35,11 @@ class ChosenPair:
     ----------
     up, down : str
         Names of the chosen maps.
-    up_map : Map
-        Unfitted, with the widths and ridges that were found on all rows, if they were.
-    down_map : Map or Projection
-        Likewise; a projection is without its decoder.
+    up_map, down_map : Map or Projection
+        Unfitted, with the bandwidths and ridges found if they were found on all rows.
     table : list of dict
-        Every pair compared, best first: "up", "down", the "error" it is judged by, and "latent_error",
-        how far the down-map lies from the embedding, in units of the latents' spread.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from twofold.maps import KernelExpansion, NadarayaWatson
-    >>> from twofold.maps.pair_selection import choose_pair
-    >>> latents = np.linspace(-1.0, 1.0, 60)[:, None]
-    >>> data = np.hstack([latents, latents**2 - 1 / 3])
-    >>> ups = {"mean": NadarayaWatson(bandwidth=0.5), "ridge": KernelExpansion()}
-    >>> downs = {"ridge": KernelExpansion()}
-    >>> chosen = choose_pair(ups, downs, data, latents, np.random.default_rng(0))
-    >>> chosen.up, chosen.down, [row["up"] for row in chosen.table]
-    ('ridge', 'ridge', ['ridge', 'mean'])
+        Every pair compared, best first: "up", "down", the held-out "error", and "latent_error", the
+        distance of the down-map from the embedding, in units of the latents' spread.
     """
 
     up: str
@@ -71,39 +56,10 @@ def choose_pair(
     latents: Array,
     rng: np.random.Generator,
 ) -> ChosenPair:
-    """Return the pair of the lowest held-out reconstruction error.
+    """Return the pair of the lowest held-out reconstruction error among unfitted maps, by name.
 
-    Parameters
-    ----------
-    ups : mapping of str to Map
-        Unfitted up-maps, by name.
-    downs : mapping of str to Map or Projection
-        Unfitted down-maps, by name.
-    data : ndarray of shape (n, D)
-        Centred data.
-    latents : ndarray of shape (n, q)
-        Their latents.
-    rng : Generator
-        Chooses the held-out rows: a tenth, at most 500; of the others at most 10,000 are fitted to. With fewer than 20 rows there is nothing to
-        judge by, and the first of each is taken.
-
-    Returns
-    -------
-    ChosenPair
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from twofold.maps.projection import Projection
-    >>> from twofold.maps import KernelExpansion, NadarayaWatson
-    >>> from twofold.maps.pair_selection import choose_pair
-    >>> latents = np.linspace(-1.0, 1.0, 60)[:, None]
-    >>> data = np.hstack([latents, latents**2 - 1 / 3])
-    >>> ups = {"mean": NadarayaWatson(bandwidth=0.5), "ridge": KernelExpansion()}
-    >>> downs = {"mean": NadarayaWatson(bandwidth=0.5), "projection": Projection()}
-    >>> chosen = choose_pair(ups, downs, data, latents, np.random.default_rng(0))
-    >>> chosen.up, chosen.down, chosen.table[0]["error"] < 1e-3
-    ('ridge', 'projection', True)
+    A tenth of the rows, at most 500, is held out; at most 10,000 of the others are fitted to. With
+    fewer than 20 rows the first of each is taken.
     """
     first_up, first_down = next(iter(ups)), next(iter(downs))
     if len(data) < MIN_ROWS or len(ups) * len(downs) == 1:
@@ -144,42 +100,7 @@ def choose_pair(
 def fit_pair(
     up_map: Map, down_map: Map | Projection, data: Array, latents: Array, density: LatentDensity
 ) -> tuple[Map, Any]:
-    """Fit a pair to all rows.
-
-    Parameters
-    ----------
-    up_map : Map
-        The unfitted up-map.
-    down_map : Map or Projection
-        The unfitted down-map.
-    data : ndarray of shape (n, D)
-        Centred data.
-    latents : ndarray of shape (n, q)
-        Their latents.
-    density : LatentDensity
-        The fitted density of the latents.
-
-    Returns
-    -------
-    decoder : Map
-        The up-map.
-    encoder : Map or Projection
-        The down-map; a projection is bounded by the density of the latents.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from twofold.numerics.density import LatentDensity
-    >>> from twofold.maps.projection import Projection
-    >>> from twofold.maps import KernelExpansion
-    >>> from twofold.maps.pair_selection import fit_pair
-    >>> latents = np.linspace(-1.0, 1.0, 60)[:, None]
-    >>> data = np.hstack([latents, latents**2 - 1 / 3])
-    >>> density = LatentDensity().fit(latents)
-    >>> decoder, encoder = fit_pair(KernelExpansion(), Projection(), data, latents, density)
-    >>> bool(np.abs(decoder.predict(encoder.predict(data)) - data).max() < 1e-2)
-    True
-    """
+    """Fit a pair to all rows and return decoder and encoder; the density bounds a projection."""
     decoder = clone(up_map).fit(latents, data)
     return decoder, _fit_down(down_map, decoder, data, latents, density)
 
@@ -191,20 +112,20 @@ def _fit_down(
     if isinstance(encoder, Projection):
         encoder.set_params(decoder=decoder)
         if encoder.density is None:
-            # Someone else's latents have gaps that a projection should cross, so the bound of the
-            # paper (the lowest density at a latent) is too tight; about four widths from the next
-            # latent is where nothing can be learned any more.
+            # Given latents have gaps that a projection should cross, so the bound of the paper
+            # (the lowest density at a latent) is too tight; this one is about four bandwidths from
+            # the next latent.
             bound = density.log_threshold() - 8.0
             encoder.set_params(density=density, log_threshold=bound)
     return encoder.fit(data, latents)
 
 
 def _settled(fitted: Map) -> Map:
-    """Return an unfitted copy whose "auto" width and ridge are the ones that were found."""
+    """Return an unfitted copy with the bandwidth and ridge that "auto" found."""
     fresh = clone(fitted)
     found = {
         name: getattr(fitted, f"{name}_")
         for name in ("bandwidth", "gamma", "alpha")
-        if fresh.get_params().get(name) == "auto"
+        if fresh.get_params().get(name) == "auto" and not np.isnan(getattr(fitted, f"{name}_"))
     }
     return fresh.set_params(**found)  # type: ignore[no-any-return]

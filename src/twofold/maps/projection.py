@@ -2,17 +2,19 @@ r"""Projection onto a manifold: the latent whose image is nearest.
 
 .. math:: F(x) = \arg\min_z |x - f(z)|^2 \quad \text{subject to } z \in \mathcal Z
 
-(Meinicke et al. 2005, Eq. 19; Smola et al. 2001, Eq. 30). Like the first paper, each point starts
-from the nearest images of the training latents; here several of them, since images that are near
-in data space may lie apart in latent space. All points and starts then run together through a
-batched Gauss-Newton iteration (the paper: one RPROP run a point), each row on its own, and the best
-of a point's starts through a few Newton steps, so that its result does not depend on its batch. The domain is a bound on the latent density (their Eq. 7).
+(Meinicke et al. 2005, Eq. 19; Smola et al. 2001, Eq. 30). Each point starts from the nearest images
+of the training latents, as in the first paper; here from several of them, since images that are
+near in data space may lie apart in latent space. All points and starts run together through a
+batched Gauss-Newton iteration (the paper: one RPROP run for each point), and the best start of each
+point through a few Newton steps. A row's result does not depend on its batch. The domain is a bound
+on the latent density (their Eq. 7).
 
 References
 ----------
 P. Meinicke, S. Klanke, R. Memisevic, H. Ritter. Principal surfaces from unsupervised kernel
 regression. IEEE TPAMI 27(9), 2005.
-A. J. Smola, S. Mika, B. Schoelkopf, R. C. Williamson. Regularized principal manifolds. JMLR 1, 2001.
+A. J. Smola, S. Mika, B. Schoelkopf, R. C. Williamson. Regularized principal manifolds. JMLR 1,
+2001.
 """
 
 from __future__ import annotations
@@ -34,61 +36,42 @@ from twofold.protocols import Array, IntArray, Map, NormalTerms
 __all__ = ["NearestImage", "Projection"]
 
 MAX_COMPARED = 10_000
-"""Images up to which a point is compared with all of them; beyond, they are searched by cells."""
+"""Images up to which a point is compared with all of them; more are searched by cells."""
 
 BYTES_PER_POINT = 512
-"""Sets how many points run together: enough that the work in a step outweighs the step."""
+"""Sets how many points run together: enough to outweigh the overhead of a step."""
 
 MAX_HALVINGS = 4
-"""Of a step that is not lower or leaves the domain; then the next one is damped, which also turns it."""
+"""Halvings of a step that is not lower or leaves the domain; then the next one is damped."""
 
 NEGLIGIBLE_LOSS = 1e-3
-"""Share of the images' variance beside which changes of a loss are measured."""
+"""Share of the images' variance that is added to each loss; see `NearestImage`."""
 
 TIE = 1e-9
-"""Relative difference of losses below which the first of several starts wins: the order of the starts
-does not depend on rounding, their losses may."""
+"""Relative difference of losses below which the first start wins, whatever the rounding."""
 
 
 class Projection(BaseEstimator):
-    """The down-map that belongs to an up-map: nearest point on its manifold.
+    """The down-map of an up-map: the nearest point on its manifold.
 
     Parameters
     ----------
     decoder : Map, default=None
-        The fitted up-map, f. Estimators that take an unfitted projection fill it in.
+        The fitted up-map, f. Estimators that take an unfitted projection set it.
     n_starts : int, default=4
-        Starts for each point.
+        Starts for each point, among the distinct training latents in the domain.
     density : LatentDensity, default=None
-        A fitted density of the latents, to bound the domain; None means no bound.
+        A fitted density of the latents that bounds the domain; None means no bound.
     log_threshold : float, default=None
-        The log density that bounds the domain; None means the lowest at the density's own points,
-        step 6 of Meinicke et al. (2005), section 2.3.
+        The log density at the bound; None means the lowest at the density's own points, step 6 of
+        Meinicke et al. (2005), section 2.3.
     max_iter : int, default=50
         Gauss-Newton steps.
     tol : float, default=1e-4
-        Relative change of latents and loss at which a start is done; the best start is then polished
-        to working precision.
+        Relative change of latents and loss at which a start is done; the best start is then
+        polished to working precision.
     guess : Map, default=None
         A fitted down-map whose value is one more start for each point.
-
-    Attributes
-    ----------
-    latents_ : ndarray of shape (m, q)
-        Where starts are taken from: the distinct training latents in the domain.
-    images_ : ndarray of shape (m, D)
-        Their images.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from twofold.maps.projection import Projection
-    >>> from twofold.maps import KernelExpansion
-    >>> z = np.linspace(0, 1, 40)[:, None]
-    >>> curve = np.hstack([z, z**2])
-    >>> encoder = Projection(KernelExpansion().fit(z, curve)).fit(curve, z)
-    >>> bool(np.abs(encoder.predict(curve) - z).max() < 1e-2)
-    True
     """
 
     def __init__(
@@ -117,17 +100,9 @@ class Projection(BaseEstimator):
         *,
         images: Array | None = None,
     ) -> Self:
-        """Remember the images of the training latents.
+        """Store the images of the training latents (n, q).
 
-        Parameters
-        ----------
-        data : ndarray of shape (n, D)
-            Training data; unused, since the decoder has seen them.
-        latents : ndarray of shape (n, q)
-            Training latents.
-        images : ndarray of shape (n, D), default=None
-            The latents' images, where they are known well enough to search starts among them; None means
-            to ask the decoder.
+        ``data`` is unused; ``images`` (n, D) default to the decoder's.
         """
         distinct, first = np.unique(latents, axis=0, return_index=True)
         if self.density is not None:
@@ -215,34 +190,8 @@ class Projection(BaseEstimator):
 class NearestImage:
     """``|x - f(z)|^2 + floor`` for rows of starts; row r belongs to point ``r // n_starts``.
 
-    The floor sets what counts as a small change. Without one, a point that its own latent rebuilds
-    exactly would be chased to wherever the last digit of its loss vanishes.
-
-    Parameters
-    ----------
-    decoder : Map
-        The fitted up-map, f.
-    data : ndarray of shape (n, D)
-        Points, x.
-    n_starts : int
-        Rows that belong to each point.
-    floor : float
-        What is added to every loss.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from twofold.maps.projection import NearestImage
-    >>> from twofold.maps import KernelExpansion
-    >>> z = np.linspace(0, 1, 40)[:, None]
-    >>> line = KernelExpansion(bandwidth=0.5, alpha=1e-8).fit(z, np.hstack([z, 2 * z]))
-    >>> problem = NearestImage(line, np.array([[0.5, 1.0]]), n_starts=2, floor=0.0)
-    >>> starts, rows = np.array([[0.5], [0.3]]), np.arange(2)
-    >>> problem.losses(starts, rows).round(3)
-    array([0. , 0.2])
-    >>> JTJ, JTr, losses = problem.normal_terms(starts, rows)
-    >>> JTJ.shape, JTr.shape, losses.shape
-    ((2, 1, 1), (2, 1), (2,))
+    The floor sets what counts as a small change. Without it, a point that its own latent rebuilds
+    exactly would follow the last digit of its loss.
     """
 
     decoder: Map

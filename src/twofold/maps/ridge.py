@@ -1,24 +1,23 @@
 r"""Ridge regression on kernel features, for every ridge at once.
 
-Minimises, over weights ``W`` (M, D) and a bias (Carreira-Perpinan & Lu 2010, Eq. 14),
+Minimizes, over weights ``W`` (M, D) and a bias (Carreira-Perpinan & Lu 2010, Eq. 14),
 
 .. math:: |Y - \Phi W - 1 b^T|_F^2 + \alpha \operatorname{tr}(W^T G W) .
 
 The bias centres features and targets (their Eqs. 15-16). The paper's normal equations square the
 condition number of ``Phi``, and wide kernels make ``G`` singular to working precision. So the
 features are whitened first: with ``G = V diag(g) V^T`` and ``B = V g^{-1/2}`` over eigenvalues that
-are not negligible (with the others, weights grow until predictions are rounding), ``W = B C`` turns the penalty into ``alpha |C|^2``. An eigendecomposition of
-``(Phi B)^T (Phi B) = U diag(s) U^T`` then solves for every alpha, and gives the leave-one-out
-residuals in closed form,
+are not negligible (otherwise weights grow until predictions are rounding errors), ``W = B C`` turns
+the penalty into ``alpha |C|^2``. An eigendecomposition ``(Phi B)^T (Phi B) = U diag(s) U^T`` then
+solves for every alpha, and gives the leave-one-out residuals in closed form,
 
 .. math:: r_i / (1 - h_i), \qquad h_i = \sum_k (\Phi B U)_{ik}^2 / (s_k + \alpha) + 1/n .
 
-Choosing widths and ridges by them uses every row, needs no random split, and costs no refit; the
-paper splits the data once. What a whole fold would miss follows likewise: its residuals are
-``(I - H_FF)^{-1} r_F``, with ``H_FF`` the rows and columns ``F`` of the hat matrix, so that K folds cost
-K small systems and no refit either.
+Choosing bandwidths and ridges by them uses every row, needs no random split and costs no refit; the
+paper splits the data once. The residuals of a held-out fold ``F`` are ``(I - H_FF)^{-1} r_F``, with
+the rows and columns ``F`` of the hat matrix, so K folds cost K small systems and no refit either.
 
-With every point a centre, ``Phi = G = K``, and one decomposition ``K = V diag(s) V^T`` serves both roles.
+With every point a centre, ``Phi = G = K``, and one decomposition ``K = V diag(s) V^T`` serves both.
 
 References
 ----------
@@ -43,17 +42,14 @@ __all__ = ["ALPHAS", "Choice", "RidgePath", "alphas_to_try", "best_path"]
 
 SMALLEST_EIGENVALUE = 1e-10
 SMALLEST_REST = 1e-12
-"""Bound of ``1 - h``: a row that decides its own prediction is not predicted by the others."""
+"""Smallest ``1 - h``: a row of leverage 1 is not predicted by the others."""
 
 ALPHAS = tuple(10.0**power for power in range(-8, 3))
 
 
 @dataclass(frozen=True)
 class RidgePath:
-    """Ridge solutions of one set of features, for any ridge.
-
-    Use `RidgePath.of`; the attributes are the factors named in the module's docstring.
-    """
+    """Ridge solutions for any ridge, as the factors of the module docstring."""
 
     scores: Array
     to_weights: Array
@@ -66,19 +62,7 @@ class RidgePath:
 
     @classmethod
     def of(cls, features: Array, targets: Array, gram: Array, *, intercept: bool) -> RidgePath:
-        """Factorise.
-
-        Parameters
-        ----------
-        features : ndarray of shape (n, M)
-            ``Phi`` above.
-        targets : ndarray of shape (n, D)
-            ``Y`` above.
-        gram : ndarray of shape (M, M)
-            ``G`` above.
-        intercept : bool
-            Whether there is a bias.
-        """
+        """Factorize features ``Phi`` (n, M) for targets ``Y`` (n, D) and a penalty ``G`` (M, M)."""
         feature_mean = features.mean(axis=0) if intercept else np.zeros(features.shape[1])
         target_mean = targets.mean(axis=0) if intercept else np.zeros(targets.shape[1])
         eigenvalues, vectors = linalg.eigh(gram)
@@ -103,7 +87,7 @@ class RidgePath:
 
     @classmethod
     def of_gram(cls, gram: Array, targets: Array) -> RidgePath:
-        """Factorise with every point a centre: ``gram`` (n, n) is features and penalty at once."""
+        """Factorize with every point a centre: ``gram`` (n, n) is features and penalty."""
         spectrum, vectors = linalg.eigh(gram)
         kept = spectrum > SMALLEST_EIGENVALUE * spectrum[-1]
         if not kept.any():  # a kernel that vanishes everywhere
@@ -127,7 +111,7 @@ class RidgePath:
         return weights, self.target_mean - self.feature_mean @ weights
 
     def leverage(self, alpha: float) -> Array:
-        """Return the diagonal of the hat matrix (n,): how much each row's prediction follows its own target."""
+        """Return the diagonal of the hat matrix (n,)."""
         leverage: Array = np.square(self.scores) @ self._shrink(self.floored(alpha))
         return leverage + 1.0 / len(self.targets) if self.intercept else leverage
 
@@ -154,8 +138,8 @@ class RidgePath:
     ) -> tuple[float, float]:
         """Return the ridge of the lowest held-out error, and that error.
 
-        Among ridges that differ by less than a percent the largest is taken: smaller ones buy
-        nothing but weights so large that their sums cancel.
+        Within one percent of the lowest error the largest ridge is taken: smaller ones only make
+        weights large, and their sums cancel.
         """
         errors = [self.held_out_error(alpha, folds) for alpha in alphas]
         lowest = min(errors)
@@ -166,9 +150,9 @@ class RidgePath:
         )
 
     def floored(self, alpha: float) -> float:
-        """Return the ridge, or one at the level of rounding where it is smaller.
+        """Return the ridge, raised to rounding level, that leverages and errors are computed with.
 
-        What leverages and held-out errors are computed with: whoever combines them with predictions solves with it too.
+        Solve with it to combine predictions with leverages.
         """
         return max(alpha, 1e-10 * float(self.spectrum[-1]))
 
@@ -201,30 +185,29 @@ def best_path(
     scales : iterable of float
         From the narrowest kernel to the widest.
     path_at : callable
-        Returns the factorised problem of a scale.
+        Returns the factorized problem of a scale.
     alphas : tuple of float
         Ridges to try.
     folds : list of ndarray of int, default=None
-        Rows that are left out together; None leaves out one by one.
+        Rows that are held out together; None means leave-one-out.
     """
     best = None
     for scale in scales:
-        # These decompositions are small: a second BLAS thread gains little, and loses much as
-        # soon as something else runs.
+        # These decompositions are small: a second BLAS thread gains little.
         with single_threaded_blas():
             path = path_at(scale)
             alpha, error = path.best_alpha(alphas, folds)
         if best is None or error < best.error:
             best = Choice(scale, alpha, error, path)
         elif error > 1.5 * best.error:
-            break  # far past the minimum: wider is only smoother
+            break  # far past the minimum
     if best is None:
         raise ValueError("scales must not be empty.")
     return best
 
 
 def alphas_to_try(alpha: object) -> tuple[float, ...]:
-    """Return the ridges that a parameter stands for: all of them for "auto", else itself."""
+    """Return the ridges of a parameter: all of them for "auto"."""
     if isinstance(alpha, str) and alpha == "auto":
         return ALPHAS
     return (0.0,) if alpha == 0 else (check_real("alpha", alpha, also='0 or "auto"'),)

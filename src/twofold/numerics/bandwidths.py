@@ -1,7 +1,8 @@
-"""Kernel widths worth trying.
+"""Candidate kernel widths, and the search for a width and a ridge.
 
-A width below the spacing of the centres sees no neighbour; one beyond their whole spread sees nothing
-else. What lies between is searched on a geometric grid; together with a ridge, by walking on the grid of both.
+A width below the spacing of the centers sees no neighbor; a width beyond their spread sees all. The
+search runs over a geometric grid between the two; a width and a ridge are searched together by
+steps on the grid of both.
 """
 
 from __future__ import annotations
@@ -18,23 +19,13 @@ __all__ = ["chosen_width_and_alpha", "width_grid"]
 
 MAX_ROWS = 500
 AS_GOOD = 1.01
-"""Ratio to the lowest error up to which a larger ridge is preferred."""
+"""A larger ridge is preferred up to this ratio to the lowest error."""
 
 
 def width_grid(centers: Array, *, ratio: float = 2.0) -> list[float]:
-    """Return kernel widths to try: from the spacing of the centres to their whole spread.
+    """Return ascending kernel widths from the spacing of distinct centers (M, q) to their spread.
 
-    Parameters
-    ----------
-    centers : ndarray of shape (M, q)
-        Distinct points.
-    ratio : float, default=2.0
-        Ratio of neighbouring widths.
-
-    Returns
-    -------
-    list of float
-        Ascending; a single 1.0 where the centres have no extent.
+    Neighboring widths differ by ``ratio``. Centers without extent give a single 1.0.
     """
     spread = float(np.sqrt(np.square(centers - centers.mean(axis=0)).sum(axis=1).mean()))
     rows = some_rows(len(centers), MAX_ROWS)
@@ -56,21 +47,11 @@ def chosen_width_and_alpha(
     judge: Callable[[float, float], float],
     near: tuple[float, float] | None = None,
 ) -> tuple[float, float]:
-    """Return a width and a ridge of low error, judging few of their pairs.
+    """Return a width and a ridge of low error, judging few pairs of ascending widths and ridges.
 
-    The whole range of widths is looked at, two steps apart, unless there is something to start from. From the best
-    of them neighbours on the grid are tried as long as they are better.
-
-    Parameters
-    ----------
-    widths : list of float
-        Ascending.
-    alphas : tuple of float
-        Ascending. Among pairs as good as the best the largest ridge is taken.
-    judge : callable
-        Returns the error of a width and a ridge.
-    near : tuple of (float, float), default=None
-        A width and a ridge to start from.
+    ``judge`` returns the error of a width and a ridge. The search starts ``near`` a given pair, or
+    at the best of every other width, and steps to neighbors on the grid as long as they are better.
+    Among pairs as good as the best, the largest ridge wins.
     """
     errors: dict[tuple[int, int], float] = {}
 

@@ -2,11 +2,11 @@ r"""Densities of latent points, in log space.
 
 .. math:: p(z) = \frac{1}{n h^q c_K} \sum_i K\!\left(\frac{z - z_i}{h}\right)
 
-(Meinicke et al. 2005, Eq. 3, for any width). The width maximises the leave-one-out log-likelihood
-:math:`\sum_i \log p_{-i}(z_i)` (Silverman 1986), which the paper uses to scale its first guesses. A
-threshold on ``p`` bounds the region where a map is supported by data (their Eq. 7 and step 6).
+(Meinicke et al. 2005, Eq. 3, for any width). The width maximizes the leave-one-out log-likelihood
+:math:`\sum_i \log p_{-i}(z_i)` (Silverman 1986), which the paper uses to scale its initial latents.
+A threshold on ``p`` bounds the region where data support a map (their Eq. 7 and step 6).
 
-Where no point lies within reach of a compact kernel the logarithm would be ``-inf``. There it is
+Without any point in reach of a compact kernel the logarithm would be ``-inf``. There it is
 ``LOG_FLOOR - d^2``, with ``d`` the distance to the nearest point in widths: finite, below every
 supported value, and falling with distance.
 
@@ -33,14 +33,14 @@ from twofold.numerics.linalg import shifted_exp, sqdist
 from twofold.numerics.sums import DenseSums, LocalMeans, Neighbours, target_blocks
 from twofold.numerics.threads import map_blocks, row_blocks, some_rows
 from twofold.numerics.units import CentredUnits
-from twofold.numerics.validation import check_real, check_rng
+from twofold.numerics.validation import RandomLike, check_real, check_rng
 from twofold.protocols import Array, RadialKernel
 
 __all__ = ["KernelDensityClassifier", "LatentDensity", "likelihood_cv_bandwidth"]
 
 LOG_FLOOR = -1e4
 SMALLEST_WIDTH = 1e-100
-"""Narrower kernels are treated as this one: distances in widths must not overflow."""
+"""Narrower kernels get this width: distances in widths must not overflow."""
 
 MAX_CV_POINTS = 4_000
 MAX_POINTS = 20_000
@@ -49,42 +49,8 @@ MAX_POINTS = 20_000
 class LatentDensity(BaseEstimator):
     """A kernel density of latent points.
 
-    Parameters
-    ----------
-    kernel : str or DensityKernel, default="gaussian"
-        The kernel; it must have a finite integral.
-    bandwidth : float or "likelihood_cv", default="likelihood_cv"
-        The width.
-    n_jobs : int or None, default=None
-        Threads; None means all cores.
-
-    Attributes
-    ----------
-    points_ : ndarray of shape (n, q)
-        The latent points; at most 20,000 of them where all are within reach of each other.
-    bandwidth_ : float
-        The width.
-    log_densities_ : ndarray of shape (n,)
-        The log densities at the points.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from twofold.numerics.density import LatentDensity
-    >>> density = LatentDensity(bandwidth=1.0).fit(np.zeros((5, 2)))
-    >>> density.log_density(np.zeros((1, 2))).round(3)
-    array([-1.838])
-
-    A bound that all points reach, and new points:
-
-    >>> Z = np.random.default_rng(0).normal(size=(200, 2))
-    >>> density = LatentDensity().fit(Z)
-    >>> bool(density.log_density(Z).min() >= density.log_threshold() - 1e-9)
-    True
-    >>> bool(density.log_density(np.array([[9.0, 9.0]]))[0] < density.log_threshold())
-    True
-    >>> density.sample(3, random_state=0).shape
-    (3, 2)
+    The kernel must have a finite integral. ``points_`` (n, q) are the points, at most 20,000 of
+    them if all are within reach of each other; ``log_densities_`` (n,) are the log densities there.
     """
 
     def __init__(
@@ -99,14 +65,7 @@ class LatentDensity(BaseEstimator):
         self.n_jobs = n_jobs
 
     def fit(self, Z: Array, y: None = None) -> Self:  # noqa: ARG002 - scikit-learn's signature
-        """Remember the points and choose the width.
-
-        Parameters
-        ----------
-        Z : ndarray of shape (n, q)
-            Latent points.
-        y : ignored
-        """
+        """Store the points (n, q) and choose the width."""
         kernel = _density_kernel(self.kernel)
         if self.bandwidth == "likelihood_cv":
             self.bandwidth_ = likelihood_cv_bandwidth(Z, kernel)
@@ -167,31 +126,16 @@ class LatentDensity(BaseEstimator):
         return log_shift, mass
 
     def log_threshold(self, quantile: float = 0.0) -> float:
-        """Return the log density that all but a share of the points reach.
+        """Return the log density that all but a share (``quantile``) of the points reach.
 
-        Parameters
-        ----------
-        quantile : float, default=0.0
-            The share that may lie below; 0 is step 6 of Meinicke et al. (2005), section 2.3.
+        A share of 0 is step 6 of Meinicke et al. (2005), section 2.3.
         """
         if not 0.0 <= quantile <= 1.0:
             raise ValueError(f"quantile={quantile!r} must lie between 0 and 1.")
         return float(np.quantile(self.log_densities_, quantile))
 
-    def sample(self, n_samples: int = 1, random_state: Any = None) -> Array:
-        """Draw latent points, shape (n_samples, q).
-
-        Parameters
-        ----------
-        n_samples : int, default=1
-            How many.
-        random_state : int, RandomState, Generator or None, default=None
-            Source of randomness.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, q)
-        """
+    def sample(self, n_samples: int = 1, random_state: RandomLike = None) -> Array:
+        """Draw latent points, shape (n_samples, q)."""
         rng = check_rng(random_state)
         centers = self.points_[rng.integers(len(self.points_), size=n_samples)]
         offsets = _density_kernel(self.kernel).sample(n_samples, centers.shape[1], rng)
@@ -199,39 +143,11 @@ class LatentDensity(BaseEstimator):
 
 
 def likelihood_cv_bandwidth(Z: Array, kernel: DensityKernel, *, most: int = MAX_CV_POINTS) -> float:
-    """Return the width of the highest leave-one-out log-likelihood.
+    """Return the width of the highest leave-one-out log-likelihood of points (n, q).
 
     Exact duplicates would drive the width to zero, so none below the spacing of distinct points is
-    tried. Of more than ``most`` points a part is used and the width shrunk by the ratio of the counts
-    to the power 1 / (q + 4), the rate at which optimal widths fall.
-
-    Parameters
-    ----------
-    Z : ndarray of shape (n, q)
-        Latent points.
-    kernel : DensityKernel
-        The kernel.
-    most : int, default=4_000
-        Points to look at; the cost grows with the square of them.
-
-    Returns
-    -------
-    float
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from twofold.numerics.density import likelihood_cv_bandwidth
-    >>> from twofold.kernels import Gaussian
-    >>> Z = np.random.default_rng(1).normal(size=(200, 1))
-    >>> width = likelihood_cv_bandwidth(Z, Gaussian())
-    >>> round(width, 2)
-    0.37
-
-    Points that are eight times as far apart need kernels eight times as wide:
-
-    >>> bool(np.isclose(likelihood_cv_bandwidth(8 * Z, Gaussian()), 8 * width))
-    True
+    tried. If there are more than ``most`` points, a sample is used, and the width shrinks by the
+    ratio of the counts to the power 1 / (q + 4), the rate at which optimal widths fall.
     """
     q = Z.shape[1]
     points = Z[some_rows(len(Z), most)]
@@ -245,7 +161,7 @@ def likelihood_cv_bandwidth(Z: Array, kernel: DensityKernel, *, most: int = MAX_
         totals = np.empty(len(widths))
         for number, width in enumerate(widths):
             weights, shift = shifted_exp(kernel.log_profile(distances / width**2))
-            with np.errstate(divide="ignore"):  # nobody in reach of a compact kernel
+            with np.errstate(divide="ignore"):  # no point in reach of a compact kernel
                 log_sums = shift + np.log(weights.sum(axis=1))
             totals[number] = np.maximum(log_sums, LOG_FLOOR).sum()
         return totals
@@ -259,15 +175,15 @@ def likelihood_cv_bandwidth(Z: Array, kernel: DensityKernel, *, most: int = MAX_
 class KernelDensityClassifier(ClassifierMixin, BaseEstimator):
     """Classify by the class whose share of the kernel density is highest.
 
-    Every class is given the same width, so its density is its part of the density of all points
-    (Meinicke et al. 2005, section 4.3).
+    All classes have the same width, so the density of a class is its part of the density of all
+    points (Meinicke et al. 2005, section 4.3).
 
     Parameters
     ----------
     kernel : str or DensityKernel, default="gaussian"
         The kernel.
     bandwidth : float or "likelihood_cv", default="likelihood_cv"
-        The width; 1.0 is right on the latents of UKR.
+        The width; use 1.0 on the latents of UKR.
 
     Attributes
     ----------
@@ -281,18 +197,13 @@ class KernelDensityClassifier(ClassifierMixin, BaseEstimator):
     Examples
     --------
     >>> from sklearn.datasets import load_iris
-    >>> from twofold.numerics.density import KernelDensityClassifier
+    >>> from twofold import KernelDensityClassifier
     >>> X, y = load_iris(return_X_y=True)
     >>> classifier = KernelDensityClassifier().fit(X, y)
-    >>> classifier.score(X, y) > 0.95
-    True
-
-    Probabilities are shares of the density:
-
-    >>> classifier.predict(X[:1]), classifier.predict_proba(X[:1]).round(2)
-    (array([0]), array([[1., 0., 0.]]))
-    >>> classifier.predict_log_proba(X[:1]).shape
-    (1, 3)
+    >>> classifier.score(X, y) > 0.95, classifier.predict(X[:1])
+    (True, array([0]))
+    >>> classifier.predict_proba(X[:1]).round(2), classifier.predict_log_proba(X[:1]).shape
+    (array([[1., 0., 0.]]), (1, 3))
     """
 
     def __init__(
@@ -344,9 +255,9 @@ class KernelDensityClassifier(ClassifierMixin, BaseEstimator):
         points = self._units.into(X)
         joint = np.column_stack([density.log_density(points) for density in self.densities_])
         joint += self.log_priors_
-        joint -= joint.max(axis=1, keepdims=True)  # far away all are huge: differences first
-        normalised: Array = joint - logsumexp(joint, axis=1, keepdims=True)
-        return normalised
+        joint -= joint.max(axis=1, keepdims=True)  # far away all are huge, so subtract first
+        normalized: Array = joint - logsumexp(joint, axis=1, keepdims=True)
+        return normalized
 
     def predict_proba(self, X: Any) -> Array:
         """Return each class's share of the density, shape (n, n_classes)."""
@@ -365,7 +276,7 @@ def _density_kernel(kernel: str | RadialKernel) -> DensityKernel:
         return resolved
     if not isinstance(resolved, DensityKernel):
         raise TypeError(
-            f"kernel={kernel!r} cannot carry a density: its integral is not known to be finite. Use "
-            "'gaussian', 'quartic' or 'triweight'."
+            f"kernel={kernel!r} cannot carry a density: its integral is not known to be finite. "
+            "Use 'gaussian', 'quartic' or 'triweight'."
         )
     return resolved

@@ -1,4 +1,4 @@
-"""Files that are there whole or not at all."""
+"""Files that are written completely or not at all."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ __all__ = ["whole_file"]
 
 @contextmanager
 def whole_file(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """Yield a path beside the given one, to be written to; at the end it takes the place of the given one.
+    """Yield a temporary path beside the given one; at the end it replaces the given one.
 
-    After an error or an interrupt the old file is there as it was, and no other. The suffix is kept, since some writers choose the
-    format by it.
+    After an error or an interrupt the old file is unchanged, and no other file is left. The suffix
+    is kept, since some writers choose the format by it.
     """
-    target = Path(path).resolve()  # a link stays one: what it leads to is replaced
-    # Not tempfile: its files may be read by their owner alone.
+    target = Path(path).resolve()  # a link stays, and its target is replaced
+    # Not tempfile: only the owner may read its files.
     unfinished = target.with_name(f".{uuid4().hex}{target.suffix}")
     try:
         yield unfinished
-        if target.exists():  # who may read the old file may read the new one
+        if target.exists():  # keep the permissions
             unfinished.chmod(stat.S_IMODE(target.stat().st_mode))
         unfinished.replace(target)
     finally:

@@ -1,8 +1,8 @@
-"""Squared distances, principal axes, semidefinite solves: the linear algebra everything else uses.
+"""Linear algebra that everything else uses: squared distances, principal axes, semidefinite solves.
 
 Squared distances have two forms. The difference form ``sum_l (a_l - b_l)^2`` is exact; the product
-form ``|a|^2 + |b|^2 - 2 a.b`` runs at the speed of BLAS but cancels when both points lie far from
-the origin (an offset of 1e8 with unit spread leaves nothing). So few columns take the first form,
+form ``|a|^2 + |b|^2 - 2 a.b`` runs at the speed of BLAS but cancels if both points lie far from the
+origin (an offset of 1e8 with unit spread leaves no digits). So few columns take the first form,
 many take the second, after a shift to the mean of the second argument.
 """
 
@@ -31,7 +31,7 @@ FEW_COLUMNS = 4
 FEW_ROWS = 16
 
 NEGLIGIBLE = -40.0
-"""Weights below ``exp`` of this, beside a weight of one, vanish in rounding."""
+"""Weights below ``exp`` of this vanish in rounding beside a weight of one."""
 
 
 def row_norms_sq(A: Array) -> Array:
@@ -41,9 +41,9 @@ def row_norms_sq(A: Array) -> Array:
 
 
 def row_product(A: Array, B: Array) -> Array:
-    """Return ``A @ B`` so that a row's result does not depend on how many rows there are.
+    """Return ``A @ B`` so that a row's result does not depend on the number of rows.
 
-    BLAS takes other routes for few rows, which round differently; those get company.
+    BLAS rounds differently for few rows, so those are padded.
     """
     if len(A) >= FEW_ROWS:
         return A @ B
@@ -70,18 +70,11 @@ def sqdist(A: Array, B: Array) -> Array:
 
 
 def shifted_exp(log_weights: Array, shift: Array | None = None) -> tuple[Array, Array]:
-    """Return ``exp(log_weights - shift)`` and the shift, by default each row's maximum.
+    """Return ``exp(log_weights - shift)`` (n, m) and the shift (n,), by default each row's maximum.
 
-    Negligible weights are zero, and cost nothing: the exponential is most of the price of a kernel,
-    and at useful widths nearly all pairs are out of reach of each other. A row of ``-inf`` gives zeros
-    and a shift of ``-inf``.
-
-    Parameters
-    ----------
-    log_weights : ndarray of shape (n, m)
-        Overwritten.
-    shift : ndarray of shape (n,), default=None
-        What to subtract from each row.
+    ``log_weights`` is overwritten. Negligible weights are zero and cost nothing: the exponential is
+    most of the cost of a kernel, and at useful widths nearly all pairs are out of reach of each
+    other. A row of ``-inf`` gives zeros and a shift of ``-inf``.
     """
     if shift is None:
         shift = log_weights.max(axis=1)
@@ -92,37 +85,24 @@ def shifted_exp(log_weights: Array, shift: Array | None = None) -> tuple[Array, 
 
 
 def k_smallest(values: Array, k: int) -> IntArray:
-    """Return for each row the column numbers of its k smallest entries, in ascending column order."""
+    """Return the columns of the k smallest entries of each row, in ascending order."""
     if k >= values.shape[1]:
         return np.broadcast_to(np.arange(values.shape[1]), values.shape)
     return np.sort(np.argpartition(values, k - 1, axis=1)[:, :k], axis=1)
 
 
 def fix_signs(Z: Array) -> Array:
-    """Orient each column so that its largest entry is positive: eigenvectors have no sign."""
+    """Orient each column, such as an eigenvector, so that its largest entry is positive."""
     largest = np.take_along_axis(Z, np.abs(Z).argmax(axis=0)[np.newaxis], axis=0)
     return Z * np.where(largest < 0.0, -1.0, 1.0)
 
 
 def principal_axes(X: Array, n_axes: int) -> tuple[Array, Array]:
-    """Return the leading principal axes of centred data and the variances along them.
+    """Return the leading principal axes (n_axes, n_features) of centred data and their variances.
 
-    Works on the smaller of the covariance and the Gram matrix. Each axis is oriented so that its
-    largest entry is positive, which makes the result repeatable.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n_samples, n_features)
-        Centred data.
-    n_axes : int
-        At most ``min(n_samples, n_features)``.
-
-    Returns
-    -------
-    axes : ndarray of shape (n_axes, n_features)
-        Orthonormal rows; a row is zero where the data have no further direction.
-    variances : ndarray of shape (n_axes,)
-        In descending order.
+    Works on the smaller of the covariance and the Gram matrix. Axes are orthonormal rows, oriented
+    so that the largest entry is positive; a row is zero if the data have no further direction.
+    Variances (n_axes,) descend.
     """
     n_samples, n_features = X.shape
     if n_features <= n_samples:
@@ -135,7 +115,7 @@ def principal_axes(X: Array, n_axes: int) -> tuple[Array, Array]:
 
 
 def axes_of_products(products: Array, n_samples: int, n_axes: int) -> tuple[Array, Array]:
-    """Return the same as `principal_axes` from ``X^T X`` (D, D)."""
+    """Return the result of `principal_axes` from ``X^T X`` (D, D)."""
     eigenvalues, vectors = _top_eigenpairs(products, n_axes)
     return fix_signs(vectors).T, eigenvalues / n_samples
 
@@ -150,11 +130,14 @@ def _top_eigenpairs(symmetric: Array, k: int) -> tuple[Array, Array]:
 
 
 def spatial_median(X: Array, n_iter: int = 30) -> Array:
-    """Return the point of the least mean distance to the rows: a centre that outliers hardly move, and that turns with the data.
+    """Return the point of the least mean distance to the rows.
+
+    Outliers hardly move this center, and it rotates with the data.
 
     References
     ----------
-    E. Weiszfeld. On the point for which the sum of the distances to n given points is minimum. Tohoku Math. J. 43, 1937.
+    E. Weiszfeld. On the point for which the sum of the distances to n given points is minimum.
+    Tohoku Math. J. 43, 1937.
     """
     center: Array = X.mean(axis=0)
     for _ in range(n_iter):
@@ -190,7 +173,7 @@ def solve_psd(A: Array, B: Array) -> Array:
 def rank_up_to(centred: Array, most: int) -> int:
     """Return the number of directions in which data vary, counted up to a bound.
 
-    A random projection to that many columns keeps the rank, and costs one thin product.
+    A random projection to that many columns keeps the rank and costs one thin product.
     """
     if not centred.any():
         return 0

@@ -1,4 +1,4 @@
-"""Memory: what is free, and a refusal before too much of it is asked for."""
+"""The available memory, and an error before too much of it is allocated."""
 
 from __future__ import annotations
 
@@ -9,34 +9,26 @@ __all__ = ["available_memory", "check_memory_for"]
 
 
 def check_memory_for(who: str, needed: float, what: str, remedy: str) -> None:
-    """Raise a MemoryError if something will not fit into memory, before it is allocated.
+    """Raise a MemoryError if ``needed`` bytes exceed the available memory.
 
-    Parameters
-    ----------
-    who : str
-        Who needs it, for the message.
-    needed : float
-        Bytes.
-    what : str
-        What it is needed for.
-    remedy : str
-        What to do instead: a sentence.
+    The message says who needs them for what, and ends with the remedy, a sentence.
     """
     available = available_memory()
     if needed > available:
         raise MemoryError(
-            f"{who} needs about {needed / 1e9:.1f} GB for {what}; {available / 1e9:.1f} GB are free. {remedy}"
+            f"{who} needs about {needed / 1e9:.1f} GB for {what}; {available / 1e9:.1f} GB are "
+            f"free. {remedy}"
         )
 
 
 def available_memory() -> float:
-    """Return the bytes that can be had without swapping: free ones, and caches that can be given up."""
+    """Return the bytes available without swapping: free memory and reclaimable caches."""
     try:
         lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
         fields = dict(line.split(":", 1) for line in lines)
         return 1024.0 * float(fields["MemAvailable"].split()[0])
     except (OSError, KeyError, ValueError):
-        pass  # not on this system
+        pass  # not Linux
     try:
         return float(os.sysconf("SC_AVPHYS_PAGES")) * os.sysconf("SC_PAGE_SIZE")
     except (AttributeError, ValueError, OSError):

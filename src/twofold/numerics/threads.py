@@ -1,8 +1,8 @@
-"""Blocks of rows, worked on by a pool of threads.
+"""Blocks of rows, processed by a pool of threads.
 
 NumPy and BLAS release the GIL, so blocks of rows run in plain threads. Two rules keep that fast and
-repeatable: BLAS is held to one thread while ours run (left alone, two BLAS threads beside two of
-ours made an evaluation twelve times slower), and the blocks do not depend on the number of threads.
+repeatable: BLAS uses one thread while ours run (otherwise two BLAS threads beside two of ours made
+an evaluation twelve times slower), and the blocks do not depend on the number of threads.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 BLOCK_BYTES = 4 * 2**20
-"""Scratch memory a block may use: large enough for BLAS to be efficient, small enough for caches."""
+"""Scratch memory of a block: large enough for BLAS to be efficient, small enough for caches."""
 
 MOST_PERMUTED = 10**6
 
@@ -43,7 +43,7 @@ MOST_PERMUTED = 10**6
 def row_blocks(n_rows: int, bytes_per_row: int) -> list[slice]:
     """Cut ``range(n_rows)`` into slices whose scratch memory stays within ``BLOCK_BYTES``.
 
-    The cut depends on the sizes alone, never on the number of threads.
+    The cut depends on the sizes only, never on the number of threads.
     """
     if n_rows == 0:
         return [slice(0, 0)]
@@ -52,9 +52,9 @@ def row_blocks(n_rows: int, bytes_per_row: int) -> list[slice]:
 
 
 def some_rows(n_rows: int, most: int) -> IntArray:
-    """Return the numbers of all rows, or of some that stand for them, in ascending order.
+    """Return the numbers of all rows, or of a sample of ``most`` of them, in ascending order.
 
-    They are drawn with a fixed seed: every k-th row would follow any period in the data.
+    The sample has a fixed seed: every k-th row would follow any period in the data.
     """
     if n_rows <= most:
         return np.arange(n_rows)
@@ -62,17 +62,17 @@ def some_rows(n_rows: int, most: int) -> IntArray:
 
 
 def drawn_rows(n_rows: int, most: int, rng: np.random.Generator) -> IntArray:
-    """Return the numbers of so many rows drawn without replacement, in ascending order."""
+    """Return the numbers of ``most`` rows drawn without replacement, in ascending order."""
     if n_rows <= MOST_PERMUTED:
         return np.sort(rng.permutation(n_rows)[:most])
-    # In memory that depends on the rows drawn, not on the rows there are.
+    # Memory grows with the rows drawn, not with all rows.
     return np.sort(rng.choice(n_rows, most, replace=False, shuffle=False))
 
 
 def n_threads(n_jobs: Any = None) -> int:
-    """Return how many threads to use.
+    """Return the number of threads to use.
 
-    None means every core this process may use, at most ``OMP_NUM_THREADS`` where that is set, as for
+    None means every core this process may use, at most ``OMP_NUM_THREADS`` if that is set, as for
     the BLAS and OpenMP loops of NumPy and scikit-learn; negative numbers count back from there
     (-1 = all cores).
     """
@@ -96,7 +96,7 @@ _default = threading.local()
 
 @contextmanager
 def using_threads(n_jobs: int | None) -> Iterator[None]:
-    """Let everything called from here, in this thread, use so many threads unless it is told otherwise."""
+    """Make ``n_jobs`` the default number of threads for all calls inside, in this thread."""
     before = getattr(_default, "n_jobs", None)
     _default.n_jobs = n_jobs
     try:
@@ -110,7 +110,7 @@ def map_blocks(
 ) -> list[Result]:
     """Return ``[function(block) for block in blocks]``, in order, computed in threads.
 
-    Called from within one of its own threads it runs there, one block after the other.
+    Called from one of its own threads, it runs the blocks there one after the other.
     """
     if len(blocks) <= 1 or getattr(_worker, "cancelled", None) is not None:
         return [_unless_cancelled(function, block) for block in blocks]
@@ -122,7 +122,7 @@ def map_blocks(
         try:
             return [future.result() for future in futures]
         except BaseException:
-            # An error or Ctrl-C: what has not started must not start, and nobody waits for the rest.
+            # After an error or Ctrl-C, blocks that wait must not start; do not wait for the others.
             cancelled.set()
             pool.shutdown(wait=False, cancel_futures=True)
             raise
@@ -157,13 +157,13 @@ _limit: Any = None
 
 @contextmanager
 def single_threaded_blas() -> Iterator[None]:
-    """Hold BLAS to one thread.
+    """Limit BLAS to one thread.
 
-    BLAS thread counts are global to the process. When several fits run in Python threads at once,
-    the first to enter lowers the count and the last to leave restores it; each saving and restoring
-    on its own would end with the count stuck at one.
+    BLAS thread counts are global to the process. If several fits run in Python threads at once, the
+    first to enter lowers the count and the last to leave restores it; if each saved and restored
+    the count, it would end stuck at one.
     """
-    global _limit, _limit_users  # noqa: PLW0603 - the state being guarded is the process's own
+    global _limit, _limit_users  # noqa: PLW0603 - the state of the process
     with _limit_lock:
         if _limit_users == 0:
             _limit = _controller().limit(limits=1, user_api="blas")
@@ -179,7 +179,7 @@ def single_threaded_blas() -> Iterator[None]:
 
 
 def _forget_limits_after_fork() -> None:
-    """Start a forked child with no users: the threads that held the limit exist in the parent only."""
+    """Reset the limit in a forked child, which lacks the threads that held it."""
     global _limit_lock, _limit_users, _limit  # noqa: PLW0603
     if _limit is not None:
         _limit.restore_original_limits()

@@ -1,9 +1,9 @@
 """Centred units: the coordinates in which all fitting is done.
 
-Squared distances lose everything at an offset of 1e8, overflow at a scale of 1e160 and vanish at
-1e-200. So data are first shifted to their mean and multiplied by a power of two that brings their
-total variance into [1, 4). A power of two changes no digit, hence data multiplied by one give
-bit-identical latents. Columns that do not vary carry nothing and are put aside.
+Squared distances lose all digits at an offset of 1e8, overflow at a scale of 1e160 and vanish at
+1e-200. So data are shifted to their mean and multiplied by a power of two that brings their total
+variance into [1, 4). A power of two changes no digit, so data multiplied by one give bit-identical
+latents. Constant columns carry nothing and are left out.
 """
 
 from __future__ import annotations
@@ -17,12 +17,14 @@ from twofold.numerics.threads import map_blocks, row_blocks
 from twofold.numerics.tree_sums import ArrayRows
 from twofold.protocols import Array
 
-__all__ = ["CentredUnits", "ColumnMoments", "ColumnRange", "Scales"]
+__all__ = ["CentredUnits", "ColumnMoments", "ColumnRange", "Scales", "bandwidth_in_units"]
 
 FAR = 2.0**300
-"""Coordinates beyond this many units are moved here: their squares stay finite."""
+"""Coordinates are clipped at this many units, so their squares stay finite."""
 
 LARGEST_EXPONENT = 1000
+SMALLEST, LARGEST = 1e-300, 1e300
+"""Bounds of converted bandwidths."""
 
 
 @dataclass(frozen=True)
@@ -40,16 +42,13 @@ class ColumnRange:
 
     def __add__(self, other: ColumnRange) -> ColumnRange:
         """Return the range of both sets of rows; these come first."""
-        lowest, highest = (
-            np.minimum(self.lowest, other.lowest),
-            np.maximum(self.highest, other.highest),
-        )
-        return ColumnRange(lowest, highest, self.first)
+        lowest = np.minimum(self.lowest, other.lowest)
+        return ColumnRange(lowest, np.maximum(self.highest, other.highest), self.first)
 
 
 @dataclass(frozen=True)
 class ColumnMoments:
-    """The number of rows, the mean of each column (D,), and the sum of all squared deviations from it.
+    """The number of rows, the mean of each column (D,), and the sum of all squared deviations.
 
     Added by the rule of Chan, Golub and LeVeque (1983), which does not cancel.
     """
@@ -76,18 +75,11 @@ class ColumnMoments:
 
 @dataclass(frozen=True)
 class Scales:
-    """What is known of the units after a first look at the data: what keeps the second look within floats.
+    """The scales found by a first pass over the data, which keep the second pass within floats.
 
-    Attributes
-    ----------
-    first, second : int
-        Exponents of the largest value, and of the largest range of a column after division by ``2**first``.
-    middle : ndarray of shape (D,)
-        The middles of the columns' ranges, after that division.
-    varying : ndarray of bool, shape (D,)
-        Columns with more than one value.
-    row : ndarray of shape (D,)
-        The first row.
+    ``first`` is the exponent of the largest value. After division by ``2**first``, ``second`` is
+    the exponent of the largest range of a column, ``middle`` (D,) the middles of the ranges.
+    ``varying`` (D,) marks columns with more than one value, and ``row`` (D,) is the first row.
     """
 
     first: int
@@ -118,10 +110,10 @@ class Scales:
         return ColumnMoments.of_rows(_times_power_of_two(inside - self.middle, -self.second))
 
     def units(self, moments: ColumnMoments | None) -> CentredUnits:
-        """Return the units; there are no moments where no column varies."""
+        """Return the units; moments are None if no column varies."""
         if moments is None:
             varying = np.zeros_like(self.varying)
-            varying[0] = True  # all rows are equal: one column of zeros stands for them
+            varying[0] = True  # all rows are equal: keep one column of zeros
             center = np.where(varying, _times_power_of_two(self.row, -self.first), 0.0)
             return CentredUnits(center, self.first, varying, np.where(varying, 0.0, self.row))
         mean = self.middle + _times_power_of_two(moments.mean, self.second)
@@ -168,13 +160,17 @@ class CentredUnits:
 
     @classmethod
     def shifted(cls, X: Array) -> CentredUnits:
-        """Return units that move the mean of some data to the origin and leave out constant columns."""
+        """Return units that only shift data to their mean and leave out constant columns."""
         varying = X.min(axis=0) < X.max(axis=0)
         if not varying.any():
-            varying[0] = True  # all rows are equal: one column of zeros stands for them
+            varying[0] = True  # all rows are equal: keep one column of zeros
         center = X.mean(axis=0)
         center = np.where(varying, center + (X - center).mean(axis=0), 0.0)
         return cls(center, 0, varying, np.where(varying, 0.0, X[0]))
+
+    def unit(self, power: int = 1) -> float:
+        """Return one centred unit, raised to a power, in the caller's units."""
+        return float(np.ldexp(1.0, int(np.clip(power * self.exponent, -1074, 1023))))
 
     def into(self, X: Array) -> Array:
         """Return data in centred units, without constant columns."""
@@ -220,8 +216,14 @@ class CentredUnits:
             return _finite(2.0 * largest * relative)
 
 
+def bandwidth_in_units(bandwidth: float, unit: float) -> float:
+    """Convert a bandwidth to a unit, clipped to a safe divisor."""
+    with np.errstate(over="ignore", under="ignore"):
+        return float(np.clip(np.float64(bandwidth) / unit, SMALLEST, LARGEST))
+
+
 def _times_power_of_two(A: Array, exponent: int) -> Array:
-    """Return ``A 2**exponent``, exactly; by a product where that is possible, which is much faster."""
+    """Return ``A 2**exponent`` exactly; by a product if possible, which is much faster."""
     if abs(exponent) <= 1000:
         return A * 2.0**exponent
     return np.ldexp(A, exponent)

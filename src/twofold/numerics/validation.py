@@ -1,4 +1,4 @@
-"""Checks at the public boundary: what comes past here is finite float64 of the right shape."""
+"""Checks of data and parameters at the public boundary: one set, one form of messages."""
 
 from __future__ import annotations
 
@@ -9,11 +9,13 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_array, validate_data
 
 from twofold.protocols import Array
 
 __all__ = [
+    "RandomLike",
     "cast_back",
     "check_bool",
     "check_choice",
@@ -30,27 +32,24 @@ __all__ = [
 
 FLOATS = [np.float64, np.float32]
 
+RandomLike = int | np.random.Generator | np.random.RandomState | None
+"""The values of a parameter ``random_state``."""
 
-def check_data(estimator: Any, X: Any, *, reset: bool) -> tuple[Array, np.dtype[Any]]:
-    """Validate data and return it as float64, with the type that results should have.
 
-    Parameters
-    ----------
-    estimator : estimator
-        Who asks; its feature names and counts are set (``reset=True``) or compared.
-    X : array-like of shape (n_samples, n_features)
-        The data.
-    reset : bool
-        True in ``fit``.
+def check_data(estimator: BaseEstimator, X: Any, *, reset: bool) -> tuple[Array, np.dtype[Any]]:
+    """Validate data (n, D) and return it as float64, with the type that results should have.
+
+    Sets the feature names and count of the estimator if ``reset``, else compares with them.
     """
     if getattr(getattr(X, "dtype", None), "kind", "f") in "USMm":
         raise ValueError(
-            f"X has type {X.dtype}: could not convert to numbers without guessing. Convert it first."
+            f"X has type {X.dtype}: could not convert to numbers without guessing. Convert it "
+            "first."
         )
     if np.ma.is_masked(X):
         raise ValueError(
-            "X has masked values, which are missing ones: NaN and masks are not supported. Remove those rows, or fill them "
-            "with sklearn.impute first."
+            "X has masked values: missing values are not supported. Remove those rows, or fill "
+            "them with sklearn.impute first."
         )
     checked = validate_data(
         estimator,
@@ -72,13 +71,13 @@ def check_latents(Z: Any, n_components: int, *, owner: str) -> tuple[Array, np.d
     if checked.shape[1] != n_components:
         raise ValueError(
             f"Z has {checked.shape[1]} columns, but {owner} was fitted with "
-            f"n_components={n_components}. Latents are asked for here, not data."
+            f"n_components={n_components}. Pass latents here, not data."
         )
     return checked.astype(np.float64, copy=False), checked.dtype
 
 
 def check_finite(A: Array, name: str) -> None:
-    """Raise an error that tells where the first NaN or infinity is, if there is one."""
+    """Raise an error with the place of the first NaN or infinity, if there is one."""
     finite = np.isfinite(A)
     if finite.all():
         return
@@ -91,28 +90,61 @@ def check_finite(A: Array, name: str) -> None:
 
 
 def check_int(
-    name: str, value: Any, *, low: int = 1, high: int | None = None, also: str = ""
+    name: str,
+    value: Any,
+    *,
+    low: int = 1,
+    high: int | None = None,
+    also: str = "",
+    owner: str = "",
 ) -> int:
-    """Return an integer parameter that lies within its bounds; ``also`` is what else the message allows."""
-    otherwise = f", or {also}" if also else ""
+    """Return an integer parameter within its bounds.
+
+    Messages name what else is allowed (``also``) and the class of the parameter (``owner``).
+    """
+    given, otherwise = _given(name, value, owner), f", or {also}" if also else ""
     if isinstance(value, bool) or not isinstance(value, Integral):
-        raise TypeError(f"{name}={value!r} must be an integer{otherwise}.")
+        raise TypeError(f"{given} must be an integer{otherwise}.")
     number = int(value)
     if number < low or (high is not None and number > high):
         bound = f"at least {low}" if high is None else f"between {low} and {high}"
-        raise ValueError(f"{name}={value!r} must be {bound}{otherwise}.")
+        raise ValueError(f"{given} must be {bound}{otherwise}.")
     return number
 
 
-def check_real(name: str, value: Any, *, above: float = 0.0, also: str = "") -> float:
-    """Return a finite real parameter that lies above a bound; ``also`` is what else the message allows."""
-    otherwise = f", or {also}" if also else ""
+def check_real(
+    name: str,
+    value: Any,
+    *,
+    above: float = 0.0,
+    low: float | None = None,
+    below: float = np.inf,
+    also: str = "",
+    owner: str = "",
+) -> float:
+    """Return a finite number ``above`` one bound, or of at least ``low``, and ``below`` another.
+
+    Messages name what else is allowed (``also``) and the class of the parameter (``owner``).
+    """
+    given, otherwise = _given(name, value, owner), f", or {also}" if also else ""
     if isinstance(value, bool) or not isinstance(value, Real):
-        raise TypeError(f"{name}={value!r} must be a number{otherwise}.")
+        raise TypeError(f"{given} must be a number{otherwise}.")
     number = float(value)
-    if not (np.isfinite(number) and number > above):
-        raise ValueError(f"{name}={value!r} must be finite and greater than {above:g}{otherwise}.")
+    reached = number > above if low is None else number >= low
+    if not (np.isfinite(number) and reached and number < below):
+        bound = f"greater than {above:g}" if low is None else f"at least {low:g}"
+        bound += f" and less than {below:g}" if below < np.inf else ""
+        raise ValueError(f"{given} must be finite and {bound}{otherwise}.")
     return number
+
+
+def _given(name: str, value: Any, owner: str) -> str:
+    return f"{owner}({name}={value!r}): {name}" if owner else f"{name}={value!r}"
+
+
+def check_not_negative(name: str, value: Any) -> float:
+    """Return a finite number of at least 0."""
+    return check_real(name, value, low=0.0)
 
 
 def check_bool(name: str, value: Any) -> bool:
@@ -122,30 +154,19 @@ def check_bool(name: str, value: Any) -> bool:
     return bool(value)
 
 
-def check_not_negative(name: str, value: Any) -> float:
-    """Return a finite real parameter that is 0 or more."""
-    if isinstance(value, bool) or not isinstance(value, Real):
-        raise TypeError(f"{name}={value!r} must be a number.")
-    number = float(value)
-    if number < 0.0:
-        raise ValueError(f"{name}={value!r} must not be negative.")
-    if not np.isfinite(number):
-        raise ValueError(f"{name}={value!r} must be finite.")
-    return number
-
-
 def check_choice(name: str, value: Any, allowed: Collection[str]) -> str:
-    """Return a parameter that is one of some names."""
+    """Return a parameter that is one of the allowed names."""
     if not (isinstance(value, str) and value in allowed):
         raise ValueError(f"{name}={value!r} must be one of {sorted(allowed)}.")
     return value
 
 
 def check_training_rows(inputs: Array, n_rows: int) -> None:
-    """Refuse inputs that are not as many as those a map was fitted to."""
+    """Raise an error unless the inputs have as many rows as the map was fitted to."""
     if len(inputs) != n_rows:
         raise ValueError(
-            f"inputs has {len(inputs)} rows, but the map was fitted to {n_rows}: pass what it was fitted to."
+            f"inputs has {len(inputs)} rows, but the map was fitted to {n_rows}: pass the training "
+            "inputs."
         )
 
 
@@ -169,7 +190,7 @@ def check_rng(random_state: Any) -> np.random.Generator:
 
 
 def warn_user(message: str, category: type[Warning]) -> None:
-    """Warn at the line that called us, however many of our own and scikit-learn's frames lie between."""
+    """Warn at the user's line, skipping the frames of this library and of scikit-learn."""
     level, frame = 1, sys._getframe()
     while frame.f_back is not None and _is_library(frame.f_globals.get("__name__", "")):
         level, frame = level + 1, frame.f_back
@@ -181,7 +202,7 @@ def _is_library(module: str) -> bool:
 
 
 def cast_back(A: Array, dtype: np.dtype[Any]) -> Array:
-    """Return results in the type of the input, without turning large numbers into infinity."""
+    """Return results in the type of the input; large numbers do not become infinite."""
     if A.dtype == dtype:
         return A
     limit = np.finfo(dtype).max

@@ -36,8 +36,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from twofold.numerics.validation import check_int, check_real
 from twofold.optimize._progress import FIRST_STEP, Point, Progress
-from twofold.optimize._settings import check_count, check_number
 from twofold.optimize.line_search import slope_along, wolfe_search
 from twofold.protocols import Array, Callback, MinimizeResult, Objective
 
@@ -80,10 +80,10 @@ class ConjugateGradient:
 
     def __post_init__(self) -> None:
         owner = type(self).__name__
-        check_count(owner, "max_iter", self.max_iter, least=1)
-        check_number(owner, "tol", self.tol, least=0.0)
-        check_count(owner, "window", self.window, least=1)
-        check_number(owner, "curvature", self.curvature, above=0.0, below=0.5)
+        check_int("max_iter", self.max_iter, owner=owner)
+        check_real("tol", self.tol, low=0.0, owner=owner)
+        check_int("window", self.window, owner=owner)
+        check_real("curvature", self.curvature, above=0.0, below=0.5, owner=owner)
 
     def minimize(
         self, objective: Objective, Z0: Array, *, callback: Callback | None = None

@@ -64,8 +64,8 @@ import numpy as np
 from numpy.linalg import norm
 from numpy.typing import NDArray
 
+from twofold.numerics.validation import check_int, check_real
 from twofold.optimize._progress import EPS
-from twofold.optimize._settings import check_count, check_number
 from twofold.optimize._small_systems import damped_steps
 from twofold.protocols import Array, IntArray, NormalTerms
 
@@ -141,10 +141,10 @@ class RowsResult:
     --------
     >>> import numpy as np
     >>> from twofold.maps.projection import NearestImage
-    >>> from twofold.maps import KernelExpansion
+    >>> from twofold.maps import KernelRidgeMap
     >>> from twofold.optimize import GaussNewton
     >>> z = np.linspace(0.0, 1.0, 30)[:, None]
-    >>> curve = KernelExpansion(bandwidth=0.3, alpha=1e-8).fit(z, np.hstack([z, z**2]))
+    >>> curve = KernelRidgeMap(bandwidth=0.3, alpha=1e-8).fit(z, np.hstack([z, z**2]))
     >>> problem = NearestImage(curve, np.array([[0.5, 0.25], [0.2, 0.3]]), n_starts=1, floor=0.0)
     >>> result = GaussNewton().minimize_rows(problem, np.array([[0.4], [0.4]]))
     >>> result.Z.shape, result.converged.all().item(), bool((result.n_iter > 0).all())
@@ -202,10 +202,10 @@ class GaussNewton:
 
     def __post_init__(self) -> None:
         owner = type(self).__name__
-        check_count(owner, "max_iter", self.max_iter, least=1)
-        check_number(owner, "tol", self.tol, least=0.0)
-        check_number(owner, "damping", self.damping, least=0.0)
-        check_count(owner, "max_halvings", self.max_halvings, least=0)
+        check_int("max_iter", self.max_iter, owner=owner)
+        check_real("tol", self.tol, low=0.0, owner=owner)
+        check_real("damping", self.damping, low=0.0, owner=owner)
+        check_int("max_halvings", self.max_halvings, low=0, owner=owner)
 
     def minimize_rows(
         self, problem: RowProblem, Z0: Array, *, feasible: Feasible | None = None

@@ -36,8 +36,8 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from twofold.numerics.validation import check_int, check_real
 from twofold.optimize._progress import FIRST_STEP, Point, Progress
-from twofold.optimize._settings import check_count, check_number
 from twofold.optimize.guidance import Guide
 from twofold.optimize.line_search import armijo_search
 from twofold.protocols import Array, Callback, MinimizeResult, Objective
@@ -91,12 +91,12 @@ class GradientDescent:
 
     def __post_init__(self) -> None:
         owner = type(self).__name__
-        check_count(owner, "max_iter", self.max_iter, least=1)
-        check_number(owner, "tol", self.tol, least=0.0)
-        check_count(owner, "window", self.window, least=1)
-        check_number(owner, "sufficient", self.sufficient, above=0.0, below=0.5)
+        check_int("max_iter", self.max_iter, owner=owner)
+        check_real("tol", self.tol, low=0.0, owner=owner)
+        check_int("window", self.window, owner=owner)
+        check_real("sufficient", self.sufficient, above=0.0, below=0.5, owner=owner)
         if self.max_doublings is not None:
-            check_count(owner, "max_doublings", self.max_doublings, least=0)
+            check_int("max_doublings", self.max_doublings, low=0, owner=owner)
 
     def minimize(
         self, objective: Objective, Z0: Array, *, callback: Callback | None = None

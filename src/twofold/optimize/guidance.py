@@ -42,6 +42,7 @@ import numpy as np
 from scipy import linalg
 from scipy.sparse.linalg import eigsh
 
+from twofold.numerics.validation import check_int, check_real
 from twofold.optimize._affinity import (
     as_operator,
     dense_affinity,
@@ -50,7 +51,6 @@ from twofold.optimize._affinity import (
     taken,
 )
 from twofold.optimize._bandwidth import bandwidth_within_gaps
-from twofold.optimize._settings import check_count, check_number
 from twofold.protocols import Array, IntArray
 
 __all__ = ["Change", "Guide", "SpectralGuidance"]
@@ -118,11 +118,12 @@ class SpectralGuidance:
             raise ValueError(
                 f"affinity={self.affinity!r} must be one of {sorted(AFFINITIES)}, or a matrix."
             )
-        check_number(owner, "bandwidth", self.bandwidth, above=0.0, word="auto")
+        if self.bandwidth != "auto":
+            check_real("bandwidth", self.bandwidth, above=0.0, also="'auto'", owner=owner)
         self._check_schedule()
         if self.hold != "auto":
-            check_count(owner, "hold", self.hold, least=1)
-        check_count(owner, "n_neighbors", self.n_neighbors, least=1)
+            check_int("hold", self.hold, owner=owner)
+        check_int("n_neighbors", self.n_neighbors, owner=owner)
 
     def _check_schedule(self) -> None:
         owner, schedule = type(self).__name__, self.schedule
@@ -134,7 +135,7 @@ class SpectralGuidance:
             )
         truncated = self.form == "truncated"
         for level in schedule:
-            check_count(owner, "schedule", level, least=int(truncated))
+            check_int("schedule", level, low=int(truncated), owner=owner)
         first, last = schedule
         if max(schedule) > MOST_LEVELS or (first > last if truncated else first < last):
             raise ValueError(
@@ -164,7 +165,7 @@ class SpectralGuidance:
         truncated = self.form == "truncated"
         if callable(self.schedule):
             level = self.schedule(number)
-            check_count(type(self).__name__, "schedule", level, least=int(truncated))
+            check_int("schedule", level, low=int(truncated), owner=type(self).__name__)
             return int(level)
         if isinstance(self.schedule, str):
             return 2 ** min(number, 60) if truncated else max(FIRST_POWER - number, 0)

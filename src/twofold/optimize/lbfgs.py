@@ -47,8 +47,8 @@ from typing import Any
 import numpy as np
 from scipy import optimize
 
+from twofold.numerics.validation import check_int, check_real
 from twofold.optimize._progress import FIRST_STEP, Progress
-from twofold.optimize._settings import check_count, check_number
 from twofold.protocols import Array, Callback, MinimizeResult, Objective
 
 __all__ = ["LBFGS"]
@@ -89,9 +89,9 @@ class LBFGS:
 
     def __post_init__(self) -> None:
         owner = type(self).__name__
-        check_count(owner, "max_iter", self.max_iter, least=1)
-        check_number(owner, "tol", self.tol, least=0.0)
-        check_count(owner, "memory", self.memory, least=1)
+        check_int("max_iter", self.max_iter, owner=owner)
+        check_real("tol", self.tol, low=0.0, owner=owner)
+        check_int("memory", self.memory, owner=owner)
 
     def minimize(
         self, objective: Objective, Z0: Array, *, callback: Callback | None = None

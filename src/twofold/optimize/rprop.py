@@ -45,8 +45,8 @@ from typing import Literal
 
 import numpy as np
 
+from twofold.numerics.validation import check_int, check_real
 from twofold.optimize._progress import FIRST_STEP, Progress
-from twofold.optimize._settings import check_count, check_number
 from twofold.protocols import Array, Callback, MinimizeResult, Objective
 
 __all__ = ["RProp"]
@@ -98,11 +98,13 @@ class RProp:
 
     def __post_init__(self) -> None:
         owner = type(self).__name__
-        check_count(owner, "max_iter", self.max_iter, least=1)
-        check_number(owner, "tol", self.tol, least=0.0)
-        check_count(owner, "window", self.window, least=1)
-        check_number(owner, "initial_step", self.initial_step, above=0.0, word="auto")
-        check_number(owner, "max_step", self.max_step, above=0.0, word="auto")
+        check_int("max_iter", self.max_iter, owner=owner)
+        check_real("tol", self.tol, low=0.0, owner=owner)
+        check_int("window", self.window, owner=owner)
+        if self.initial_step != "auto":
+            check_real("initial_step", self.initial_step, above=0.0, also="'auto'", owner=owner)
+        if self.max_step != "auto":
+            check_real("max_step", self.max_step, above=0.0, also="'auto'", owner=owner)
         # A spread of 0 leaves only the steps given as numbers to compare.
         first, longest = self._step_range(0.0)
         if first > longest:
@@ -111,8 +113,8 @@ class RProp:
                 "initial_step must not exceed max_step; lower the one or raise the other."
             )
             raise ValueError(msg)
-        check_number(owner, "growth", self.growth, above=1.0)
-        check_number(owner, "shrink", self.shrink, above=0.0, below=1.0)
+        check_real("growth", self.growth, above=1.0, owner=owner)
+        check_real("shrink", self.shrink, above=0.0, below=1.0, owner=owner)
 
     def minimize(
         self, objective: Objective, Z0: Array, *, callback: Callback | None = None

@@ -11,12 +11,13 @@ from twofold.base.convergence import warn_if_still_falling
 from twofold.base.estimator import Problem, warn_of_rank
 from twofold.base.journal import Journal
 from twofold.losses import Norm
-from twofold.numerics.linalg import axes_of_products, rank_up_to
+from twofold.maps.affine import Affine
+from twofold.numerics.linalg import axes_of_products, principal_axes, rank_up_to
 from twofold.numerics.threads import some_rows
 from twofold.numerics.tree_sums import RowSource, squares_and_products, squares_of_rows
 from twofold.principal_manifold.alpha_path import MIDDLE_ALPHA, AlphaChoice, choose_alpha
 from twofold.principal_manifold.descent import Fitted, Fitting, without_idle_nodes
-from twofold.principal_manifold.maps import Frame
+from twofold.principal_manifold.maps import robust_frame
 from twofold.principal_manifold.node_layout import MOST_ON_A_GRID, layout_of
 from twofold.principal_manifold.settings import (
     MOST_MEASURED,
@@ -38,7 +39,7 @@ class ManifoldFit:
 
     fitting: Fitting
     fitted: Fitted
-    frame: Frame
+    frame: Affine
     choice: AlphaChoice
     candidates: list[dict[str, Any]]
 
@@ -124,23 +125,24 @@ def _warn_if_cut_short(fitted: Fitted, settings: ManifoldSettings) -> None:
     )
 
 
-def _frame(settings: ManifoldSettings, source: RowSource) -> Frame:
+def _frame(settings: ManifoldSettings, source: RowSource) -> Affine:
     n_rows, n_columns = source.n_rows, source.n_columns
     of_columns = settings.loss not in OF_LENGTH
     if settings.loss == "mahalanobis":
         if n_columns > n_rows:
-            return Frame.whitened(source.rows(np.arange(n_rows), "sample"))
+            data = source.rows(np.arange(n_rows), "sample")
+            return Affine.whitened(*principal_axes(data, min(data.shape)))
         products = source.total(squares_and_products, "moments")["products"]
-        return Frame.of_axes(*axes_of_products(products, n_rows, n_columns))
+        return Affine.whitened(*axes_of_products(products, n_rows, n_columns))
     if settings.is_robust:
         some = source.rows(some_rows(n_rows, MOST_MEASURED), "sample")
-        return Frame.scaled(some, robust=True, of_columns=of_columns)
+        return robust_frame(some, of_columns=of_columns)
     total = source.total(squares_of_rows, "moments")["squares"]
-    return Frame.of_size(total / n_rows, n_columns if of_columns else 1)
+    return Affine.one_unit(total / n_rows, n_columns if of_columns else 1)
 
 
 def _fitting(
-    settings: ManifoldSettings, source: RowSource, frame: Frame, problem: Problem
+    settings: ManifoldSettings, source: RowSource, frame: Affine, problem: Problem
 ) -> Fitting:
     inside: Array = frame.into(np.empty((0, source.n_columns)))
     if settings.domain.n_components > MOST_ON_A_GRID:

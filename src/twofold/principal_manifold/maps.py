@@ -1,4 +1,4 @@
-"""The parts a principal manifold is assembled from: its frame, its maps, the density on its domain."""
+"""The maps of a principal manifold, its coordinates, and the density on its domain."""
 
 from __future__ import annotations
 
@@ -8,91 +8,45 @@ from typing import Any
 
 import numpy as np
 
+from twofold.maps.affine import Affine
 from twofold.numerics.density import LatentDensity
-from twofold.numerics.linalg import principal_axes, row_norms_sq, spatial_median
+from twofold.numerics.linalg import row_norms_sq, spatial_median
 from twofold.principal_manifold.domains import PERIOD, Domain, Points
 from twofold.principal_manifold.nodes import NodeExpansion
 from twofold.principal_manifold.projection import DomainProjection
 from twofold.protocols import Array
 
-__all__ = ["DomainDensity", "Frame", "ManifoldDecoder", "ManifoldEncoder"]
-
+__all__ = ["DomainDensity", "ManifoldDecoder", "ManifoldEncoder", "robust_frame"]
 
 FAR = 1e3
+"""Units from the centre beyond which rows are moved closer before they are projected."""
 
 
-@dataclass(frozen=True)
-class Frame:
-    """Coordinates in which a manifold is fitted: a unit that is the same for all columns, or whitened axes.
+def robust_frame(data: Array, *, of_columns: bool = True) -> Affine:
+    """Return coordinates in one unit: the root of the median variance of a column, or of a row.
 
-    Attributes
-    ----------
-    forth : float or ndarray of shape (D, r)
-        What data are multiplied by.
-    back : float or ndarray of shape (r, D)
-        What takes images back.
+    With this unit the weight of a penalty does not depend on the data's units or on repeated
+    columns: the penalty, the squared loss and the city-block loss grow with the number of columns.
+    The length of a residual grows with its root only, so losses of lengths take the unit of a row.
     """
-
-    forth: Any
-    back: Any
-
-    @classmethod
-    def scaled(cls, data: Array, *, robust: bool, of_columns: bool = True) -> Frame:
-        """Take the root of the mean variance of the columns as unit, or of the median where outliers should not count.
-
-        So a weight of the penalty means the same whatever the data's units, and however often columns repeat: the penalty, the
-        squared and the city-block loss grow with the number of columns. The length of a residual grows with its root alone; for
-        losses of that kind the unit is that of the whole row.
-        """
-        squares = row_norms_sq(data - spatial_median(data)) if robust else row_norms_sq(data)
-        size = float(squares.mean())
-        # Of rows most of which are one, those count that are elsewhere.
-        elsewhere = squares[squares > 1e-6 * size]
-        if robust and len(elsewhere):
-            size = float(np.median(elsewhere))
-        return cls.of_size(size, data.shape[1] if of_columns else 1)
-
-    @classmethod
-    def of_size(cls, size: float, n_columns: int) -> Frame:
-        """Take the unit of so large a variance over so many columns."""
-        unit = float(np.sqrt(size / n_columns))
-        return cls(1.0 / unit, unit)
-
-    @classmethod
-    def whitened(cls, data: Array) -> Frame:
-        """Take the principal axes, each in units of its standard deviation: distances are Mahalanobis's."""
-        return cls.of_axes(*principal_axes(data, min(data.shape)))
-
-    @classmethod
-    def of_axes(cls, axes: Array, variances: Array) -> Frame:
-        """Take principal axes (k, D), leading first, and the variances along them."""
-        kept = variances > 1e-10 * variances[0]
-        deviations = np.sqrt(variances[kept])
-        return cls(axes[kept].T / deviations, axes[kept] * deviations[:, None])
-
-    def into(self, data: Array) -> Array:
-        """Return coordinates (n, r) of data."""
-        return _times(data, self.forth)
-
-    def out(self, images: Array) -> Array:
-        """Return data (n, D) of coordinates."""
-        return _times(images, self.back)
-
-
-def _times(A: Array, factor: Any) -> Array:
-    result: Array = A * factor if isinstance(factor, float) else A @ factor
-    return result
+    squares = row_norms_sq(data - spatial_median(data))
+    size = float(squares.mean())
+    # If most rows are equal, only the others count.
+    elsewhere = squares[squares > 1e-6 * size]
+    if len(elsewhere):
+        size = float(np.median(elsewhere))
+    return Affine.one_unit(size, data.shape[1] if of_columns else 1)
 
 
 @dataclass(frozen=True)
 class ManifoldEncoder:
     """Data to the nearest place of the domain.
 
-    Rows further than 1,000 units from the data's centre are first taken there along a straight line: which place is nearest hardly
-    depends on the distance any more, and differences of distances would vanish in rounding.
+    Rows further than 1,000 units from the centre are first moved to that distance along a straight
+    line. Their nearest place hardly changes, and differences of distances do not round to zero.
     """
 
-    frame: Frame
+    frame: Affine
     projection: DomainProjection
 
     def predict(self, data: Array) -> Array:
@@ -108,19 +62,19 @@ class ManifoldEncoder:
 
 @dataclass(frozen=True)
 class ManifoldDecoder:
-    """Places of the domain to data; what lies outside is taken to its edge, or around its circle."""
+    """Places of the domain to data; latents outside move to its edge, or around its circle."""
 
-    frame: Frame
+    frame: Affine
     up: NodeExpansion
     domain: Domain | Points
 
     def predict(self, latents: Array) -> Array:
         """Return the images (n, D)."""
-        return self.frame.out(self.up.predict(self.domain.into(latents)))
+        return self.frame.back(self.up.predict(self.domain.into(latents)))
 
 
 class DomainDensity:
-    """A density on a domain: around circles it goes on at the other end.
+    """A density on a domain; it continues around circles.
 
     Parameters
     ----------

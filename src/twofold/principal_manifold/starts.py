@@ -20,11 +20,11 @@ from typing import Any
 import numpy as np
 
 from twofold.base.estimator import Problem
+from twofold.maps.affine import Affine
 from twofold.numerics.linalg import principal_axes, row_norms_sq, spatial_median, sqdist
 from twofold.numerics.threads import some_rows
 from twofold.principal_manifold.descent import SMALLEST_ALPHA, Fitted, Fitting
 from twofold.principal_manifold.domains import Domain, Points
-from twofold.principal_manifold.maps import Frame
 from twofold.principal_manifold.node_kernels import DeltaKernel
 from twofold.principal_manifold.node_layout import Layout
 from twofold.principal_manifold.nodes import NodeExpansion
@@ -76,7 +76,7 @@ def best_start(
 def starts_of(
     settings: ManifoldSettings,
     fitting: Fitting,
-    frame: Frame,
+    frame: Affine,
     data: Array,
     alpha: float,
     problem: Problem,
@@ -172,7 +172,7 @@ def _latents(init: Any, domain: Domain | Points, problem: Problem, rows: IntArra
 
 
 def _planes(
-    layout: Layout, frame: Frame, data: Array, *, robust: bool
+    layout: Layout, frame: Affine, data: Array, *, robust: bool
 ) -> Callable[..., NodeExpansion]:
     """Return a function of alpha that makes the plane; with a generator, turned and tilted."""
     k = min(layout.domain.n_components + sum(layout.domain.wrapped), *data.shape)
@@ -181,7 +181,7 @@ def _planes(
     else:
         center = data.mean(axis=0)
         # Whitened data have no leading directions: use those of the original data.
-        found, variances = principal_axes(frame.out(data - center), k)
+        found, variances = principal_axes(frame.back(data - center), k)
         axes = frame.into(found * np.sqrt(variances)[:, None])
 
     def plane(alpha: float, rng: np.random.Generator | None = None) -> NodeExpansion:

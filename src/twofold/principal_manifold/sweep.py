@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from twofold.losses import Squared
+from twofold.maps.affine import Affine
 from twofold.numerics.tree_sums import RowSource, Sums
 from twofold.principal_manifold.descent import Fitting
 from twofold.principal_manifold.functional import (
@@ -22,7 +23,6 @@ from twofold.principal_manifold.functional import (
     solved,
     weighted_sums,
 )
-from twofold.principal_manifold.maps import Frame
 from twofold.principal_manifold.nodes import NodeExpansion
 from twofold.principal_manifold.projection import DomainProjection
 from twofold.protocols import Array
@@ -41,7 +41,7 @@ class ManifoldSweep:
     ``largest``. Without ``with_sums``, only losses are summed.
     """
 
-    frame: Frame
+    frame: Affine
     projection: DomainProjection
     around: NodeExpansion
     largest: float
@@ -77,7 +77,7 @@ def adapted_to_all(
     fitting: Fitting,
     up: NodeExpansion,
     alpha: float,
-    frame: Frame,
+    frame: Affine,
     some: Array,
     *,
     keep: bool,

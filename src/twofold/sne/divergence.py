@@ -1,4 +1,4 @@
-r"""Stochastic neighbour embedding as a function of the latents.
+r"""The divergence of stochastic neighbor embedding as a function of the latents.
 
 .. math::
    E(Z) = \frac 1n \sum_{i \ne j} P_{ij} \log \frac{P_{ij}}{Q_{ij}}, \qquad
@@ -6,20 +6,23 @@ r"""Stochastic neighbour embedding as a function of the latents.
    \frac{\partial E}{\partial z_l} = \frac 2n \sum_i (P_{il} + P_{li} - Q_{il} - Q_{li}) (z_l - z_i)
 
 (Memisevic & Hinton 2005, Eqs. 2-4; Hinton & Roweis 2003), for probabilities ``P`` of the data
-(`twofold.sne.probabilities`). No row is its own neighbour.
+(`twofold.sne.probabilities`). No row is its own neighbor.
 
 **Linear time.** With the masses ``m_i = sum_k e^{-|z_i - z_k|^2}`` the error is
 
 .. math:: n E = \sum_{ij} P_{ij} \log P_{ij} + \sum_{ij} P_{ij} |z_i - z_j|^2 + \sum_i \log m_i.
 
-The first term is constant. The second is a quadratic form of the sparse ``S = P + P^T``: with its row sums ``s`` it is ``sum_i s_i |z_i|^2 - z_i . (S Z)_i`` and
-costs one product. The third needs sums over all rows of a Gaussian, which `twofold.numerics.sums` gives in linear time (its Gaussian is
-``e^{-y^2 / 2}``, hence ``y = sqrt(2) z``); its gradient is that of ``sum_ij k_ij b_i`` at ``b_i = 1 / m_i``. A row that no other reaches
-would have a mass of zero, known to the sums' accuracy alone, so a little mass is added to each.
+The first term is constant. The second is a quadratic form of the sparse ``S = P + P^T``: with its
+row sums ``s`` it is ``sum_i s_i |z_i|^2 - z_i . (S Z)_i`` and costs one product. The third needs
+sums of a Gaussian over all rows, which `twofold.numerics.sums` computes in linear time (its
+Gaussian is ``e^{-y^2 / 2}``, hence ``y = sqrt(2) z``); its gradient is that of ``sum_ij k_ij b_i``
+at ``b_i = 1 / m_i``. The mass of an isolated row would be zero within the accuracy of the sums, so
+a small mass is added to each.
 
 References
 ----------
-R. Memisevic, G. Hinton. Improving dimensionality reduction with spectral gradient descent. Neural Networks 18, 2005.
+R. Memisevic, G. Hinton. Improving dimensionality reduction with spectral gradient descent. Neural
+Networks 18, 2005.
 G. Hinton, S. Roweis. Stochastic neighbor embedding. NIPS 15, 2003.
 """
 
@@ -44,25 +47,7 @@ LEAST_MASS = 1e-3
 
 @dataclass(frozen=True)
 class NeighbourEmbedding:
-    """The mismatch of neighbourhoods, for all pairs.
-
-    Parameters
-    ----------
-    P : ndarray of shape (n, n)
-        Transition probabilities of the data: rows sum to one, the diagonal is zero.
-
-    Examples
-    --------
-    Latents equal to the data have the same neighbours, so the error is zero:
-
-    >>> import numpy as np
-    >>> from twofold.sne.divergence import NeighbourEmbedding
-    >>> from twofold.sne.probabilities import transition_probabilities
-    >>> X = np.random.default_rng(0).standard_normal((20, 2))
-    >>> error, gradient = NeighbourEmbedding(transition_probabilities(X, 1.0)).value_and_grad(X)
-    >>> bool(abs(error) < 1e-12), gradient.shape
-    (True, (20, 2))
-    """
+    """The divergence over all pairs, for probabilities ``P`` (n, n) with a zero diagonal."""
 
     P: Array
 
@@ -91,32 +76,9 @@ class NeighbourEmbedding:
 
 @dataclass(frozen=True)
 class SparseNeighbourEmbedding:
-    """The same for rows that see few others, in linear time.
+    """The divergence in linear time, for sparse ``P`` (n, n) with a zero diagonal.
 
-    Parameters
-    ----------
-    P : csr_array of shape (n, n)
-        Transition probabilities: rows sum to one, the diagonal is zero.
-    weigh : callable
-        Gives the weights of the Gaussian ``e^{-y^2 / 2}`` among points.
-
-    Examples
-    --------
-    Where all rows see all others it is `NeighbourEmbedding`, but for a small mass that is added to that of each row:
-
-    >>> import numpy as np
-    >>> from scipy.sparse import csr_array
-    >>> from twofold.sne import divergence, probabilities
-    >>> from twofold.kernels import Gaussian
-    >>> from twofold.numerics.sums import DenseWeights
-    >>> rng = np.random.default_rng(0)
-    >>> P = probabilities.transition_probabilities(rng.normal(size=(20, 3)), 1.0)
-    >>> Z = 0.5 * rng.normal(size=(20, 2))
-    >>> weigh = lambda Z: DenseWeights.of(Z, Gaussian())
-    >>> error, gradient = divergence.SparseNeighbourEmbedding(csr_array(P), weigh).value_and_grad(Z)
-    >>> dense, _ = divergence.NeighbourEmbedding(P).value_and_grad(Z)
-    >>> bool(np.isclose(error, dense, rtol=1e-3)), gradient.shape
-    (True, (20, 2))
+    ``weigh`` returns the weights of the Gaussian ``e^{-y^2 / 2}`` among points (n, q).
     """
 
     P: csr_array

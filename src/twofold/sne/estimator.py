@@ -1,17 +1,20 @@
-r"""Stochastic neighbour embedding, guided and two-way.
+r"""Stochastic neighbor embedding with spectral guidance and both maps.
 
-Each row has probabilities ``P_ij`` of choosing the others as its neighbour, once by distances in the data and once by distances
-of latents, ``Q_ij``. The latents minimise the mean Kullback-Leibler divergence of the rows (Memisevic & Hinton 2005, Eqs. 1-4).
-By default the bandwidth of each row is set by a perplexity; ``bandwidth`` is the paper's single one.
+Each row chooses the others as its neighbor with probabilities ``P_ij`` given by distances in the
+data, and ``Q_ij`` given by distances of latents. The latents minimize the mean Kullback-Leibler
+divergence over the rows (Memisevic & Hinton 2005, Eqs. 1-4). By default a perplexity sets the
+bandwidth of each row; ``bandwidth`` is the paper's single one.
 
-Early steps are *guided*: the affinities of the data make neighbours move together, which untangles a poor start
-(`twofold.optimize.guidance`). With gradient descent that is the paper's method, with other minimizers a change of variables by stages
-(`twofold.optimize.staged`). The guidance ends, and what is minimised at the end, and recorded all along, is the plain divergence.
+Early steps are *guided*: affinities of the data make neighbors move together, which untangles a
+poor start (`twofold.optimize.guidance`). With gradient descent this is the paper's method; other
+minimizers change variables by stages (`twofold.optimize.staged`). The last steps minimize the plain
+divergence, and ``history_`` records the plain divergence throughout.
 
-Latents alone are one-way. So both maps are learned for them as in `TwoWay`, by held-out error.
+Both maps are learned for the latents as in `TwoWay`, chosen by held-out error.
 
-Up to 2,000 rows all pairs count. Beyond, each row sees its nearest, three times the perplexity, and the normalisers of Eq. (2) are sums
-over cells or a grid: time and memory are linear in the rows.
+Up to 2,000 rows all pairs count. Beyond, each row sees its nearest neighbors, three times the
+perplexity, and the normalizers of Eq. (2) are sums over cells or a grid: time and memory are linear
+in the number of rows.
 
 Notation
 --------
@@ -26,7 +29,8 @@ Memisevic & Hinton  here
 
 References
 ----------
-R. Memisevic, G. Hinton. Improving dimensionality reduction with spectral gradient descent. Neural Networks 18, 2005.
+R. Memisevic, G. Hinton. Improving dimensionality reduction with spectral gradient descent. Neural
+Networks 18, 2005.
 G. Hinton, S. Roweis. Stochastic neighbor embedding. NIPS 15, 2003.
 """
 
@@ -39,14 +43,15 @@ import numpy as np
 
 from twofold.base.convergence import warn_if_cut_short
 from twofold.base.estimator import Learned, Problem, TwoWayEstimator
-from twofold.base.guidance import check_guidance, in_units, prepared, squared_unit
-from twofold.base.pair_of_maps import check_maps, first_maps, with_maps
+from twofold.base.guidance import check_guidance, prepare_guide
+from twofold.base.maps_for_latents import MapSettings, learn_maps
 from twofold.kernels import Gaussian
+from twofold.maps.projection import Projection
 from twofold.numerics.linalg import row_norms_sq
 from twofold.numerics.neighbours import nearest_neighbors
-from twofold.numerics.sums import kernel_radius, weigh_many
-from twofold.numerics.threads import n_threads
-from twofold.numerics.validation import check_int, check_real
+from twofold.numerics.sums import SelfWeights, kernel_radius, weigh_many
+from twofold.numerics.units import bandwidth_in_units
+from twofold.numerics.validation import RandomLike, check_int, check_real
 from twofold.optimize import SpectralGuidance, guided_minimizer, resolve_minimizer
 from twofold.protocols import Array, IntArray, Map, Minimizer, Objective
 from twofold.sne.divergence import NeighbourEmbedding, SparseNeighbourEmbedding
@@ -60,70 +65,75 @@ from twofold.starts.initializers import resolve_init
 __all__ = ["SNE"]
 
 MOST_DENSE = 2_000
+"""Rows up to which all pairs count."""
+
 NEIGHBOURS_OF_FIXED = 90
-"""Others that a row sees where rows are many and the bandwidth is given."""
+"""Neighbors of each of many rows if the bandwidth is given."""
 
 LEFT_OUT = 5e-5
-"""Kernel values left out where rows are many."""
+"""Kernel values below this are left out if there are many rows."""
 
 LEAST_PERPLEXITY = 1.5
 
 
 class SNE(TwoWayEstimator):
-    """Stochastic neighbour embedding with spectral guidance and both maps.
+    """Stochastic neighbor embedding with spectral guidance and both maps.
 
     Parameters
     ----------
     n_components : int, default=2
-        Latent dimensions.
+        Number of latent dimensions.
     perplexity : float, default=30.0
-        Effective number of neighbours of a row; the bandwidth of each follows from it. Where it exceeds a third of the other
-        rows, that third is used, see ``perplexity_``.
+        Effective number of neighbors of a row, which sets its bandwidth. At most a third of the
+        other rows is used, see ``perplexity_``.
     bandwidth : float, default=None
-        One bandwidth ``h`` for all rows instead, in squared units of the data: ``P_ij`` is proportional to ``exp(-|x_i - x_j|^2 / h)``.
+        One bandwidth ``h`` for all rows instead, in squared units of the data: ``P_ij`` is
+        proportional to ``exp(-|x_i - x_j|^2 / h)``.
     guidance : "auto", None or SpectralGuidance, default="auto"
-        What guides the first steps. "auto" is ``SpectralGuidance()``, None is plain minimisation.
+        Guides the first steps. "auto" is ``SpectralGuidance()``, None is plain minimization.
     optimizer : {"lbfgs", "rprop", "gd", "cg"} or Minimizer, default="lbfgs"
-        What minimises the divergence; "gd" is the paper's.
+        Minimizes the divergence; "gd" is the paper's.
     max_iter : int, default=300
-        Iterations at most, guided ones included.
+        Maximum number of iterations, including guided ones.
     tol : float, default=1e-5
-        Relative decrease of the divergence at which the run ends.
+        Relative decrease of the divergence below which the run ends.
     init : str, array-like, callable or estimator, default="pca"
-        Where the latents start: an initializer's name ("pca", "random", "isomap", "laplacian_eigenmaps", ...), latents of shape (n_samples,
-        n_components), a function of ``(X, n_components, rng)`` or an estimator with ``fit_transform``. Named starts are scaled to a
-        variance of one, arrays are taken as they are: latent kernels have the width ``1 / sqrt(2)``.
+        The initial latents: the name of an initializer ("pca", "random", "isomap",
+        "laplacian_eigenmaps", ...), latents of shape (n_samples, n_components), a function of
+        ``(X, n_components, rng)`` or an estimator with ``fit_transform``. Named initializations are
+        scaled to unit variance, arrays are not: latent kernels have the width ``1 / sqrt(2)``.
     up, down, n_centers
         The maps, as in `TwoWay`.
     random_state : int, RandomState, Generator or None, default=None
-        Seeds the start, the search for neighbours and the held-out rows.
+        Seeds the initialization, the neighbor search and the choice of held-out rows.
     n_jobs : int or None, default=None
-        Threads; None means all cores.
+        Number of threads; None means all cores.
     verbose : int, default=0
-        1 logs the phases of a fit and, every few seconds, how far it is; 2 every iteration.
+        1 logs the phases of a fit and, every few seconds, its progress; 2 logs every iteration.
 
     Attributes
     ----------
     embedding_ : ndarray of shape (n_samples, n_components)
         The latents.
     kl_divergence_ : float
-        Mean divergence of a row, Eq. (3), at the end.
+        Final mean divergence of a row, Eq. (3).
     history_ : ndarray of shape (n_iter_ + 1,)
         The divergence at the start and after each iteration, guided or not.
     perplexity_ : float
-        The perplexity in use; NaN where the bandwidth was given.
+        The perplexity in use; NaN if the bandwidth was given.
     guidance_bandwidth_ : float
-        The bandwidth of the guiding affinities, in squared units of the data; NaN without guidance or with a matrix of one's own.
+        The bandwidth of the guiding affinities, in squared units of the data; NaN without guidance
+        or with a given matrix.
     n_iter_ : int
-        Iterations, guided ones included.
+        Number of iterations, including guided ones.
     up_, down_, candidates_
-        The maps in use and those that were compared, as in `TwoWay`.
+        The maps in use and the pairs that were compared, as in `TwoWay`.
     encoder_, decoder_, density_, n_features_in_, feature_names_in_
         As in every two-way estimator.
 
     See Also
     --------
-    TwoWay : Both maps for other embeddings, t-SNE among them.
+    TwoWay : Both maps for other embeddings, including t-SNE.
 
     Examples
     --------
@@ -147,9 +157,9 @@ class SNE(TwoWayEstimator):
         tol: float = 1e-5,
         init: Any = "pca",
         up: str | Map = "auto",
-        down: str | Map = "auto",
+        down: str | Map | Projection = "auto",
         n_centers: int | str = "auto",
-        random_state: Any = None,
+        random_state: RandomLike = None,
         n_jobs: int | None = None,
         verbose: int = 0,
     ) -> None:
@@ -169,8 +179,8 @@ class SNE(TwoWayEstimator):
         self.verbose = verbose
 
     def _learn(self, problem: Problem) -> Learned:
-        self._check()
-        unit = squared_unit(problem)
+        settings = self._checked_maps()
+        unit = problem.units.unit(2)
         with problem.progress.phase("start"):
             start = self._start(problem)
         with problem.progress.phase("neighbours"):
@@ -178,7 +188,7 @@ class SNE(TwoWayEstimator):
             neighbors = self._neighbors(problem, perplexity)
             objective = self._objective(problem, perplexity, neighbors)
             guidance = SpectralGuidance() if isinstance(self.guidance, str) else self.guidance
-            guide = prepared(guidance, problem.data, unit, neighbors)
+            guide = prepare_guide(guidance, problem.data, unit, neighbors)
         minimizer = resolve_minimizer(self.optimizer, max_iter=int(self.max_iter), tol=self.tol)
         most = int(getattr(minimizer, "max_iter", self.max_iter))
         with problem.progress.phase("minimisation", max_iter=None, at_most=most) as callback:
@@ -189,26 +199,24 @@ class SNE(TwoWayEstimator):
             guided = guided_minimizer(minimizer, guide)
             result = guided.minimize(objective, start, callback=on_iteration)
         warn_if_cut_short(result, most, "divergence")
-        latents = result.Z - result.Z.mean(axis=0)
-        bandwidth = np.nan if guide is None else guide.bandwidth * unit
         attributes = {
-            "kl_divergence_": max(0.0, result.value),  # 0 is found to rounding
+            "kl_divergence_": max(0.0, result.value),  # rounding may give less than 0
             "history_": result.history,
             "perplexity_": perplexity,
-            "guidance_bandwidth_": bandwidth,
+            "guidance_bandwidth_": np.nan if guide is None else guide.bandwidth * unit,
             "n_iter_": max(1, result.n_iter),
         }
-        return with_maps(self, problem, latents, attributes)
+        return learn_maps(settings, problem, result.Z - result.Z.mean(axis=0), attributes)
 
-    def _check(self) -> None:
-        check_maps(self)
+    def _checked_maps(self) -> MapSettings:
+        """Check all settings and return those of the maps."""
         check_real("perplexity", self.perplexity, above=1.0)
         if self.bandwidth is not None:
             check_real("bandwidth", self.bandwidth, above=0.0)
         check_guidance(self.guidance, self.optimizer, words=("auto",))
         check_int("max_iter", self.max_iter)
-        n_threads(self.n_jobs)
         resolve_minimizer(self.optimizer, max_iter=1, tol=self.tol)
+        return MapSettings(self.up, self.down, self.n_centers)
 
     def _start(self, problem: Problem) -> Array:
         """Return the first latents (n, q)."""
@@ -224,7 +232,8 @@ class SNE(TwoWayEstimator):
         if not named:
             if not np.ptp(Z, axis=0).any():
                 raise ValueError(
-                    "init has all latents in one place, where no gradient tells them apart; give a start that varies."
+                    "init has all latents in one place, where no gradient separates them. Give "
+                    "latents that vary."
                 )
             return Z
         Z = Z - Z.mean(axis=0)
@@ -232,13 +241,13 @@ class SNE(TwoWayEstimator):
         return unit
 
     def _perplexity(self, n: int) -> float:
-        """Return the perplexity in use, NaN where the bandwidth is given."""
+        """Return the perplexity in use; NaN if the bandwidth is given."""
         if self.bandwidth is not None:
             return np.nan
         return min(float(self.perplexity), max((n - 1) / 3.0, LEAST_PERPLEXITY))
 
     def _neighbors(self, problem: Problem, perplexity: float) -> IntArray | None:
-        """Return whom each row sees, shape (n, k); None where that is everyone."""
+        """Return the neighbors (n, k) of many rows; None for few rows, which see all others."""
         n = len(problem.data)
         if n <= MOST_DENSE:
             return None
@@ -248,18 +257,16 @@ class SNE(TwoWayEstimator):
     def _objective(
         self, problem: Problem, perplexity: float, neighbors: IntArray | None
     ) -> Objective:
-        """Return the divergence, exact for few rows."""
+        """Return the divergence; exact for few rows."""
         data, bandwidth = problem.data, None
         if self.bandwidth is not None:
-            bandwidth = in_units(float(self.bandwidth), squared_unit(problem))
+            bandwidth = bandwidth_in_units(float(self.bandwidth), problem.units.unit(2))
         if neighbors is not None:
-            calibration = (
-                {"perplexity": perplexity} if bandwidth is None else {"bandwidth": bandwidth}
-            )
-            sparse = neighbour_matrix(data, neighbors, **calibration)
+            wanted = perplexity if bandwidth is None else None
+            sparse = neighbour_matrix(data, neighbors, perplexity=wanted, bandwidth=bandwidth)
             radius = kernel_radius(Gaussian(), LEFT_OUT)
 
-            def weigh(Z: Array) -> Any:
+            def weigh(Z: Array) -> SelfWeights:
                 return weigh_many(Z, Gaussian(), radius, masses_alone=True)
 
             return SparseNeighbourEmbedding(sparse, weigh)
@@ -275,6 +282,6 @@ class SNE(TwoWayEstimator):
             "perplexity_": np.nan,
             "guidance_bandwidth_": np.nan,
             "n_iter_": 1,
-            **first_maps(self),
+            **MapSettings(self.up, self.down, self.n_centers).first,
         }
         return replace(learned, attributes=attributes)

@@ -1,17 +1,20 @@
-r"""Who is whose neighbour in the data, as transition probabilities.
+r"""Transition probabilities between rows of the data.
 
 .. math:: P_{ij} = \frac{e^{-|x_i - x_j|^2 / h_i}}{\sum_{k \ne i} e^{-|x_i - x_k|^2 / h_i}}
 
-(Memisevic & Hinton 2005, Eq. 1; no row is its own neighbour), with one bandwidth ``h`` for all rows, or one for each row such that the entropy of
-its probabilities is the logarithm of a *perplexity*, an effective number of neighbours (Hinton & Roweis 2003). With the mass
-``m`` and the mean squared distance under the probabilities that entropy is ``log m + <d> / h``, so that bisection for ``h`` takes no logarithm of
-a probability.
+(Memisevic & Hinton 2005, Eq. 1; no row is its own neighbor). Either one bandwidth ``h`` serves all
+rows, or each row has the bandwidth at which the entropy of its probabilities is the logarithm of a
+*perplexity*, an effective number of neighbors (Hinton & Roweis 2003). With the mass ``m`` and the
+mean squared distance ``<d>`` under the probabilities, that entropy is ``log m + <d> / h``, so the
+bisection for ``h`` needs no logarithm of a probability.
 
-Few rows see all others. Of many, each sees its nearest: three times the perplexity, beyond which probabilities vanish.
+Few rows see all others. Many rows see their nearest neighbors only: three times the perplexity,
+beyond which probabilities vanish.
 
 References
 ----------
-R. Memisevic, G. Hinton. Improving dimensionality reduction with spectral gradient descent. Neural Networks 18, 2005.
+R. Memisevic, G. Hinton. Improving dimensionality reduction with spectral gradient descent. Neural
+Networks 18, 2005.
 G. Hinton, S. Roweis. Stochastic neighbor embedding. NIPS 15, 2003.
 """
 
@@ -34,62 +37,21 @@ __all__ = [
 
 BISECTIONS = 50
 WIDEST = 2.0**20
-"""Bandwidths are looked for within this factor of the squared distance to as many neighbours as the perplexity: no far row is felt in it."""
+"""Bandwidths are searched within this factor of the squared distance to the neighbor whose rank is
+the perplexity, so far rows have no influence."""
 
 ENTROPY_TOLERANCE = 1e-9
 
 
 def transition_probabilities(X: Array, bandwidth: float) -> Array:
-    """Return ``P`` (n, n) with one bandwidth ``h`` for all rows, Eq. (1).
-
-    Parameters
-    ----------
-    X : ndarray of shape (n, D)
-        Data.
-    bandwidth : float
-        h, in squared units of the data.
-
-    Returns
-    -------
-    ndarray of shape (n, n)
-        Rows sum to one, the diagonal is zero.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from twofold.sne.probabilities import transition_probabilities
-    >>> transition_probabilities(np.array([[0.0], [1.0], [3.0]]), 2.0).round(2)
-    array([[0.  , 0.98, 0.02],
-           [0.82, 0.  , 0.18],
-           [0.08, 0.92, 0.  ]])
-    """
+    """Return ``P`` (n, n) with one bandwidth for all rows, in squared units of the data."""
     return _with_diagonal(fixed_rows(_distances_to_others(X), bandwidth))
 
 
 def calibrated_neighbours(X: Array, perplexity: float) -> Array:
-    """Return ``P`` (n, n) in which every row has the same perplexity, the exponential of its entropy.
+    """Return ``P`` (n, n) in which every row has the same perplexity, between 1 and ``n - 1``.
 
-    Parameters
-    ----------
-    X : ndarray of shape (n, D)
-        Data.
-    perplexity : float
-        Effective number of neighbours, above 1 and below ``n - 1``. Of two rows each is the other's only neighbour.
-
-    Returns
-    -------
-    ndarray of shape (n, n)
-        Rows sum to one, the diagonal is zero.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from scipy.special import entr
-    >>> from twofold.sne.probabilities import calibrated_neighbours
-    >>> X = np.random.default_rng(0).normal(size=(50, 3))
-    >>> P = calibrated_neighbours(X, perplexity=10.0)
-    >>> bool(np.allclose(P.sum(axis=1), 1.0)), bool(np.allclose(np.exp(entr(P).sum(axis=1)), 10.0))
-    (True, True)
+    Of two rows each is the only neighbor of the other.
     """
     n = len(X)
     if n > 2 and not 1.0 < perplexity < n - 1:
@@ -106,33 +68,9 @@ def neighbour_matrix(
     perplexity: float | None = None,
     bandwidth: float | None = None,
 ) -> csr_array:
-    """Return the sparse ``P`` (n, n) of rows that see some others alone.
+    """Return the sparse ``P`` (n, n) of rows that see the given neighbours (n, k) only.
 
-    Parameters
-    ----------
-    X : ndarray of shape (n, D)
-        Data.
-    neighbours : ndarray of int, shape (n, k)
-        Whom each row sees.
-    perplexity : float or None, default=None
-        Effective number of neighbours of each row; this or ``bandwidth`` is given.
-    bandwidth : float or None, default=None
-        One bandwidth for all rows, in squared units of the data.
-
-    Returns
-    -------
-    csr_array of shape (n, n)
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from twofold.sne.probabilities import neighbour_matrix
-    >>> X = np.array([[0.0], [1.0], [3.0]])
-    >>> neighbours = np.array([[1, 2], [0, 2], [1, 0]])
-    >>> neighbour_matrix(X, neighbours, bandwidth=2.0).toarray().round(2)
-    array([[0.  , 0.98, 0.02],
-           [0.82, 0.  , 0.18],
-           [0.08, 0.92, 0.  ]])
+    Pass either the perplexity or the bandwidth, in squared units of the data.
     """
     if (perplexity is None) == (bandwidth is None):
         raise ValueError(f"give one of perplexity={perplexity!r} and bandwidth={bandwidth!r}.")
@@ -164,7 +102,7 @@ def fixed_rows(distances: Array, bandwidth: float) -> Array:
 def calibrated_rows(distances: Array, perplexity: float) -> Array:
     """Return probabilities (n, k) from squared distances (n, k), each row at its own bandwidth.
 
-    Where more others than the perplexity are at the same smallest distance, they share the row equally.
+    If more rows than the perplexity are at the smallest distance, they get equal probabilities.
     """
     distances = distances - distances.min(axis=1, keepdims=True)
     rank = min(int(np.ceil(perplexity)), distances.shape[1]) - 1
@@ -190,14 +128,14 @@ def calibrated_rows(distances: Array, perplexity: float) -> Array:
 
 
 def _distances_to_others(X: Array) -> Array:
-    """Return squared distances (n, n - 1): of each row to all others, in their order."""
+    """Return the squared distances (n, n - 1) of each row to all others, in order."""
     n = len(X)
     distances = sqdist(X, X)
     return distances[~np.eye(n, dtype=bool)].reshape(n, n - 1)
 
 
 def _with_diagonal(rows: Array) -> Array:
-    """Return the matrix (n, n) of probabilities of others (n, n - 1), zero on the diagonal."""
+    """Return the matrix (n, n) of the probabilities (n, n - 1), with a zero diagonal."""
     n = len(rows)
     P = np.zeros((n, n))
     P[~np.eye(n, dtype=bool)] = rows.ravel()

@@ -46,10 +46,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from twofold.base.convergence import warn_if_cut_short
 from twofold.base.estimator import Learned, Problem, TwoWayEstimator
-from twofold.base.guidance import prepared, squared_unit
+from twofold.base.guidance import prepare_guide
 from twofold.kernels import DensityKernel, Gaussian, resolve_kernel
 from twofold.maps import NadarayaWatson
-from twofold.maps.affine import LeadingSubspace, SubspaceEncoder
+from twofold.maps.affine import Affine, Chain
 from twofold.maps.projection import Projection
 from twofold.numerics.density import LatentDensity
 from twofold.numerics.linalg import row_norms_sq
@@ -231,12 +231,12 @@ class UKR(TwoWayEstimator):
     def _learn(self, problem: Problem) -> Learned:
         check_settings(self)
         kernel = resolve_kernel(self.kernel)
-        space: FeatureSpace | LeadingSubspace | None = None
+        space: FeatureSpace | Affine | None = None
         data = problem.data
         many = self._is_euclidean() and is_many(len(data), kernel)
         if many:
             check_memory_of_many(len(data), data.shape[1], problem.n_components)
-            space = LeadingSubspace.of(data, problem.n_components)
+            space = Affine.leading_subspace(data, problem.n_components)
             data = space.into(data)
         if not self._is_euclidean():
             check_memory(len(data), n_matrices=4)
@@ -261,7 +261,7 @@ class UKR(TwoWayEstimator):
             with problem.progress.phase("candidates"):
                 starts = first_latents(self.init, data, problem)
             candidates = self._scaled(scheme, starts, problem)
-        guide = prepared(self.guidance, data, self._squared_unit(problem))
+        guide = prepare_guide(self.guidance, data, self._squared_unit(problem))
         validation: list[float] = []
         n_iter = most = most_iterations(self, scheme)
         if self.validation_fraction is not None:
@@ -287,7 +287,7 @@ class UKR(TwoWayEstimator):
         self,
         problem: Problem,
         scheme: KernelRegression,
-        space: FeatureSpace | LeadingSubspace | None,
+        space: FeatureSpace | Affine | None,
         Z: Array,
         candidates: list[Candidate],
         result: MinimizeResult,
@@ -301,19 +301,19 @@ class UKR(TwoWayEstimator):
         density = LatentDensity(kernel=density_kernel, bandwidth=1.0, n_jobs=self.n_jobs).fit(Z)
         log_maximum = -density_kernel.log_integral(Z.shape[1])
         log_bound = log_threshold(self.density_threshold, density, log_maximum)
-        many = isinstance(space, LeadingSubspace)
+        many = isinstance(space, Affine)
         n_starts = 2 if many else 4
         encoder: Any = Projection(
             regression, n_starts=n_starts, density=density, log_threshold=log_bound
         )
         encoder.fit(regression.targets_, Z, images=scheme.images(Z) if many else None)
         decoder: Any = regression
-        if isinstance(space, LeadingSubspace):
-            if len(space.axes) < problem.data.shape[1]:
+        if isinstance(space, Affine):
+            if not space.is_identity:
                 decoder = NadarayaWatson(kernel=kernel, bandwidth=1.0, n_jobs=self.n_jobs)
                 decoder.fit(Z, problem.data)
                 scheme = replace(scheme, data=problem.data.astype(np.float32))
-            encoder = SubspaceEncoder(space, encoder)
+            encoder = Chain((space, encoder))
         elif space is not None:
             encoder, decoder = (
                 FeatureEncoder(space, regression, encoder),
@@ -338,7 +338,7 @@ class UKR(TwoWayEstimator):
 
     def _squared_unit(self, problem: Problem) -> float:
         """Return what one squared unit of the scheme's data is in the caller's units."""
-        return squared_unit(problem, power=1 if self._is("l1") else 2)
+        return problem.units.unit(1 if self._is("l1") else 2)
 
     def _learn_constant(self, problem: Problem) -> Learned:
         learned = super()._learn_constant(problem)

@@ -1,4 +1,4 @@
-"""``twofold bench``: the methods beside each other, on this machine and on data you know."""
+"""``twofold bench``: compare the methods on this machine, on your own table."""
 
 from __future__ import annotations
 
@@ -11,12 +11,17 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table as Printed
 
+from twofold.cli.messages import Messages, counted, table_size
 from twofold.cli.methods import METHODS
-from twofold.cli.options import column_options, examples, seed_option, table_options, talk_options
+from twofold.cli.options import (
+    column_options,
+    examples,
+    message_options,
+    seed_option,
+    table_options,
+)
 from twofold.cli.progress import shown_progress
 from twofold.cli.tables import Columns, Reading, read_table
-from twofold.cli.talk import Talk
-from twofold.cli.words import counted, table_size
 from twofold.protocols import AnyArray, Array
 
 __all__ = ["bench"]
@@ -48,12 +53,14 @@ RIVAL_NAMES: Final = ("pca", "kernel-pca", "umap")
     help="Latent dimensions.",
 )
 @click.option(
-    "--rows", type=click.IntRange(min=10), help="Use so many rows, drawn at random; else all."
+    "--rows",
+    type=click.IntRange(min=10),
+    help="Use this many random rows; all by default.",
 )
 @seed_option
 @column_options(others="--text-columns")
 @table_options
-@talk_options
+@message_options
 def bench(
     data: str | None,
     methods: tuple[str, ...],
@@ -62,16 +69,17 @@ def bench(
     seed: int,
     columns: Columns,
     reading: Reading,
-    talk: Talk,
+    messages: Messages,
 ) -> None:
-    """Measure the methods on this machine.
+    """Compare the methods on this machine.
 
-    Rivals that are installed stand beside. A tenth of the rows is held out; the error is the share of their variance that is lost when they are rebuilt from their
-    latents. Each method runs once, with default settings. Without DATA: the digits that come with scikit-learn.
+    Rivals take part if they are installed. A tenth of the rows is held out. The error is the share
+    of their variance that is lost when they are encoded and decoded. Each method runs once, with
+    default settings. Without DATA: the digits that come with scikit-learn.
     """
     from twofold.cli.contest import contestants, measure, surroundings
 
-    name, X, labels = _data(data, reading, columns, talk)
+    name, X, labels = _data(data, reading, columns, messages)
     order = np.random.default_rng(seed).permutation(len(X))[:rows]
     n_test = max(1, round(HELD_OUT * len(order)))
     test, train = order[:n_test], order[n_test:]
@@ -82,8 +90,8 @@ def bench(
     known = None if labels is None else labels[train]
     measured = []
     for method in methods or makers:
-        talk.note(f"{method} ...")
-        with shown_progress(talk, phases=False):
+        messages.note(f"{method} ...")
+        with shown_progress(messages, phases=False):
             measured.append(measure(method, makers[method], X[train], known, X[test]))
     document: dict[str, Any] = {
         "data": name,
@@ -96,17 +104,17 @@ def bench(
         **surroundings(),
     }
     shape = f"{table_size(X[train].shape)}, {len(test)} held out, {counted(dimensions, 'latent')}"
-    talk.result(document, [(name, f"{shape}, {counted(document['cores'], 'core')}")])
-    if not talk.as_json:
+    messages.result(document, [(name, f"{shape}, {counted(document['cores'], 'core')}")])
+    if not messages.as_json:
         Console(soft_wrap=True).print(_table(document["results"]))
 
 
 def _data(
-    data: str | None, reading: Reading, columns: Columns, talk: Talk
+    data: str | None, reading: Reading, columns: Columns, messages: Messages
 ) -> tuple[str, Array, AnyArray | None]:
-    """Return the name of the data, the features and the labels."""
+    """Return the name of the data, the features (n, D) and the labels (n,)."""
     if data is not None:
-        chosen = columns.choose(read_table(data, reading, talk), talk)
+        chosen = columns.choose(read_table(data, reading, messages), messages)
         return data, np.asarray(chosen.features, dtype=np.float64), chosen.labels
     from sklearn.datasets import load_digits
 
@@ -115,7 +123,7 @@ def _data(
 
 
 def _table(results: list[dict[str, Any]]) -> Printed:
-    """Return the results for people, best first."""
+    """Return the results as a table, best first."""
     table = Printed("method", "held-out error", "fit, s", "transform, s", "inverse, s", box=None)
     for column in table.columns[1:]:
         column.justify = "right"

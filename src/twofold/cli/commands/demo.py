@@ -1,20 +1,22 @@
-"""``twofold demo``: the main job on data that come with scikit-learn."""
+"""``twofold demo``: fit, score and plot the handwritten digits of scikit-learn."""
 
 from __future__ import annotations
 
 import time
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Final
 
 import click
 
+from twofold.cli.commands.show import draw
 from twofold.cli.errors import needing
-from twofold.cli.options import seed_option, talk_options
-from twofold.cli.pictures import draw
+from twofold.cli.messages import Messages
+from twofold.cli.options import message_options, seed_option
 from twofold.cli.progress import shown_progress
-from twofold.cli.talk import Talk
+from twofold.protocols import AnyArray, Array
 
-__all__ = ["demo"]
+if TYPE_CHECKING:
+    from twofold.base.estimator import TwoWayEstimator
 
 PICTURES: Final = {
     "map": "latent-map.png",
@@ -32,16 +34,16 @@ DPI: Final = 110
     "--output",
     type=click.Path(file_okay=False, path_type=Path),
     default=Path("twofold-demo"),
-    show_default=True,
     help="Folder for the pictures and the page.",
 )
 @seed_option
-@talk_options
-def demo(output: Path, seed: int, talk: Talk) -> None:
+@message_options
+def demo(output: Path, seed: int, messages: Messages) -> None:
     """Map the handwritten digits to a plane and back.
 
-    Fits UKR to the digits that come with scikit-learn, a tenth held out; prints how well held-out digits are
-    rebuilt from two numbers each; draws the map, the digits decoded over it and what is lost; writes a page to explore.
+    Fits UKR to the digits that come with scikit-learn and holds out a tenth of them. Prints the
+    reconstruction error of the held-out digits, draws the map, decoded digits and the error, and
+    writes a page to explore the map.
     """
     from sklearn.datasets import load_digits
     from sklearn.model_selection import train_test_split
@@ -50,44 +52,43 @@ def demo(output: Path, seed: int, talk: Talk) -> None:
     from twofold.metrics import nearest_neighbor_accuracy, relative_reconstruction_error
 
     with needing("plot"):
-        import matplotlib as mpl  # noqa: F401 - asked for before the fit, not after it
+        import matplotlib as mpl  # noqa: F401 - fail before the fit, not after it
     output.mkdir(parents=True, exist_ok=True)
     X, y = load_digits(return_X_y=True)
     X, X_test, y, y_test = train_test_split(X, y, test_size=0.1, random_state=0)
     model = UKR(init="tsne", random_state=seed)
-    talk.note(f"fitting {len(X)} digits of {X.shape[1]} pixels")
+    messages.note(f"fitting {len(X)} digits of {X.shape[1]} pixels")
     start = time.perf_counter()
-    with shown_progress(talk), talk.warnings_as_lines():
+    with shown_progress(messages), messages.warnings_as_lines():
         model.fit(X)
     fitted = time.perf_counter()
     Z_test = model.transform(X_test)
     rebuilt = model.inverse_transform(Z_test)
-    mapped = time.perf_counter()
-    measured = {
-        "error": relative_reconstruction_error(X_test, rebuilt),
-        "accuracy": nearest_neighbor_accuracy(model.embedding_, y, Z_test, y_test),
-        "fit_seconds": fitted - start,
-        "map_seconds": mapped - fitted,
-    }
-    talk.note("drawing")
+    fit_seconds, map_seconds = fitted - start, time.perf_counter() - fitted
+    error = relative_reconstruction_error(X_test, rebuilt)
+    accuracy = nearest_neighbor_accuracy(model.embedding_, y, Z_test, y_test)
+    messages.note("drawing")
     written = _show(model, X, y, output)
+    document = {
+        "error": error,
+        "accuracy": accuracy,
+        "fit_seconds": fit_seconds,
+        "map_seconds": map_seconds,
+        "files": [str(path) for path in written],
+    }
+    share = f"{error:.3f} of the variance of {len(X_test)} held-out digits"
+    seconds = f"{fit_seconds:.1f} to fit, {map_seconds:.2f} to encode and decode held-out digits"
     lines = [
-        (
-            "reconstruction error",
-            f"{measured['error']:.3f} of the variance of {len(X_test)} held-out digits",
-        ),
-        ("1-NN accuracy", f"{measured['accuracy']:.3f} in the latent space"),
-        (
-            "seconds",
-            f"{measured['fit_seconds']:.1f} to fit, {measured['map_seconds']:.2f} to map held-out digits down and up",
-        ),
+        ("reconstruction error", share),
+        ("1-NN accuracy", f"{accuracy:.3f} in the latent space"),
+        ("seconds", seconds),
         *((path.suffix[1:], str(path)) for path in written),
     ]
-    talk.result({**measured, "files": [str(path) for path in written]}, lines)
+    messages.result(document, lines)
 
 
-def _show(model: Any, X: Any, y: Any, folder: Path) -> list[Path]:
-    """Draw the pictures and write the page; return where they are."""
+def _show(model: TwoWayEstimator, X: Array, y: AnyArray, folder: Path) -> list[Path]:
+    """Write the pictures and the page, and return their paths."""
     from twofold.export.explorer import write
     from twofold.plotting import save_figure
 

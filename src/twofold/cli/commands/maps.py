@@ -1,4 +1,4 @@
-"""``twofold transform``, ``reconstruct``, ``sample`` and ``score``: what a fitted model does with rows."""
+"""``twofold transform``, ``reconstruct``, ``sample`` and ``score``: apply a fitted model."""
 
 from __future__ import annotations
 
@@ -8,177 +8,126 @@ from typing import Any
 import click
 import numpy as np
 
-from twofold.cli.giving import give
-from twofold.cli.models import data_for, feature_names, latent_names, latents_for, load_model
+from twofold.cli.inputs import InputTable, feature_names, latent_names, load_model
+from twofold.cli.messages import Messages
 from twofold.cli.options import (
-    TO_STANDARD_OUTPUT,
-    column_options,
-    data_argument,
-    examples,
+    command,
+    message_options,
     model_argument,
     output_options,
     seed_option,
-    table_options,
-    talk_options,
+    table_input,
 )
 from twofold.cli.progress import in_blocks
-from twofold.cli.tables import Columns, Output, Reading, Rows
-from twofold.cli.talk import Talk
-
-__all__ = ["reconstruct", "sample", "score", "transform"]
-
-to_known_columns = column_options(others="--extra-columns")
+from twofold.cli.tables import Output, ResultTable
 
 
-@click.command(
-    epilog=examples(
-        "twofold transform flowers.twofold new.csv -o places.csv",
-        "cat new.csv | twofold transform flowers.twofold - > places.csv",
-    )
+@command(
+    "twofold transform flowers.twofold new.csv -o latents.csv",
+    "cat new.csv | twofold transform flowers.twofold - > latents.csv",
 )
 @model_argument
-@data_argument
-@output_options(TO_STANDARD_OUTPUT)
-@to_known_columns
-@table_options
-@talk_options
-def transform(
-    model: Path,
-    data: str,
-    target: str,
-    output_format: str | None,
-    columns: Columns,
-    reading: Reading,
-    talk: Talk,
-) -> None:
-    """Take rows down to their latents.
+@output_options()
+@table_input()
+@message_options
+def transform(model: Path, table: InputTable, output: Output, messages: Messages) -> None:
+    """Encode rows: compute their latents.
 
     Columns are matched to those of the fit by name, in any order.
     """
-    output = Output.of(target, output_format, str(model), data)
     estimator = load_model(model)
-    chosen = data_for(estimator, data, reading, columns, talk)
-    with talk.warnings_as_lines():
-        Z = in_blocks(estimator.transform, chosen.features, "transform", talk)
-    give(Rows.of(latent_names(estimator), Z, chosen), output, talk)
+    selection = table.select_for(estimator, messages)
+    with messages.warnings_as_lines():
+        Z = in_blocks(estimator.transform, selection.features, "transform", messages)
+    output.write_result(ResultTable.of(latent_names(estimator), Z, selection), messages)
 
 
-@click.command(
-    epilog=examples(
-        "twofold reconstruct flowers.twofold new.csv -o rebuilt.csv",
-        "twofold reconstruct flowers.twofold places.csv --from-latents -o rebuilt.csv",
-    )
+@command(
+    "twofold reconstruct flowers.twofold new.csv -o rebuilt.csv",
+    "twofold reconstruct flowers.twofold latents.csv --from-latents -o rebuilt.csv",
 )
 @model_argument
-@data_argument
 @click.option(
     "--from-latents",
     is_flag=True,
-    help="DATA holds latents, as transform writes them: take them up.",
+    help="DATA holds latents, as transform writes them: decode them.",
 )
-@output_options(TO_STANDARD_OUTPUT)
-@to_known_columns
-@table_options
-@talk_options
+@output_options()
+@table_input()
+@message_options
 def reconstruct(
-    model: Path,
-    data: str,
-    from_latents: bool,
-    target: str,
-    output_format: str | None,
-    columns: Columns,
-    reading: Reading,
-    talk: Talk,
+    model: Path, table: InputTable, from_latents: bool, output: Output, messages: Messages
 ) -> None:
-    """Rebuild rows from their latents.
+    """Reconstruct rows from their latents.
 
-    The result is the model's version of each row, without noise.
+    Each row is encoded and decoded, which removes noise.
     """
-    output = Output.of(target, output_format, str(model), data)
     estimator = load_model(model)
-    rows_for = latents_for if from_latents else data_for
-    chosen = rows_for(estimator, data, reading, columns, talk)
+    select = table.select_latents if from_latents else table.select_for
+    selection = select(estimator, messages)
     call = estimator.inverse_transform if from_latents else estimator.reconstruct
-    with talk.warnings_as_lines():
-        X = in_blocks(call, chosen.features, "reconstruct", talk)
-    give(Rows.of(feature_names(estimator), X, chosen), output, talk)
+    with messages.warnings_as_lines():
+        X = in_blocks(call, selection.features, "reconstruct", messages)
+    output.write_result(ResultTable.of(feature_names(estimator), X, selection), messages)
 
 
-@click.command(epilog=examples("twofold sample flowers.twofold -n 100 -o new-flowers.csv"))
+@command("twofold sample flowers.twofold -n 100 -o new-flowers.csv")
 @model_argument
-@click.option(
-    "-n", "--rows", type=click.IntRange(min=1), default=1, show_default=True, help="How many."
-)
+@click.option("-n", "--rows", type=click.IntRange(min=1), default=1, help="Number of rows.")
 @seed_option
-@output_options(TO_STANDARD_OUTPUT)
-@talk_options
-def sample(
-    model: Path, rows: int, seed: int, target: str, output_format: str | None, talk: Talk
-) -> None:
-    """Draw new rows from the map.
+@output_options()
+@message_options
+def sample(model: Path, rows: int, seed: int, output: Output, messages: Messages) -> None:
+    """Draw new rows from the model.
 
-    Places are drawn where the map is dense, and taken up.
+    Latents are drawn from their density and decoded.
     """
-    output = Output.of(target, output_format, str(model))
     estimator = load_model(model)
-    with talk.warnings_as_lines():
+    with messages.warnings_as_lines():
         X = estimator.sample(rows, random_state=seed)
-    give(Rows(feature_names(estimator), X), output, talk)
+    output.write_result(ResultTable(feature_names(estimator), X), messages)
 
 
-@click.command(
-    epilog=examples(
-        "twofold score flowers.twofold held-out.csv",
-        "twofold score flowers.twofold new.csv --id flower -o judged.csv",
-    )
+@command(
+    "twofold score flowers.twofold held-out.csv",
+    "twofold score flowers.twofold new.csv --id flower -o scores.csv",
 )
 @model_argument
-@data_argument
-@output_options(
-    "Table to write: of each row, how far it is off the manifold and how dense its place is.", None
-)
-@to_known_columns
-@table_options
-@talk_options
-def score(
-    model: Path,
-    data: str,
-    target: str | None,
-    output_format: str | None,
-    columns: Columns,
-    reading: Reading,
-    talk: Talk,
-) -> None:
-    """Judge how well a model fits rows.
+@output_options("Table to write, with the reconstruction error and log density of each row.", None)
+@table_input()
+@message_options
+def score(model: Path, table: InputTable, output: Output | None, messages: Messages) -> None:
+    """Measure how well a model fits rows.
 
-    The score is the share of their variance that the model keeps: 1 is perfect, 0 is no better than the mean.
+    The score is the share of the variance that the model keeps: 1 is perfect, 0 is no better than
+    the mean.
     """
-    output = None if target is None else Output.of(target, output_format, str(model), data)
-    if output is not None and output.is_standard and talk.as_json:
-        raise click.UsageError("--json and -o - both want standard output; name a file for one")
+    on_stdout = output is not None and output.is_standard
+    if on_stdout and messages.as_json:
+        raise click.UsageError("--json and -o - both use standard output; name a file for -o")
     estimator = load_model(model)
-    chosen = data_for(estimator, data, reading, columns, talk)
-    with talk.warnings_as_lines():
-        kept = float(estimator.score(chosen.features))
-        distances = in_blocks(estimator.reconstruction_error, chosen.features, "distances", talk)
+    selection = table.select_for(estimator, messages)
+    with messages.warnings_as_lines():
+        kept = float(estimator.score(selection.features))
+        distances = in_blocks(
+            estimator.reconstruction_error, selection.features, "distances", messages
+        )
     if output is not None:
-        Z = in_blocks(estimator.transform, chosen.features, "latents", talk)
-        density = in_blocks(estimator.log_density, Z, "densities", talk)
+        Z = in_blocks(estimator.transform, selection.features, "latents", messages)
+        density = in_blocks(estimator.log_density, Z, "densities", messages)
         values = np.column_stack([distances, density])
-        output.write(Rows.of(["reconstruction_error", "log_density"], values, chosen), talk)
-    middle, high, most = np.quantile(distances, [0.5, 0.9, 1.0])
+        names = ["reconstruction_error", "log_density"]
+        output.write(ResultTable.of(names, values, selection), messages)
+    median, high, largest = np.quantile(distances, [0.5, 0.9, 1.0])
     document: dict[str, Any] = {
         "rows": len(distances),
         "score": kept,
-        "reconstruction_error": {"median": middle, "quantile_90": high, "largest": most},
-        "written": target,
+        "reconstruction_error": {"median": median, "quantile_90": high, "largest": largest},
+        "written": None if output is None else output.target,
     }
     lines = [
         ("score", f"{kept:.4f} of the variance kept ({len(distances)} rows)"),
-        (
-            "off the manifold",
-            f"{middle:.4g} in the median, {high:.4g} for one row in ten, {most:.4g} at most",
-        ),
+        ("error", f"median {median:.4g}, 90 % quantile {high:.4g}, largest {largest:.4g}"),
     ]
-    lines += [("judged rows", str(target))] if output is not None and not output.is_standard else []
-    talk.result(document, lines, err=output is not None and output.is_standard)
+    lines += [("table", output.target)] if output is not None and not on_stdout else []
+    messages.result(document, lines, err=on_stdout)

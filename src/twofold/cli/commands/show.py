@@ -1,110 +1,182 @@
-"""``twofold plot``, ``explore`` and ``export``: a model as a picture, a page or an ONNX file."""
+"""``twofold info``, ``plot``, ``explore`` and ``export``: describe, draw and convert a model."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
 from twofold.cli.errors import needing
-from twofold.cli.models import data_for, load_model
+from twofold.cli.inputs import InputTable, load_model
+from twofold.cli.messages import Messages, listed, table_size
+from twofold.cli.methods import METHODS
 from twofold.cli.options import (
-    column_options,
-    data_argument,
-    examples,
+    command,
     file_option,
     image_shape_option,
+    message_options,
     model_argument,
-    table_options,
-    talk_options,
+    table_input,
 )
-from twofold.cli.pictures import KINDS, draw
-from twofold.cli.tables import Chosen, Columns, Reading, check_writable, finished_file
-from twofold.cli.talk import Talk
+from twofold.cli.tables import Selection
+from twofold.numerics.files import whole_file
+from twofold.protocols import AnyArray
 
-__all__ = ["explore", "export", "plot"]
+if TYPE_CHECKING:
+    from twofold.base.estimator import TwoWayEstimator
 
-to_known_columns = column_options(others="--extra-columns")
+
+@command("twofold info flowers.twofold")
+@model_argument
+@message_options
+def info(model: Path, messages: Messages) -> None:
+    """Describe a model file.
+
+    The file is read completely: a damaged file is an error.
+    """
+    from twofold.export.model_files import describe
+
+    estimator = load_model(model)
+    about = describe(model)
+    name, names, size = about["class"], about["feature_names"], model.stat().st_size
+    methods = (key for key, one in METHODS.items() if one.class_name == name)
+    method = next(methods, name)
+    rows, n_components = estimator.embedding_.shape
+    document = {
+        "file": str(model),
+        "bytes": size,
+        "method": method,
+        "class": name,
+        "rows": rows,
+        "columns": about["n_features"],
+        "feature_names": names,
+        "latents": n_components,
+        "parameters": about["parameters"],
+        "versions": about["versions"],
+    }
+    defaults = {key: repr(one) for key, one in type(estimator)().get_params(deep=False).items()}
+    changed = [
+        f"{key}={value}" for key, value in about["parameters"].items() if value != defaults.get(key)
+    ]
+    parameters = f"{listed(changed)}, others by default" if changed else "all by default"
+    versions = (f"{package} {number}" for package, number in about["versions"].items())
+    lines = [
+        ("model", f"{name} (-m {method}), {size / 1e6:.2f} MB"),
+        ("fitted to", table_size((rows, about["n_features"]))),
+        ("latents", str(n_components)),
+        ("columns", "without names" if names is None else listed(names)),
+        ("parameters", parameters),
+        ("written by", listed(versions)),
+    ]
+    messages.result(document, lines)
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of plot: the class of `twofold.plotting` that draws it, and its arguments.
+
+    ``takes`` names optional arguments ("data", "labels", "image_shape").
+    """
+
+    display: str
+    about: str
+    needs_data: bool = False
+    takes: tuple[str, ...] = ()
+
+
+KINDS: Final = {
+    "map": Kind("LatentMapDisplay", "the latents over their density", takes=("data", "labels")),
+    "decoded": Kind("DecodedGridDisplay", "decoded points of the map", takes=("image_shape",)),
+    "error": Kind("ReconstructionErrorDisplay", "the reconstruction error", needs_data=True),
+    "manifold": Kind("ManifoldDisplay", "the curve or surface among the data", takes=("data",)),
+    "candidates": Kind("CandidatesDisplay", "the initializations that were compared"),
+    "learning-curve": Kind("LearningCurveDisplay", "the objective over the iterations"),
+}
+
+
+def draw(
+    kind: str,
+    model: TwoWayEstimator,
+    X: Any = None,
+    labels: AnyArray | None = None,
+    image_shape: tuple[int, ...] | None = None,
+) -> Any:
+    """Return the display of a plot; arguments that the kind does not take are ignored."""
+    wanted = KINDS[kind]
+    with needing("plot"):
+        from twofold import plotting
+
+        given = {"labels": labels, "image_shape": image_shape}
+        options = {name: given[name] for name in wanted.takes if given.get(name) is not None}
+        data = [X] if X is not None and (wanted.needs_data or "data" in wanted.takes) else []
+        return getattr(plotting, wanted.display).from_estimator(model, *data, **options)
+
+
 kinds_help = "; ".join(f"{name}: {kind.about}" for name, kind in KINDS.items())
 
 
-@click.command(
-    epilog=examples(
-        "twofold plot flowers.twofold flowers.csv --label species -o map.png",
-        "twofold plot digits.twofold --kind decoded --image-shape 8x8 -o digits.png",
-    )
+@command(
+    "twofold plot flowers.twofold flowers.csv --label species -o map.png",
+    "twofold plot digits.twofold --kind decoded --image-shape 8x8 -o digits.png",
 )
 @model_argument
-@click.argument("data", metavar="[DATA]", required=False)
 @click.option(
-    "--kind",
-    type=click.Choice(list(KINDS)),
-    default="map",
-    show_default=True,
-    help=kinds_help.capitalize() + ".",
+    "--kind", type=click.Choice(list(KINDS)), default="map", help=kinds_help.capitalize() + "."
 )
 @image_shape_option
 @file_option("Picture to write.", ".png", ".pdf", ".svg", ".jpg")
-@to_known_columns
-@table_options
-@talk_options
+@table_input(required=False)
+@message_options
 def plot(
     model: Path,
-    data: str | None,
+    table: InputTable | None,
     kind: str,
     image_shape: tuple[int, ...] | None,
     output: Path,
-    columns: Columns,
-    reading: Reading,
-    talk: Talk,
+    messages: Messages,
 ) -> None:
-    """Draw a model.
+    """Plot a model.
 
-    DATA is needed for labels and for --kind error; a map shows other rows than those of the fit where they come down to.
+    DATA is needed for labels and for --kind error. A map shows the latents of DATA if they are not
+    the rows of the fit.
     """
-    check_writable(output, str(model), *([data] if data else []))
-    if data is None and (columns.label is not None or KINDS[kind].needs == "data"):
-        what = (
-            "--label names a column of DATA"
-            if columns.label is not None
-            else f"--kind {kind} shows DATA"
+    if table is None and KINDS[kind].needs_data:
+        raise click.UsageError(
+            f"--kind {kind} shows DATA, which is missing: "
+            f"twofold plot {model} DATA --kind {kind} -o {output}"
         )
-        raise click.UsageError(f"{what}, which is missing: twofold plot {model} DATA -o {output}")
     with needing("plot"):
         from twofold.plotting import save_figure
     estimator = load_model(model)
-    chosen = None if data is None else data_for(estimator, data, reading, columns, talk)
+    chosen = None if table is None else table.select_for(estimator, messages)
     features, labels = (None, None) if chosen is None else (chosen.features, chosen.labels)
-    with talk.warnings_as_lines():
-        axes = draw(kind, estimator, features, labels, image_shape)
-        with needing("plot"), finished_file(output) as path:
-            save_figure(axes, path)
-    talk.result({"picture": str(output), "kind": kind}, [("picture", str(output))])
+    with messages.warnings_as_lines():
+        display = draw(kind, estimator, features, labels, image_shape)
+        with needing("plot"), whole_file(output) as path:
+            save_figure(display, path)
+    messages.result({"picture": str(output), "kind": kind}, [("picture", str(output))])
 
 
-@click.command(
-    epilog=examples(
-        "twofold explore flowers.twofold flowers.csv --label species -o flowers.html",
-        "twofold explore digits.twofold digits.npz --image-shape 8x8 -o digits.html",
-    )
+@command(
+    "twofold explore flowers.twofold flowers.csv --label species -o flowers.html",
+    "twofold explore digits.twofold digits.npz --image-shape 8x8 -o digits.html",
 )
 @model_argument
-@data_argument
-@click.option("--title", help="Title of the page; else the name of the model's file.")
+@click.option("--title", help="Title of the page [default: the name of the model file].")
 @click.option(
     "--colour",
     "--color",
     "colour",
     metavar="COL",
     multiple=True,
-    help="Further column to colour by; may be repeated.",
+    help="Another column to colour by; may be repeated.",
 )
 @click.option(
     "--kind",
     type=click.Choice(["auto", "image", "curve", "table"]),
     default="auto",
-    show_default=True,
     help="How a row is shown.",
 )
 @image_shape_option
@@ -112,37 +184,32 @@ def plot(
     "--max-points",
     type=click.IntRange(min=1),
     default=100_000,
-    show_default=True,
-    help="Rows on the page at most.",
+    help="Largest number of rows on the page.",
 )
 @file_option("Page to write.", ".html", ".htm")
-@to_known_columns
-@table_options
-@talk_options
+@table_input()
+@message_options
 def explore(
     model: Path,
-    data: str,
+    table: InputTable,
     title: str | None,
     colour: tuple[str, ...],
     kind: str,
     image_shape: tuple[int, ...] | None,
     max_points: int,
     output: Path,
-    columns: Columns,
-    reading: Reading,
-    talk: Talk,
+    messages: Messages,
 ) -> None:
-    """Write a page to explore a model.
+    """Write a web page to explore a model.
 
-    The page is one file for a browser and needs no network.
+    The page is one file and needs no network.
     """
-    check_writable(output, str(model), data)
     from twofold.export.explorer import write
 
     estimator = load_model(model)
-    chosen = data_for(estimator, data, reading, replace(columns, keep=colour), talk)
+    chosen = table.select_for(estimator, messages, keep=colour)
     coloured = [name for name in (chosen.label, *colour) if name is not None]
-    with talk.warnings_as_lines(), finished_file(output) as path:
+    with messages.warnings_as_lines(), whole_file(output) as path:
         write(
             estimator,
             chosen.features,
@@ -153,82 +220,75 @@ def explore(
             kind=kind,
             image_shape=image_shape,
             max_points=max_points,
-            # The label is one of them, the first, so that the page calls it by its name.
+            # The label is the first of these columns, so that the page shows its name.
             columns={name: chosen.beside[name] for name in coloured},
         )
         size = path.stat().st_size
     lines = [("page", f"{output} ({size / 1e6:.2f} MB); open it in a browser")]
-    talk.result({"page": str(output), "bytes": size, "rows": len(chosen.rows)}, lines)
+    messages.result({"page": str(output), "bytes": size, "rows": len(chosen.rows)}, lines)
 
 
-def _row_names(chosen: Chosen) -> list[str]:
-    """Return what rows are called on the page: by their column, or by their numbers in the table, from 1 as in every message."""
+def _row_names(chosen: Selection) -> list[str]:
+    """Return the names of rows on the page: their id, or their number in the table from 1."""
     if chosen.id is not None:
         return [str(name) for name in chosen.beside[chosen.id]]
     return [f"row {row + 1}" for row in chosen.rows]
 
 
-@click.command(
-    epilog=examples(
-        "twofold export flowers.twofold --map up -o up.onnx",
-        "twofold export flowers.twofold flowers.csv --label species --distill -o down.onnx",
-    )
+@command(
+    "twofold export flowers.twofold --map up -o up.onnx",
+    "twofold export flowers.twofold flowers.csv --label species --distill -o down.onnx",
 )
 @model_argument
-@click.argument("data", metavar="[DATA]", required=False)
 @click.option(
     "--map",
     "direction",
     type=click.Choice(["up", "down"]),
     default="down",
-    show_default=True,
-    help="Down: data to latents. Up: latents to data.",
+    help="Down encodes data, up decodes latents.",
 )
 @click.option(
     "--distill",
     is_flag=True,
-    help="Write a regression that learned the map, where the map itself is a search and no formula.",
+    help="Write a regression that approximates the encoder, if the encoder is a search.",
 )
 @file_option("ONNX file to write.", ".onnx")
-@to_known_columns
-@table_options
-@talk_options
+@table_input(required=False)
+@message_options
 def export(
     model: Path,
-    data: str | None,
+    table: InputTable | None,
     direction: str,
     distill: bool,
     output: Path,
-    columns: Columns,
-    reading: Reading,
-    talk: Talk,
+    messages: Messages,
 ) -> None:
-    """Write one of the maps as ONNX.
+    """Write the encoder or the decoder as ONNX.
 
-    Such a file runs without Python. DATA are rows for --distill to learn from, where the model keeps none.
+    Such a file runs without Python. --distill learns from DATA if the model keeps no rows.
     """
-    check_writable(output, str(model), *([data] if data else []))
     from twofold.export.onnx import export as write
     from twofold.export.programs import NoClosedForm
 
     if distill and direction == "up":
-        raise click.UsageError("--distill is for the way down; the way up is a formula")
+        raise click.UsageError("--distill is for --map down; the decoder is a formula")
     estimator = load_model(model)
-    chosen = None if data is None else data_for(estimator, data, reading, columns, talk)
+    chosen = None if table is None else table.select_for(estimator, messages)
     rows = None if chosen is None else chosen.features
-    with talk.warnings_as_lines(), finished_file(output) as path, needing("onnx"):
+    with messages.warnings_as_lines(), whole_file(output) as path, needing("onnx"):
         try:
             report = write(estimator, path, map=direction, distill=distill, X=rows)
         except NoClosedForm as error:
             if distill or direction == "up":
                 raise
             raise click.ClickException(
-                "the way down of this model is a search, not a formula; --distill writes a formula that comes close, and says how close"
+                "the encoder of this model is a search, not a formula; --distill writes a formula "
+                "that approximates it, and prints how well"
             ) from error
     document = {"onnx": str(output), "map": direction, "bytes": report.n_bytes}
     lines = [(f"map {direction}", f"{output} ({report.n_bytes / 1e6:.2f} MB)")]
     if report.distillation is not None:
         off = report.distillation.relative_deviation
         document["deviation"] = off
-        lines.append(("distilled", f"{off:.3f} of the latents' spread off on held-out rows"))
-    talk.result(document, lines)
+        lines.append(("distilled", f"held-out latents deviate by {off:.3f} of their spread"))
+    messages.result(document, lines)

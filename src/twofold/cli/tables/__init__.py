@@ -1,17 +1,16 @@
-"""Tables in and out: CSV, TSV, Parquet, NPY and NPZ, files and pipes."""
+"""Read and write tables: CSV, TSV, Parquet, NPY and NPZ, in files and pipes."""
 
-from twofold.cli.tables.columns import Chosen, Columns
-from twofold.cli.tables.table import Reading, Table, read_table
-from twofold.cli.tables.writing import Output, Rows, check_writable, finished_file
+from twofold.cli.tables.columns import Columns, Selection
+from twofold.cli.tables.reading import Reading, Table, read_table
+from twofold.cli.tables.writing import Output, ResultTable, check_writable
 
 __all__ = [
-    "Chosen",
     "Columns",
     "Output",
     "Reading",
-    "Rows",
+    "ResultTable",
+    "Selection",
     "Table",
     "check_writable",
-    "finished_file",
     "read_table",
 ]

@@ -1,7 +1,8 @@
-"""Tables from CSV and TSV: read by Arrow, looked at line by line where something is wrong.
+"""Read CSV and TSV.
 
-Arrow is fast and strict. What it refuses is read again by the standard library's `csv`, which is slow and knows
-its line, so that the error can name it.
+Arrow's reader, the fast engine of pandas, reads the table. Unlike `pandas.read_csv` it keeps labels
+such as "NA" as they are, and reads lines of any length. If it fails, the standard library's `csv`
+goes through the lines to name the line of the error.
 """
 
 from __future__ import annotations
@@ -10,54 +11,45 @@ import csv
 import gzip
 import io
 import zlib
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from contextlib import contextmanager
-from typing import Any, BinaryIO, Final
+from typing import TYPE_CHECKING, Final
 
 import click
 
 from twofold.cli.errors import one_line
-from twofold.cli.tables.sources import Source
-from twofold.cli.tables.table import Reading, Table, check_names
-from twofold.cli.talk import Talk
-from twofold.cli.words import counted
+from twofold.cli.messages import Messages, counted
+from twofold.cli.tables.reading import Reading, Source, Table, check_names
 
-__all__ = ["read_delimited"]
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 DELIMITERS: Final = {",": "commas", "\t": "tabs", ";": "semicolons", "|": "bars"}
+DAMAGED: Final = (EOFError, zlib.error, gzip.BadGzipFile)
 SMALLEST_BLOCK: Final = 2**22
 LARGEST_BLOCK: Final = 2**31 - 1
 LINES_IN_BLOCK: Final = 16
 
 
-def read_delimited(source: Source, kind: str, reading: Reading, talk: Talk) -> Table:
-    """Read a table whose cells are separated by commas, tabs or semicolons.
-
-    Parameters
-    ----------
-    source : Source
-        Where from.
-    kind : {"csv", "tsv"}
-        Which separator is usual.
-    reading : Reading
-        What the user said of it.
-    talk : Talk
-        Where guesses are told.
-    """
+def read_delimited(source: Source, usual: str, reading: Reading, messages: Messages) -> Table:
+    """Read a table of text; ``usual`` is the delimiter that needs no note."""
     with _text_of(source) as text:
         line = next((line for line in text if line.strip()), "")
     if not line:
-        raise click.ClickException(f"{source.name} is empty; a table has a line of names and rows")
-    delimiter = reading.delimiter or ("\t" if kind == "tsv" else _likely_delimiter(line))
-    if delimiter != (usual := "\t" if kind == "tsv" else ",") and reading.delimiter is None:
-        talk.note(
-            f"{source.name}: cells are separated by {DELIMITERS[delimiter]}, not {DELIMITERS[usual]}"
+        raise click.ClickException(
+            f"{source.name} is empty; a table has a line of column names and rows"
         )
-    with _text_of(source) as text:
-        records = _records(text, source.name, delimiter)
-        first, n_lines = next(records)
-        is_alone = next(records, None) is None
-    header = _has_header(source, first, reading, talk)
+    delimiter = reading.delimiter or ("\t" if usual == "\t" else _likely_delimiter(line))
+    if delimiter != usual and reading.delimiter is None:
+        messages.note(
+            f"{source.name}: cells are separated by {DELIMITERS[delimiter]}, "
+            f"not {DELIMITERS[usual]}"
+        )
+    records = _records(source, delimiter)
+    first, n_lines = next(records)
+    is_alone = next(records, None) is None
+    records.close()
+    header = _has_header(source, first, reading, messages)
     if header and is_alone:
         raise click.ClickException(f"{source.name} has {counted(len(first), 'column')} and no rows")
     given = [name.strip() for name in first] if header else [f"x{i}" for i in range(len(first))]
@@ -65,45 +57,43 @@ def read_delimited(source: Source, kind: str, reading: Reading, talk: Talk) -> T
     check_names(source.name, names)
     nameless = frozenset(name for name, one in zip(names, given, strict=True) if not one)
     block = max(SMALLEST_BLOCK, LINES_IN_BLOCK * len(line))
-    frame = _parse(source, delimiter, reading.decimal, len(names), n_lines if header else 0, block)
-    frame.columns = names
+    frame = _parse(source, delimiter, reading.decimal, names, n_lines if header else 0, block)
 
     def place(row: int) -> str:
-        with _text_of(source) as text:
-            for number, (_, at) in enumerate(_records(text, source.name, delimiter)):
-                if number == row + header:
-                    return f"line {at}"
-        return f"row {row + 1}"  # pragma: no cover - the rows were all found before
+        for number, (_, line) in enumerate(_records(source, delimiter)):
+            if number == row + header:
+                return f"line {line}"
+        return f"row {row + 1}"  # pragma: no cover - all rows were found before
 
     return Table(source.name, frame, named=header, nameless=nameless, place=place)
 
 
 def _likely_delimiter(line: str) -> str:
-    """Return the separator that a line has most of outside quotes, a comma where it has none."""
+    """Return the most frequent delimiter outside quotes, a comma if there is none."""
     bare = "".join(line.split('"')[::2])
     return max(DELIMITERS, key=lambda one: (bare.count(one), one == ","))
 
 
-def _has_header(source: Source, first: list[str], reading: Reading, talk: Talk) -> bool:
-    """Tell whether the first line names the columns; numbers are no names."""
+def _has_header(source: Source, first: list[str], reading: Reading, messages: Messages) -> bool:
+    """Whether the first line names the columns: by the user's option, or if it has no numbers."""
     if reading.header is not None:
         return reading.header
     numbers = [cell for cell in first if _is_number(cell, reading.decimal)]
     if not numbers:
         return True
-    if len(numbers) == sum(bool(cell.strip()) for cell in first):
-        names = (
-            f"columns are called x0 to x{len(first) - 1}" if len(first) > 1 else "it is called x0"
+    other = next((cell for cell in first if cell.strip() and cell not in numbers), None)
+    if other is not None:
+        raise click.ClickException(
+            f"{source.name}: the first line has both names ({other!r}) and numbers "
+            f"({numbers[0]!r}); use --header if it names the columns, --no-header if it is data"
         )
-        talk.note(
-            f"{source.name}: the first line is numbers and read as data; {names} (--header if it is names)"
-        )
-        return False
-    other = next(cell for cell in first if cell.strip() and cell not in numbers)
-    raise click.ClickException(
-        f"{source.name}: the first line has both names ({other!r}) and numbers ({numbers[0]!r}); say --header if "
-        "it names the columns, --no-header if it is data"
+    many = len(first) > 1
+    names = f"columns are called x0 to x{len(first) - 1}" if many else "the column is called x0"
+    messages.note(
+        f"{source.name}: the first line is numbers and read as data; {names} (use --header if the "
+        "line names the columns)"
     )
+    return False
 
 
 def _is_number(cell: str, decimal: str) -> bool:
@@ -111,33 +101,33 @@ def _is_number(cell: str, decimal: str) -> bool:
         float(cell.replace(decimal, "."))
     except ValueError:
         return False
-    return "_" not in cell
+    return "_" not in cell  # Python reads 1_000, other programs do not
 
 
 def _parse(
-    source: Source, delimiter: str, decimal: str, n_columns: int, skipped: int, block: int
-) -> Any:
+    source: Source, delimiter: str, decimal: str, names: list[str], skipped: int, block: int
+) -> DataFrame:
+    """Return the rows below the first ``skipped`` lines, read in blocks of bytes."""
     import pyarrow as pa
     import pyarrow.csv as pc
 
-    def read(block_size: int, *, breaks: bool) -> Any:
-        return pc.read_csv(
-            io.BytesIO(source.content) if source.path is None else str(source.path),
-            read_options=pc.ReadOptions(
-                column_names=[str(number) for number in range(n_columns)],
-                skip_rows=skipped,
-                block_size=block_size,
-            ),
-            parse_options=pc.ParseOptions(delimiter=delimiter, newlines_in_values=breaks),
-            convert_options=pc.ConvertOptions(decimal_point=decimal),
-        ).to_pandas()
+    def read(block_size: int, *, breaks: bool) -> DataFrame:
+        with source.open() as stream:
+            return pc.read_csv(
+                stream,
+                pc.ReadOptions(column_names=names, skip_rows=skipped, block_size=block_size),
+                pc.ParseOptions(delimiter=delimiter, newlines_in_values=breaks),
+                pc.ConvertOptions(decimal_point=decimal),
+            ).to_pandas()
 
     try:
         return read(block, breaks=False)
-    except (pa.ArrowInvalid, OSError) as error:
-        _check_lines(source, delimiter, n_columns)
-        try:  # cells with line breaks in quotes, and lines longer than the block
-            return read(min(source.size() + 1, LARGEST_BLOCK), breaks=True)
+    except (*DAMAGED, pa.ArrowInvalid, OSError) as error:
+        _check_lines(source, delimiter, len(names))
+        with source.open() as stream:
+            size = stream.seek(0, io.SEEK_END)
+        try:  # line breaks in cells, and lines longer than a block
+            return read(min(size + 1, LARGEST_BLOCK), breaks=True)
         except (pa.ArrowInvalid, OSError):
             raise click.ClickException(
                 f"{source.name} cannot be read as a table ({one_line(error)})"
@@ -145,43 +135,43 @@ def _parse(
 
 
 def _check_lines(source: Source, delimiter: str, n_columns: int) -> None:
-    """Refuse the first line that has too many or too few cells."""
-    with _text_of(source) as text:
-        for record, at in _records(text, source.name, delimiter):
-            if len(record) != n_columns:
-                cells = f"{len(record)} cell{'s' * (len(record) != 1)}"
-                raise click.ClickException(
-                    f"{source.name}: line {at} has {cells} where the first line has {n_columns}; every line "
-                    "needs as many (a cell with the separator in it goes in double quotes)"
-                )
+    """Raise an error that names the first line with too many or too few cells."""
+    for record, line in _records(source, delimiter):
+        if len(record) != n_columns:
+            raise click.ClickException(
+                f"{source.name}: line {line} has {counted(len(record), 'cell')} where the first "
+                f"line has {n_columns}; all lines need the same number (put a cell that contains "
+                "the separator in double quotes)"
+            )
 
 
 @contextmanager
 def _text_of(source: Source) -> Iterator[io.TextIOWrapper]:
-    """Open the text of a source; what is no text is told so."""
-    stream: BinaryIO = source.open()
-    with io.TextIOWrapper(stream, encoding="utf-8-sig", newline="") as text:
+    """Open a source as text; raise an error if it is not UTF-8 or a damaged archive."""
+    with io.TextIOWrapper(source.open(), encoding="utf-8-sig", newline="") as text:
         try:
             yield text
         except UnicodeDecodeError as error:
             raise click.ClickException(
-                f"{source.name} is no text in UTF-8 (byte 0x{error.object[error.start]:02x}); save it as UTF-8, or say "
-                "its --format if it is no CSV"
+                f"{source.name} is no text in UTF-8 (byte 0x{error.object[error.start]:02x}); save "
+                "it as UTF-8, or name its format with --format if it is no CSV"
             ) from error
-        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        except DAMAGED as error:
             raise click.ClickException(
-                f"{source.name} cannot be unpacked ({one_line(error)}); is it whole?"
+                f"{source.name} cannot be unpacked ({one_line(error)}); is it complete?"
             ) from error
 
 
-def _records(text: io.TextIOWrapper, name: str, delimiter: str) -> Iterator[tuple[list[str], int]]:
-    """Yield the cells of each record that is not empty, with the line on which it ends."""
-    reader = csv.reader(text, delimiter=delimiter, strict=True)
-    try:
-        for record in reader:
-            if record:
-                yield record, reader.line_num
-    except csv.Error as error:
-        raise click.ClickException(
-            f"{name}: line {reader.line_num} cannot be read ({error}); is a double quote left open?"
-        ) from error
+def _records(source: Source, delimiter: str) -> Generator[tuple[list[str], int]]:
+    """Yield the cells of each record that is not empty, with the number of its last line."""
+    with _text_of(source) as text:
+        reader = csv.reader(text, delimiter=delimiter, strict=True)
+        try:
+            for record in reader:
+                if record:
+                    yield record, reader.line_num
+        except csv.Error as error:
+            raise click.ClickException(
+                f"{source.name}: line {reader.line_num} cannot be read ({error}); is a double "
+                "quote left open?"
+            ) from error

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from twofold.export.explorer._packing import Packer
-from twofold.export.programs import (
-    ClosedForm,
+from twofold.export.programs import ClosedForm
+from twofold.export.programs.steps import (
     IntoDomain,
     NodeProducts,
     PairKernel,

@@ -1,12 +1,13 @@
 r"""A step of distilled maps: places around circles from points of the plane.
 
-A regression onto a place in ``[-1, 1]`` where 1 is -1 again would have to jump; its cosine and sine do not. The way back is
-``atan2``, which ONNX lacks, and runtimes have ``atan`` in single precision alone. With ``r`` the length of ``(c, s)``,
+A regression onto a place in ``[-1, 1]``, where 1 equals -1, would have to jump; its cosine and sine
+do not. The inverse is ``atan2``, which ONNX lacks, and runtimes have ``atan`` in single precision
+only. With ``r`` the length of ``(c, s)``,
 
 .. math:: \theta = 2 \arctan \frac{s}{r + c} \quad (c \ge 0), \qquad
           \theta = \pm \pi - 2 \arctan \frac{s}{r - c} \quad (c < 0),
 
-and from that value in single precision one step, ``(s cos t - c sin t) / r``, leads to double.
+and one step, ``(s cos t - c sin t) / r``, refines that value to double precision.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from twofold.export.onnx.graph import FLOAT32, Arithmetic, Value
+from twofold.export.programs.steps import Step
 from twofold.principal_manifold.domains import PERIOD
 from twofold.protocols import Array
 
@@ -25,7 +27,7 @@ TURN = 2.0 * np.pi / PERIOD
 
 
 def on_circles(latents: Array, wrapped: tuple[bool, ...]) -> Array:
-    """Return latents (n, q) with each wrapped column as a cosine, and its sine in a further column behind all others."""
+    """Return latents (n, q) with wrapped columns as cosines, and their sines in further columns."""
     angles = TURN * latents[:, list(wrapped)]
     flat = latents.copy()
     flat[:, list(wrapped)] = np.cos(angles)
@@ -33,8 +35,8 @@ def on_circles(latents: Array, wrapped: tuple[bool, ...]) -> Array:
 
 
 @dataclass(frozen=True)
-class Angles:
-    """The way back: each wrapped column from its point of the plane, in [-1, 1]."""
+class Angles(Step):
+    """The inverse of `on_circles`: each wrapped column, in [-1, 1], from its cosine and sine."""
 
     wrapped: tuple[bool, ...]
 
@@ -54,7 +56,7 @@ def write_angles(step: Angles, x: Value, exact: Arithmetic) -> Value:
     cosines = exact("Gather", name, columns, axis=1)
     sines = exact("Gather", name, np.arange(q, q + len(columns)), axis=1)
     places = exact("Mul", _atan2(exact, sines, cosines), 1.0 / TURN)
-    # Behind all columns come the places; each wrapped one is taken from there.
+    # The places follow all columns; each wrapped column is taken from there.
     both = exact("Concat", exact("Gather", name, np.arange(q), axis=1), places, axis=1)
     sources = np.arange(q)
     sources[columns] = q + np.arange(len(columns))

@@ -1,18 +1,21 @@
 r"""A regression in place of a projection.
 
-The projection onto a manifold is a search, for which ONNX has no node. What can be written down is a map that was fitted to what the search
-finds. Four kinds are compared:
+The projection onto a manifold is a search, for which ONNX has no node. A map fitted to the results
+of the search can be written instead. Four kinds are compared:
 
-* "rbf", "krr", "mlp": a radial basis network, kernel ridge regression, a perceptron from rows to the latents they project to;
-* "images": means of latents, weighted by how near a row lies to their *images* ``f(z_m)``. With a narrow kernel that is the
-  nearest of so many points of the manifold: the projection, up to their spacing. So more latents than those of the rows are drawn from
-  their density. It does not average over places that are apart, as regressions do where a map is torn into clusters.
+* "rbf", "krr", "mlp": a radial basis network, kernel ridge regression, a perceptron from rows to
+  the latents they project to;
+* "images": means of latents, weighted by the distance of a row from their *images* ``f(z_m)``. With
+  a narrow kernel this is the nearest of many points of the manifold: the projection, up to their
+  spacing. So further latents are drawn from the density. Unlike regressions, it does not average
+  over distant places where a map is torn into clusters.
 
-Rows are split in three: the candidates are fitted to some, chosen by others, and the one that was chosen is fitted to both and
-judged by the rest. That judgement is what is reported. They are chosen by how far the images of their latents lie from the images of
-the projections: of two places of the map that rebuild a row equally well either will do, a place between the two will not.
+Rows are split in three. The candidates are fitted to the first part and chosen by the second; the
+chosen one is fitted to both and judged by the third, and this judgement is reported. They are
+chosen by the distance of their images from the images of the projections: if two places of the map
+rebuild a row equally well, either is fine, but a place between them is not.
 
-On a domain with circles the regressions give cosines and sines, and places come from these (`twofold.export.onnx.angles`).
+On a domain with circles the regressions predict cosines and sines (`twofold.export.onnx.angles`).
 """
 
 from __future__ import annotations
@@ -22,18 +25,20 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 import numpy as np
 
-from twofold.export.onnx.lessons import Lesson, root_mean_square, spread_of
+from twofold.base.estimator import TwoWayEstimator
+from twofold.drur import DRUR
+from twofold.export.onnx.distillation_data import DistillationData, root_mean_square, spread_of
 from twofold.export.programs import ClosedForm, NoClosedForm
-from twofold.maps import MLP, KernelExpansion, NadarayaWatson, RBFNetwork
+from twofold.maps import MLP, KernelRidgeMap, NadarayaWatson, RBFNetwork
+from twofold.maps.affine import Predictor
 from twofold.numerics.bandwidths import width_grid
 from twofold.numerics.linalg import row_norms_sq
 from twofold.numerics.threads import some_rows
 from twofold.numerics.validation import warn_user
-from twofold.protocols import Array, IntArray
+from twofold.protocols import Array, IntArray, Map
 
 __all__ = ["CANDIDATES", "Distillation", "distilled"]
 
@@ -46,57 +51,60 @@ N_HIDDEN = 50
 HIDDEN_ITERATIONS = 200
 DECAY = 1e-2
 NARROWEST = 8.0
-"""Below the spacing of images, by so many times, a weighted mean of them is that of the nearest."""
+"""Spacing of images over the narrowest bandwidth, whose weighted mean is the nearest image."""
+MOST_WIDTHS = 3
+"""Bandwidths to try, from the spacing of images on."""
 MUCH = 0.1
 """Share of the variance that a regression may lose beyond the projection without a warning."""
 POOR = 0.25
-"""Relative deviation of latents without images that is worth one."""
-MOST_WIDTHS = 3
-"""From that spacing on."""
+"""Relative deviation of latents, for models without a decoder, that causes a warning."""
+
+Fit = Callable[[IntArray], Predictor]
+"""Fits a candidate to rows of given numbers."""
 
 logger = logging.getLogger("twofold")
 
 
 @dataclass(frozen=True)
 class Distillation:
-    """How well a regression stands for a projection, on rows that it was neither fitted nor chosen by.
+    """How well a regression replaces a projection, measured on rows not used to fit or choose it.
 
     Attributes
     ----------
     kind : str
         "rbf", "krr", "mlp", "images", or "own", the down-map that `DRUR` learned itself.
     rows : str
-        "given", or "kept" by the model, which it was fitted to. A model may rebuild the rows it has seen much better than new ones; the
-        figures are then those of rows that it has seen.
+        "given", or "kept" for rows that the model was fitted to. A model may rebuild those much
+        better than new rows.
     n_rows, n_held_out : int
-        Rows that it learned from and that it is judged by.
+        Rows it learned from, and rows it is judged by.
     deviation : float
         Root mean square distance between its latents and the model's, in the latents' units.
     relative_deviation : float
         The same in units of the latents' spread, the root of their total variance.
     median_deviation : float
-        The median distance in these units; far below the one above where a few rows end up elsewhere on the map.
+        The median distance in these units. It is much smaller if only a few rows land elsewhere.
     error, distilled_error : float or None
-        Shares of the rows' variance that are lost when they are taken down by the model and by the regression, and up again by the
-        model; None for models without a way up.
+        Share of the rows' variance lost when they are encoded by the model and by the regression,
+        and decoded by the model; None for models without a decoder.
     candidates : dict
-        The kinds that were compared, with what they were chosen by: distances between the images of their latents and of the
+        The kinds compared, with the distances between the images of their latents and of the
         model's, in units of the data's spread.
 
     Examples
     --------
-    A projection is a search; a regression that stands for it is a formula:
+    A projection is a search; a regression that replaces it is a formula:
 
     >>> import tempfile
     >>> from pathlib import Path
-    >>> import twofold.export.onnx
     >>> from twofold import UKR
     >>> from twofold.datasets import make_noisy_spiral
+    >>> from twofold.export.onnx import export
     >>> X, _ = make_noisy_spiral(100, random_state=0)
     >>> model = UKR(1, init="isomap", random_state=0).fit(X)
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = Path(folder, "down.onnx")
-    ...     report = twofold.export.onnx.export(model, path, map="down", distill="images", n_images=500)
+    ...     report = export(model, path, map="down", distill="images", n_images=500)
     >>> distillation = report.distillation
     >>> distillation.kind, distillation.rows, distillation.n_rows + distillation.n_held_out
     ('images', 'kept', 100)
@@ -117,7 +125,7 @@ class Distillation:
 
 
 def distilled(
-    estimator: Any, rows: Array | None, kind: bool | str, n_images: int
+    estimator: TwoWayEstimator, rows: Array | None, kind: bool | str, n_images: int
 ) -> tuple[ClosedForm, Distillation]:
     """Fit a regression to the latents that a model finds by a search.
 
@@ -130,23 +138,24 @@ def distilled(
     kind : bool or str
         A name of `CANDIDATES`, or True for the best.
     n_images : int
-        Points of the manifold that "images" compares a row with, at least.
+        Least number of points of the manifold that "images" compares a row with.
     """
-    lesson = Lesson.of(estimator, rows, n_images)
-    order = np.random.default_rng(0).permutation(len(lesson.data))
+    data = DistillationData.of(estimator, rows, n_images)
+    order = np.random.default_rng(0).permutation(len(data.data))
     n_held_out = min(MOST_HELD_OUT, int(HELD_OUT_SHARE * len(order)))
     held_out, chosen_by, train = np.split(order, [n_held_out, 2 * n_held_out])
-    fits = _candidates(lesson, kind)
-    judged = [lesson.distance_of_images(fit(train), chosen_by) for _, fit in fits]
+    fits = _candidates(data, kind)
+    judged = [data.distance_of_images(fit(train), chosen_by) for _, fit in fits]
     name, fit = fits[int(np.argmin(judged))]
-    form = lesson.form(fit(np.concatenate([train, chosen_by])))
+    form = data.form(fit(np.concatenate([train, chosen_by])))
     candidates: dict[str, float] = {}
     for (one, _), deviation in zip(fits, judged, strict=True):
         candidates[one] = min(deviation, candidates.get(one, np.inf))
-    report = _judgement(name, form, lesson, held_out, candidates)
+    report = _judgement(name, form, data, held_out, candidates)
     _warn_if_poor(report)
     logger.info(
-        "distilled by %s: on %d held-out rows latents deviate by %.3g of their spread (median %.3g)",
+        "distilled by %s: on %d held-out rows latents deviate by %.3g of their spread "
+        "(median %.3g)",
         name,
         n_held_out,
         report.relative_deviation,
@@ -162,53 +171,47 @@ def _warn_if_poor(report: Distillation) -> None:
         is_poor = report.distilled_error > report.error + MUCH
     if is_poor:
         warn_user(
-            f"The best regression found ({report.kind}) is a poor substitute for the projection: on held-out rows its latents deviate by "
-            f"{report.relative_deviation:.2g} of their spread. See `distillation` in the report; give more rows (X) or more images (n_images), or choose a "
-            "model whose down-map has a closed form.",
+            f"The best regression found ({report.kind}) is a poor substitute for the projection: "
+            f"on held-out rows its latents deviate by {report.relative_deviation:.2g} of their "
+            "spread. See `distillation` in the report; give more rows (X) or more images "
+            "(n_images), or choose a model whose down-map has a closed form.",
             UserWarning,
         )
 
 
-def _candidates(lesson: Lesson, kind: bool | str) -> list[tuple[str, Callable[[IntArray], Any]]]:
-    """Return kinds of maps, each with a function that fits one to rows of given numbers."""
+def _candidates(data: DistillationData, kind: bool | str) -> list[tuple[str, Fit]]:
     names = CANDIDATES if kind is True else (kind,)
-    fits: list[tuple[str, Callable[[IntArray], Any]]] = []
-    for name, build in (("rbf", _network), ("krr", _ridge), ("mlp", _perceptron)):
-        if name in names:
-            fits.append((name, partial(_fitted, lesson, build)))
-    if "images" in names and lesson.images is not None:
-        every = np.concatenate([lesson.images, lesson.drawn[0]])
-        fits += [("images", partial(_means, lesson, width)) for width in _widths(every)]
-    if kind is True and hasattr(lesson.estimator, "_ways"):
-        own = lesson.estimator._ways["map"]
+    fits: list[tuple[str, Fit]] = [
+        (name, partial(_fitted, data, name)) for name in ("rbf", "krr", "mlp") if name in names
+    ]
+    if "images" in names and data.images is not None:
+        every = np.concatenate([data.images, data.drawn[0]])
+        fits += [("images", partial(_means, data, width)) for width in _widths(every)]
+    if kind is True and isinstance(data.estimator, DRUR):
+        own: Predictor = data.estimator._ways["map"]
         with suppress(NoClosedForm):
-            lesson.form(own)
+            data.form(own)
             fits.append(("own", lambda _: own))
     if not fits:
         raise ValueError(
-            f"distill={kind!r} needs the images of latents, and this model has no way up. Use distill='krr'."
+            f"distill={kind!r} needs the images of latents, but this model has no decoder. Use "
+            "distill='krr'."
         )
     return fits
 
 
-def _fitted(lesson: Lesson, build: Callable[[Array], Any], numbers: IntArray) -> Any:
-    inputs = lesson.inputs[numbers]
-    return build(inputs).fit(inputs, lesson.targets[numbers])
-
-
-def _network(inputs: Array) -> Any:
-    n_centers = max(1, min(len(inputs) // 4, MOST_RBF_CENTERS))
-    return RBFNetwork(n_centers, random_state=0)
-
-
-def _ridge(inputs: Array) -> Any:
-    if len(inputs) <= MOST_KRR_CENTERS:
-        return KernelExpansion()
-    return KernelExpansion(centers=inputs[some_rows(len(inputs), MOST_KRR_CENTERS)])
-
-
-def _perceptron(inputs: Array) -> Any:  # noqa: ARG001 - as the others
-    return MLP(N_HIDDEN, alpha=DECAY, max_iter=HIDDEN_ITERATIONS, random_state=0)
+def _fitted(data: DistillationData, name: str, numbers: IntArray) -> Predictor:
+    inputs, targets = data.inputs[numbers], data.targets[numbers]
+    n = len(inputs)
+    regression: Map
+    if name == "rbf":
+        regression = RBFNetwork(max(1, min(n // 4, MOST_RBF_CENTERS)), random_state=0)
+    elif name == "krr":
+        centers = None if n <= MOST_KRR_CENTERS else inputs[some_rows(n, MOST_KRR_CENTERS)]
+        regression = KernelRidgeMap(centers=centers)
+    else:
+        regression = MLP(N_HIDDEN, alpha=DECAY, max_iter=HIDDEN_ITERATIONS, random_state=0)
+    return regression.fit(inputs, targets)
 
 
 def _widths(images: Array) -> list[float]:
@@ -216,34 +219,37 @@ def _widths(images: Array) -> list[float]:
     return [grid[0] / NARROWEST * 2.0**k for k in range(3)] + grid
 
 
-def _means(lesson: Lesson, width: float, numbers: IntArray) -> Any:
-    assert lesson.images is not None
+def _means(data: DistillationData, width: float, numbers: IntArray) -> Predictor:
+    assert data.images is not None
     images, targets = (
         np.concatenate([own[numbers], further])
-        for own, further in zip((lesson.images, lesson.targets), lesson.drawn, strict=True)
+        for own, further in zip((data.images, data.targets), data.drawn, strict=True)
     )
     return NadarayaWatson(bandwidth=width).fit(images, targets)
 
 
 def _judgement(
-    kind: str, form: ClosedForm, lesson: Lesson, held_out: IntArray, candidates: dict[str, float]
+    kind: str,
+    form: ClosedForm,
+    data: DistillationData,
+    held_out: IntArray,
+    candidates: dict[str, float],
 ) -> Distillation:
-    found = form(lesson.data[held_out])
-    distances = lesson.distances(found, held_out)
-    deviation, spread = root_mean_square(distances), spread_of(lesson.latents)
+    found = form(data.data[held_out])
+    distances = data.distances(found, held_out)
+    deviation, spread = root_mean_square(distances), spread_of(data.latents)
     error = distilled_error = None
-    if lesson.images is not None:
-        inside, units = lesson.inputs[held_out], lesson.estimator._data_units
-        variance = spread_of(inside) ** 2
-        again = units.into(lesson.estimator._decode(found))
+    if data.images is not None:
+        inside = data.inputs[held_out]
+        again = data.estimator._data_units.into(data.estimator._decode(found))
         error, distilled_error = (
-            float(row_norms_sq(inside - image).mean()) / variance
-            for image in (lesson.images[held_out], again)
+            float(row_norms_sq(inside - image).mean()) / spread_of(inside) ** 2
+            for image in (data.images[held_out], again)
         )
     return Distillation(
         kind,
-        lesson.origin,
-        len(lesson.data) - len(held_out),
+        data.origin,
+        len(data.data) - len(held_out),
         len(held_out),
         deviation,
         deviation / spread,

@@ -1,4 +1,4 @@
-"""Steps of principal manifolds as nodes: places of a domain, kernels along its dimensions, angles around its circles."""
+"""Steps of principal manifolds as nodes: places of a domain, kernels along its dimensions."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from functools import reduce
 import numpy as np
 
 from twofold.export.onnx.graph import Arithmetic, Value
-from twofold.export.programs import IntoDomain, NodeProducts
+from twofold.export.programs.steps import IntoDomain, NodeProducts
 from twofold.principal_manifold.domains import PERIOD, Domain
 from twofold.principal_manifold.node_kernels import (
     FEW_TERMS,
@@ -27,7 +27,7 @@ __all__ = ["write_into_domain", "write_node_products"]
 
 
 def write_into_domain(step: IntoDomain, z: Value, exact: Arithmetic) -> Value:
-    """Write the nearest places of a domain; in double precision, since places far around a circle lose digits otherwise."""
+    """Write the nearest places of a domain, in double precision: many turns lose digits."""
     name = exact.read(z)
     domain = step.domain
     if not isinstance(domain, Domain):
@@ -72,7 +72,7 @@ def _kernel(inside: Arithmetic, kernel: NodeKernel, z: str, nodes: Array, width:
             return inside("Mul", z, nodes)
         case DeltaKernel():
             return inside.graph.cast(inside("Equal", z, nodes), inside.dtype)
-    raise AssertionError(f"{kernel!r} is no kernel of a closed form.")
+    raise AssertionError(f"{kernel!r} is not a kernel of a closed form.")
 
 
 def _gaussian(inside: Arithmetic, difference: str, width: float) -> str:
@@ -96,7 +96,7 @@ def _fourier(inside: Arithmetic, difference: str, width: float, period: float) -
     scale = np.sqrt(2.0 * np.pi) * width / period
     total = ""
     for frequency, coefficient in zip(frequencies, coefficients, strict=True):
-        # A sine, since runtimes have no cosine in double precision before onnxruntime 1.21 or so.
+        # A sine: before onnxruntime 1.21 there is no cosine in double precision.
         phase = inside("Add", inside("Mul", difference, float(frequency)), 0.5 * np.pi)
         wave = inside("Mul", inside("Sin", phase), float(scale * coefficient))
         total = inside("Add", total, wave) if total else wave
@@ -104,6 +104,6 @@ def _fourier(inside: Arithmetic, difference: str, width: float, period: float) -
 
 
 def _modulo(arithmetic: Arithmetic, value: str, period: float) -> str:
-    """Write ``value - period floor(value / period)``: exact for a period that is a power of two."""
+    """Write ``value - period floor(value / period)``, exact if the period is a power of two."""
     turns = arithmetic("Floor", arithmetic("Mul", value, 1.0 / period))
     return arithmetic("Sub", value, arithmetic("Mul", turns, period))

@@ -11,12 +11,13 @@ from dataclasses import asdict, dataclass
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from twofold.base.estimator import TwoWayEstimator
+from twofold.drur import DRUR
 from twofold.export.onnx.distillation import CANDIDATES, Distillation, distilled
 from twofold.export.onnx.graph import FLOAT32, Graph, Value
 from twofold.export.onnx.precision import chosen_precision, precisions_of, probes_of
@@ -26,16 +27,19 @@ from twofold.numerics.files import whole_file
 from twofold.numerics.validation import check_choice, check_data, check_int, check_real, warn_user
 from twofold.protocols import Array
 
+if TYPE_CHECKING:
+    from onnx import ModelProto
+
 __all__ = ["ExportReport", "export"]
 
 OPSET = 21
 IR_VERSION = 10
 LARGE_FILE = 100_000_000
 LARGEST_EXPONENT = 100
-"""Units beyond two to this power leave too little of the range of a float32."""
+"""Largest power of two of the units that leaves enough of the range of a float32."""
 
 FARTHEST = 2.0**13
-"""Spreads that data may lie from the origin before float32 counts as too coarse for them: a thousandth of a spread is then one step."""
+"""Spreads of data from the origin beyond which a step of float32 is a thousandth of a spread."""
 
 logger = logging.getLogger("twofold")
 
@@ -53,26 +57,26 @@ class ExportReport:
     dtype : str
         Type of inputs and outputs.
     precision : str
-        In which types the graph computes.
+        The types in which the graph computes.
     deviation : float
-        The largest difference to the model that was measured, as a share of the outputs' spread; for a distilled map to the
-        regression that stands for the model's own.
+        The largest measured difference to the model, as a share of the outputs' spread; for a
+        distilled map, to the regression that replaces the model's own.
     n_bytes : int
         Size of the file.
     distillation : Distillation or None
-        How far the regression lies from the projections, where one was fitted.
+        How far the regression lies from the projections, if one was fitted.
 
     Examples
     --------
     >>> import tempfile
     >>> from pathlib import Path
     >>> import numpy as np
-    >>> import twofold.export.onnx
     >>> from twofold import DRUR
+    >>> from twofold.export.onnx import export
     >>> X = np.random.default_rng(0).normal(size=(100, 3))
     >>> model = DRUR(n_centers=10, init="pca", random_state=0).fit(X)
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     report = twofold.export.onnx.export(model, Path(folder, "up.onnx"), map="up")
+    ...     report = export(model, Path(folder, "up.onnx"), map="up")
     >>> report.path.name, report.map, report.dtype, report.n_bytes > 1000
     ('up.onnx', 'up', 'float32', True)
     >>> report.distillation is None
@@ -89,7 +93,7 @@ class ExportReport:
 
 
 def export(
-    estimator: Any,
+    estimator: TwoWayEstimator,
     path: str | os.PathLike[str],
     *,
     map: str = "down",
@@ -107,24 +111,28 @@ def export(
     estimator : TwoWayEstimator
         A fitted model.
     path : str or path-like
-        Where to, usually with the ending ``.onnx``; a file that is there is replaced when the new one is whole.
+        The file to write, usually with the ending ``.onnx``; an existing file is replaced.
     map : {"down", "up"}, default="down"
-        "down" is ``transform``, from an input ``X`` to an output ``Z``; "up" is ``inverse_transform``, from ``Z`` to ``X``.
+        "down" is ``transform``, from an input ``X`` to an output ``Z``; "up" is
+        ``inverse_transform``, from ``Z`` to ``X``.
     method : {"auto", "map"}, default="auto"
-        For `DRUR`, whose ``transform`` has two ways down: "map" is the learned down-map also where projecting is better.
+        For `DRUR`, which has two encoders: "map" is the learned down-map, even where projecting is
+        better.
     distill : bool or {"rbf", "krr", "mlp", "images"}, default=False
-        What to do where the map down is a projection, which is a search and no formula: True writes the regression that comes closest to the
-        projections on held-out rows, a name the one of that kind. Maps with a formula are written as they are.
+        What to do if the down-map is a projection, which is a search and not a formula: True writes
+        the regression that comes closest to the projections on held-out rows, a name the one of
+        that kind. Maps with a formula are written as they are.
     X : array-like of shape (n_samples, n_features), default=None
-        Rows to distill from. `UKR` and models whose up-map is a weighted mean of data have their own; others need them.
+        Rows to distill from. `UKR` and models whose up-map is a weighted mean of data keep their
+        own; others need them.
     n_images : int, default=4000
-        Points of the manifold that a distilled map of the kind "images" compares a row with: the more, the closer to the projection, and
-        the larger the file.
+        Points of the manifold that a distilled map of the kind "images" compares a row with. More
+        points come closer to the projection and make a larger file.
     dtype : {"float32", "float64"}, default="float32"
         Type of input and output.
     tol : float, default=1e-5
-        How far the graph may deviate from the model, as a share of the outputs' spread. It decides how much of the graph computes in
-        double precision: what single precision loses is measured.
+        Allowed deviation of the graph from the model, as a share of the outputs' spread. The part
+        of the graph that computes in double precision is chosen by measuring this deviation.
 
     Returns
     -------
@@ -133,7 +141,7 @@ def export(
     Raises
     ------
     NoClosedForm
-        Where the map is a search, or code of the user's.
+        If the map is a search or a user's function.
 
     Examples
     --------
@@ -141,12 +149,12 @@ def export(
     >>> from pathlib import Path
     >>> import numpy as np
     >>> import onnxruntime
-    >>> import twofold.export.onnx
     >>> from twofold import DRUR
+    >>> from twofold.export.onnx import export
     >>> X = np.random.default_rng(0).normal(size=(100, 3))
     >>> model = DRUR(n_centers=10, init="pca", random_state=0).fit(X)
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     report = twofold.export.onnx.export(model, Path(folder, "up.onnx"), map="up")
+    ...     report = export(model, Path(folder, "up.onnx"), map="up")
     ...     session = onnxruntime.InferenceSession(report.path.read_bytes())
     >>> report.deviation < 1e-5
     True
@@ -174,13 +182,14 @@ def export(
     model, precision, deviation = chosen_precision(precisions_of(form, kind), build, probes, tol)
     if deviation > tol:
         warn_user(
-            f"The graph deviates from the model by {deviation:.1g} of the outputs' spread even in double precision, more than tol={tol:g}: "
-            "the map's weights are large and cancel. A larger ridge (alpha) makes a map that survives rounding.",
+            f"The graph deviates from the model by {deviation:.1g} of the outputs' spread even in "
+            f"double precision, more than tol={tol:g}: the map's weights are large and cancel. Use "
+            "a larger ridge (alpha).",
             UserWarning,
         )
-    _rounded(model, map, kind)
+    _round_output(model, map, kind)
     found = {"precision": precision.name, "deviation": f"{deviation:.3g}"}
-    _describe(model, _title(estimator, map), _properties(estimator, map, distillation) | found)
+    _describe(model, estimator, map, distillation, found)
     content = _checked(model)
     with whole_file(path) as unfinished:
         unfinished.write_bytes(content)
@@ -199,19 +208,25 @@ def export(
 
 
 def _form(
-    estimator: Any, map: str, method: str, distill: bool | str, rows: Array | None, n_images: int
+    estimator: TwoWayEstimator,
+    map: str,
+    method: str,
+    distill: bool | str,
+    rows: Array | None,
+    n_images: int,
 ) -> tuple[ClosedForm, Callable[[Array], Array], Distillation | None]:
-    """Return the map as steps, what it should compute, and what was lost where a regression stands for a projection."""
+    """Return the map as steps, the function it stands for, and the report of a distillation."""
     if map == "up":
         if method != "auto" or distill:
             raise ValueError(
-                f"method={method!r}, distill={distill!r} are for the way down; map='up' has neither."
+                f"method={method!r}, distill={distill!r} apply to map='down' only, not to map='up'."
             )
         return closed_form(estimator, "up"), estimator._decode, None
     if method == "map":
-        if not hasattr(estimator, "_ways"):
+        if not isinstance(estimator, DRUR):
             raise ValueError(
-                f"method='map' is for DRUR, which has two ways down; {type(estimator).__name__} has one. Leave method='auto'."
+                "method='map' is for DRUR, which has two encoders; "
+                f"{type(estimator).__name__} has one. Use method='auto'."
             )
         mapped = copy(estimator)
         mapped.encoder_ = estimator._ways["map"]
@@ -220,21 +235,19 @@ def _form(
         return closed_form(estimator, "down"), estimator._encode, None
     except NoClosedForm as error:
         if not distill:
-            own = (
-                " DRUR also has a map of its own: method='map'."
-                if hasattr(estimator, "_ways")
-                else ""
-            )
+            own = " For the learned map of DRUR use method='map'."
             raise NoClosedForm(
-                f"{error} distill=True writes a regression fitted to the model's latents instead, and reports how far it deviates on "
-                f"held-out rows.{own}"
+                f"{error} distill=True writes a regression fitted to the model's latents instead, "
+                "and reports how far it deviates on held-out rows."
+                + own
+                * isinstance(estimator, DRUR)
             ) from None
     form, distillation = distilled(estimator, rows, distill, n_images)
     return form, form, distillation
 
 
-def _model(form: ClosedForm, map: str, dtype: Any, precision: Precision) -> Any:
-    """Return the ONNX model of a closed form, its output as it was computed."""
+def _model(form: ClosedForm, map: str, dtype: np.dtype[Any], precision: Precision) -> ModelProto:
+    """Return the ONNX model of a closed form, with its output in the type it is computed in."""
     from onnx import helper
 
     graph = Graph()
@@ -255,8 +268,8 @@ def _model(form: ClosedForm, map: str, dtype: Any, precision: Precision) -> Any:
     )
 
 
-def _rounded(model: Any, map: str, dtype: Any) -> None:
-    """Give a model's output its name and its type."""
+def _round_output(model: ModelProto, map: str, dtype: np.dtype[Any]) -> None:
+    """Give a model's output its final name and type."""
     from onnx import helper
 
     _, target = _names(map)
@@ -271,8 +284,20 @@ def _names(map: str) -> tuple[str, str]:
     return ("X", "Z") if map == "down" else ("Z", "X")
 
 
-def _properties(estimator: Any, map: str, distillation: Distillation | None) -> dict[str, str]:
-    names = getattr(estimator, "feature_names_in_", None)
+def _title(estimator: TwoWayEstimator, map: str) -> str:
+    down, up = "data X to latents Z (transform)", "latents Z to data X (inverse_transform)"
+    return f"{type(estimator).__name__} of twofold, {down if map == 'down' else up}"
+
+
+def _describe(
+    model: ModelProto,
+    estimator: TwoWayEstimator,
+    map: str,
+    distillation: Distillation | None,
+    measured: dict[str, str],
+) -> None:
+    """Write the title and the properties of a map into its model."""
+    model.doc_string = model.graph.doc_string = _title(estimator, map)
     properties = {
         "twofold_version": version("twofold"),
         "estimator": type(estimator).__name__,
@@ -280,37 +305,26 @@ def _properties(estimator: Any, map: str, distillation: Distillation | None) -> 
         "n_features": str(estimator.n_features_in_),
         "n_components": str(estimator.embedding_.shape[1]),
     }
+    names = getattr(estimator, "feature_names_in_", None)
     if names is not None:
         properties["feature_names"] = json.dumps([str(name) for name in names], ensure_ascii=False)
     if distillation is not None:
         properties["distillation"] = json.dumps(asdict(distillation))
-    return properties
-
-
-def _title(estimator: Any, map: str) -> str:
-    ways = {
-        "down": "data X to latents Z (transform)",
-        "up": "latents Z to data X (inverse_transform)",
-    }
-    return f"{type(estimator).__name__} of twofold, {ways[map]}"
-
-
-def _describe(model: Any, title: str, properties: dict[str, str]) -> None:
-    model.doc_string = model.graph.doc_string = title
-    for key, value in properties.items():
+    for key, value in (properties | measured).items():
         entry = model.metadata_props.add()
         entry.key, entry.value = key, value
 
 
-def _checked(model: Any) -> bytes:
+def _checked(model: ModelProto) -> bytes:
     from onnx import checker
 
     content: bytes = model.SerializeToString()
     checker.check_model(content)
     if len(content) > LARGE_FILE:
         warn_user(
-            f"The file has {len(content) / 1e6:.0f} MB: its map keeps every training row. DRUR, and TwoWay with up='rbf' and down='rbf', "
-            "make maps whose size does not depend on the rows.",
+            f"The file has {len(content) / 1e6:.0f} MB: its map keeps every training row. The size "
+            "of maps of DRUR, and of TwoWay with up='rbf' and down='rbf', does not depend on the "
+            "rows.",
             UserWarning,
         )
     return content
@@ -325,33 +339,35 @@ def _check_installed() -> None:
         ) from error
 
 
-def _check_estimator(estimator: Any) -> None:
+def _check_estimator(estimator: object) -> None:
     if hasattr(estimator, "steps") and hasattr(estimator, "named_steps"):
         raise TypeError(
-            "estimator is a pipeline: export its last step, model[-1], and apply the steps before it to the graph's input yourself (or "
-            "convert them with skl2onnx and join both by onnx.compose.merge_models)."
+            "estimator is a pipeline: export its last step, model[-1], and apply the steps before "
+            "it to the graph's input yourself (or convert them with skl2onnx and join both by "
+            "onnx.compose.merge_models)."
         )
     if not isinstance(estimator, TwoWayEstimator):
         raise TypeError(
-            f"estimator must be a fitted model of twofold, such as UKR or DRUR; got a {type(estimator).__name__}."
+            "estimator must be a fitted model of twofold, such as UKR or DRUR; got a "
+            f"{type(estimator).__name__}."
         )
     check_is_fitted(estimator)
 
 
-def _check_range(estimator: Any, map: str) -> None:
-    """Refuse float32 for numbers beyond it, and warn where it is too coarse for the input."""
+def _check_range(estimator: TwoWayEstimator, map: str) -> None:
+    """Raise an error for numbers beyond float32, and warn if it is too coarse for the input."""
     both = {"X": estimator._data_units, "Z": estimator._latent_units}
     for name, units in both.items():
         if abs(units.exponent) > LARGEST_EXPONENT:
             raise ValueError(
-                f"dtype='float32': {name} is of the order 1e{units.exponent * np.log10(2.0):+.0f}, out of the range of float32. Use "
-                "dtype='float64', or rescale the data."
+                f"dtype='float32': {name} is of the order 1e{units.exponent * np.log10(2.0):+.0f}, "
+                "out of the range of float32. Use dtype='float64', or rescale the data."
             )
-    name = "X" if map == "down" else "Z"
+    name, _ = _names(map)
     offset = float(np.abs(both[name].center).max())
     if offset > FARTHEST:
         warn_user(
-            f"{name} lies {offset:.1g} times its spread from the origin: as float32 it keeps less than a thousandth of the spread. Use "
-            "dtype='float64', or centre the data.",
+            f"{name} lies {offset:.1g} times its spread from the origin: a step of float32 is more "
+            "than a thousandth of the spread. Use dtype='float64', or center the data.",
             UserWarning,
         )

@@ -16,14 +16,14 @@ FLOAT32: np.dtype[Any] = np.dtype(np.float32)
 FLOAT64: np.dtype[Any] = np.dtype(np.float64)
 
 MOST_BYTES = 2 * 10**9
-"""Of constants: a file of ONNX is one message of protobuf, which ends at 2 GiB."""
+"""Most bytes of constants: an ONNX file is one protobuf message of at most 2 GiB."""
 
 Operand = str | float | AnyArray
 """The name of a value, or a constant."""
 
 
 class Value(NamedTuple):
-    """A matrix of floats somewhere in a graph: its name and its type."""
+    """A matrix of floats in a graph: its name and type."""
 
     name: str
     dtype: np.dtype[Any]
@@ -31,14 +31,9 @@ class Value(NamedTuple):
 
 @dataclass
 class Graph:
-    """Nodes and constants in the order in which they were added.
+    """Nodes and constants of ONNX, in the order of addition.
 
-    Attributes
-    ----------
-    nodes, constants : list
-        As ONNX wants them.
-    prefix : str
-        What names of nodes begin with: those of a graph inside another must differ.
+    The prefix starts the names of nodes: those of a graph inside another must differ.
     """
 
     nodes: list[Any] = field(default_factory=list)
@@ -55,7 +50,7 @@ class Graph:
         return name
 
     def constant(self, array: AnyArray) -> str:
-        """Add a constant of the array's own type and return its name; equal numbers are shared."""
+        """Add a constant of the array's type and return its name; equal numbers are shared."""
         from onnx import numpy_helper
 
         key = (array.dtype.str, array.item()) if array.ndim == 0 else None
@@ -64,8 +59,9 @@ class Graph:
         total = array.nbytes + sum(one.ByteSize() for one in self.constants)
         if total > MOST_BYTES:
             raise ValueError(
-                f"The map has more than {MOST_BYTES / 1e9:.3g} GB of numbers, the most that an ONNX file can hold. Use dtype='float32' if "
-                "this is 'float64', or a map whose size does not depend on the rows: DRUR, or TwoWay with up='rbf' and down='rbf'."
+                f"The map has more than {MOST_BYTES / 1e9:.3g} GB of numbers, the most that an "
+                "ONNX file can hold. Use dtype='float32' if this is 'float64', or a map whose size "
+                "does not depend on the rows: DRUR, or TwoWay with up='rbf' and down='rbf'."
             )
         name = f"constant_{len(self.constants)}"
         self.constants.append(numpy_helper.from_array(np.asarray(array, order="C"), name))
@@ -79,76 +75,39 @@ class Graph:
 
         return self.node("Cast", value, to=helper.np_dtype_to_tensor_dtype(np.dtype(dtype)))
 
-    def stack(
+    def loop(
         self,
         write: Callable[[Graph, list[str]], str],
         n_turns: int,
         sequences: list[AnyArray | Value],
         result: np.dtype[Any],
+        start: Value | None = None,
     ) -> str:
-        """Add a loop and return what its turns gave, stacked along a new first axis.
+        """Add a loop over the first axes of sequences, and return its result.
 
-        Parameters
-        ----------
-        write : callable
-            Writes the body: given a graph and the names of this turn's elements, it returns the name of the turn's result. It
-            may use values of this graph.
-        n_turns : int
-            How often.
-        sequences : list of ndarray or Value
-            What is gone through along the first axis.
-        result : dtype
-            Type of the results.
+        ``write`` adds the body to a graph, given the names of this turn's elements, and returns the
+        name of the turn's result; it may use values of this graph. Without a start the results of
+        all turns are stacked along a new first axis. With one, each turn gets the result of the
+        turn before in front of its elements, and the last result is returned.
         """
-        return self._loop(write, n_turns, [], sequences, result)
-
-    def fold(
-        self,
-        write: Callable[[Graph, list[str]], str],
-        n_turns: int,
-        start: Value,
-        sequences: list[AnyArray | Value],
-    ) -> str:
-        """Add a loop and return what its last turn gave.
-
-        Parameters
-        ----------
-        write : callable
-            As for `stack`, with what the turn before gave in front of the elements.
-        n_turns : int
-            How often.
-        start : Value
-            What the first turn is given.
-        sequences : list of ndarray or Value
-            What is gone through along the first axis.
-        """
-        return self._loop(write, n_turns, [start], sequences, start.dtype)
-
-    def _loop(
-        self,
-        write: Callable[[Graph, list[str]], str],
-        n_turns: int,
-        start: list[Value],
-        sequences: list[AnyArray | Value],
-        result: np.dtype[Any],
-    ) -> str:
         from onnx import helper
 
         names = [one.name if isinstance(one, Value) else self.constant(one) for one in sequences]
         body = Graph([], self.constants, f"{self.prefix}turn_{len(self.nodes)}_", self._scalars)
         number, goes_on, state = (f"{body.prefix}{name}" for name in ("number", "goes_on", "state"))
         elements = [body.node("Gather", name, number, axis=0) for name in names]
-        output = write(body, [*([state] if start else []), *elements])
+        states = [] if start is None else [start]
+        output = write(body, [state, *elements] if states else elements)
         inputs = [_described(number, np.int64, []), _described(goes_on, np.bool_, [])]
-        inputs += [_described(state, one.dtype) for one in start]
+        inputs += [_described(state, one.dtype) for one in states]
         outputs = [
             _described(body.node("Identity", goes_on), np.bool_, []),
             _described(output, result),
         ]
         turn = helper.make_graph(body.nodes, f"{body.prefix}body", inputs, outputs)
-        # The condition may be left out, but ONNX's reference evaluator then does not begin.
+        # The condition is optional, but ONNX's reference evaluator does not start without it.
         limits = [self.constant(np.array(n_turns)), self.constant(np.array(True))]
-        return self.node("Loop", *limits, *(one.name for one in start), body=turn)
+        return self.node("Loop", *limits, *(one.name for one in states), body=turn)
 
 
 def _described(name: str, dtype: Any, shape: list[int] | None = None) -> Any:
@@ -162,12 +121,7 @@ def _described(name: str, dtype: Any, shape: list[int] | None = None) -> Any:
 class Arithmetic:
     """Writes nodes that compute in one float type.
 
-    Attributes
-    ----------
-    graph : Graph
-        Where to.
-    dtype : dtype
-        The type of float constants. Names are taken as they are; `read` gives those of values in the type.
+    Names are used as they are; `read` converts a value to this type.
     """
 
     graph: Graph
@@ -178,7 +132,7 @@ class Arithmetic:
         return value.name if value.dtype == self.dtype else self.graph.cast(value.name, self.dtype)
 
     def __call__(self, operator: str, *operands: Operand, **attributes: Any) -> str:
-        """Add a node; float operands become constants of the type, whole numbers stay as they are."""
+        """Add a node; float operands become constants of the type, integers stay integers."""
         return self.graph.node(operator, *map(self._name, operands), **attributes)
 
     def _name(self, operand: Operand) -> str:
@@ -186,7 +140,7 @@ class Arithmetic:
             return operand
         array = np.asarray(operand)
         if array.dtype.kind == "f":
-            with np.errstate(over="ignore"):  # measuring the graph will tell
+            with np.errstate(over="ignore"):  # measuring the graph reveals an overflow
                 array = array.astype(self.dtype)
         return self.graph.constant(array)
 

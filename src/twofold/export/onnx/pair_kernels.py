@@ -1,11 +1,11 @@
-"""The kernels of scikit-learn that are no functions of the distance, as nodes."""
+"""The kernels of scikit-learn that are not functions of the distance, as nodes."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from twofold.export.onnx.graph import Arithmetic, Graph, Value
-from twofold.export.programs import PairKernel
+from twofold.export.programs.steps import PairKernel
 from twofold.protocols import AnyArray
 
 __all__ = ["write_pair_kernel"]
@@ -35,9 +35,8 @@ def _unit_rows(x: str, inside: Arithmetic) -> str:
 
 
 def _laplacian(step: PairKernel, x: str, inside: Arithmetic) -> str:
-    """Write ``exp(-gamma |x - c|_1)``, adding up one column a turn: no array of all differences is formed."""
-    graph = inside.graph
-    # A column of rows, (n, 1), against a column of centres, (1, M), in each turn.
+    """Write ``exp(-gamma |x - c|_1)`` by a loop over columns, without all differences at once."""
+    # Each turn takes a column of rows, (n, 1), and a column of centres, (1, M).
     columns = inside("Unsqueeze", inside("Transpose", x, perm=[1, 0]), np.array([2]))
     n_rows = inside("Shape", x, start=0, end=1)
     shape = inside("Concat", n_rows, np.array([len(step.centers)]), axis=0)
@@ -50,5 +49,6 @@ def _laplacian(step: PairKernel, x: str, inside: Arithmetic) -> str:
 
     centers = step.centers.T[:, None].astype(inside.dtype)
     sequences: list[AnyArray | Value] = [inside.value(columns), centers]
-    distances = graph.fold(add, centers.shape[0], inside.value(start), sequences)
+    n_turns = len(centers)
+    distances = inside.graph.loop(add, n_turns, sequences, inside.dtype, inside.value(start))
     return inside("Exp", inside("Mul", distances, -step.gamma))

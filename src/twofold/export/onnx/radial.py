@@ -1,8 +1,8 @@
 r"""Radial steps as nodes: distances to centres, kernels of them, weighted means and medians.
 
-Squared distances are written in the form that needs no array of all differences: column by column where columns are few,
-``|a|^2 + |b|^2 - 2 a.b`` beyond, both shifted to the centres' mean. So a batch of n rows and M centres takes a few matrices (n, M), whatever the
-number of columns.
+Squared distances need no array of all differences: they are summed column by column where columns
+are few, else computed as ``|a|^2 + |b|^2 - 2 a.b``, both shifted to the centres' mean. So a batch
+of n rows and M centres takes a few matrices (n, M), whatever the number of columns.
 
 Gaussian weights need no distances at all. Since ``|z|^2`` is the same for all centres,
 
@@ -15,7 +15,7 @@ from __future__ import annotations
 import numpy as np
 
 from twofold.export.onnx.graph import Arithmetic, Graph, Value
-from twofold.export.programs import RadialFeatures, RadialMeans, RadialMedians
+from twofold.export.programs.steps import RadialFeatures, RadialMeans, RadialMedians, RadialWeights
 from twofold.kernels import Compact, Gaussian, StudentT
 from twofold.numerics.linalg import FEW_COLUMNS, row_norms_sq
 from twofold.protocols import AnyArray, Array
@@ -41,7 +41,7 @@ def write_means(step: RadialMeans, x: Value, inside: Arithmetic, product: Arithm
     weights = product.read(inside.value(_weights(step, inside.read(x), inside)))
     if product.dtype == np.float64:
         return product.value(product("MatMul", weights, step.targets))
-    # What single precision loses is measured by the targets' spread, not by their distance from the origin.
+    # Centred, single precision loses a share of the targets' spread, not of their offset.
     center = step.targets.mean(axis=0)
     offsets = product.value(product("MatMul", weights, step.targets - center))
     exact = Arithmetic(product.graph, np.dtype(np.float64))
@@ -49,12 +49,12 @@ def write_means(step: RadialMeans, x: Value, inside: Arithmetic, product: Arithm
 
 
 def write_medians(step: RadialMedians, x: Value, exact: Arithmetic) -> Value:
-    """Write the weighted medians, one column of the targets a turn.
+    """Write the weighted medians, one column of the targets in each turn of a loop.
 
-    The median is where the weights, summed in the order of the column's values, reach one half. Which value that is jumps with the
-    last digit of a weight, so this is double precision always.
+    The median is where the weights, summed in the order of the column's values, reach one half. The
+    last digit of a weight can change it, so this is always in double precision.
     """
-    # A row for each target: rows are gathered, added up and counted along much faster than columns.
+    # A row for each target: rows are gathered and summed much faster than columns.
     weights = exact("Transpose", _weights(step, exact.read(x), exact), perm=[1, 0])
     order = np.argsort(step.targets, axis=0, kind="stable")
     values = np.take_along_axis(step.targets, order, axis=0)
@@ -69,11 +69,11 @@ def write_medians(step: RadialMedians, x: Value, exact: Arithmetic) -> Value:
         return inner("Gather", ascending, body.cast(n_below, np.int64), axis=0)
 
     sequences: list[AnyArray | Value] = [order.T.astype(np.int32), values.T]
-    medians = exact.graph.stack(column, values.shape[1], sequences, exact.dtype)
+    medians = exact.graph.loop(column, values.shape[1], sequences, exact.dtype)
     return exact.value(exact("Transpose", medians, perm=[1, 0]))
 
 
-def _weights(step: RadialMeans | RadialMedians, x: str, arithmetic: Arithmetic) -> str:
+def _weights(step: RadialWeights, x: str, arithmetic: Arithmetic) -> str:
     """Write the weights (n, M), whose rows sum to one."""
     kernel = step.kernel
     if isinstance(kernel, Gaussian):
@@ -86,12 +86,12 @@ def _weights(step: RadialMeans | RadialMedians, x: str, arithmetic: Arithmetic) 
 
 
 def _compact_weights(
-    arithmetic: Arithmetic, squares: str, step: RadialMeans | RadialMedians, kernel: Compact
+    arithmetic: Arithmetic, squares: str, step: RadialWeights, kernel: Compact
 ) -> str:
     rest = _rest(arithmetic, squares, step.width)
     largest = arithmetic.along_rows("ReduceMax", rest)
     reached = arithmetic("Greater", largest, 0.0)
-    # Beside the row's largest, so that a point at the edge of reach is not 0/0.
+    # Relative to the row's largest, so that a point at the edge of reach is not 0/0.
     beside = arithmetic("Div", rest, arithmetic("Where", reached, largest, 1.0))
     weights = arithmetic("Pow", beside, kernel.power)
     total = arithmetic.along_rows("ReduceSum", weights)
@@ -102,7 +102,7 @@ def _compact_weights(
     return arithmetic("Where", reached, weights, alone)
 
 
-def _gaussian_logits(arithmetic: Arithmetic, x: str, step: RadialMeans | RadialMedians) -> str:
+def _gaussian_logits(arithmetic: Arithmetic, x: str, step: RadialWeights) -> str:
     shift = step.centers.mean(axis=0)
     centers = step.centers - shift
     precision = 1.0 / step.width**2
@@ -128,7 +128,7 @@ def _squared_distances(arithmetic: Arithmetic, x: str, centers: Array) -> str:
 
 
 def _student_base(
-    arithmetic: Arithmetic, squares: str, step: RadialFeatures | RadialMeans | RadialMedians
+    arithmetic: Arithmetic, squares: str, step: RadialFeatures | RadialWeights
 ) -> str:
     assert isinstance(step.kernel, StudentT)
     scaled = arithmetic("Mul", squares, 1.0 / (step.kernel.df * step.width**2))

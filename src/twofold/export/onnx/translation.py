@@ -1,9 +1,9 @@
 """Steps of a closed form as ONNX nodes.
 
-Three places of a graph may differ in precision:
+Three parts of a graph may differ in precision:
 
-* the *borders*, which take data into centred units and back and places into a domain, are in double precision always: subtracting a
-  mean is where an offset eats digits, and costs next to nothing;
+* the *borders*, which convert data to centred units and back and move latents into a domain, are
+  always in double precision: subtracting a mean loses the digits of an offset, and costs little;
 * *inside*: distances, kernels, hidden layers;
 * the last *product*, of kernels with targets or weights, which is most of the work.
 """
@@ -21,8 +21,8 @@ from twofold.export.onnx.domains import write_into_domain, write_node_products
 from twofold.export.onnx.graph import FLOAT64, Arithmetic, Graph, Value
 from twofold.export.onnx.pair_kernels import write_pair_kernel
 from twofold.export.onnx.radial import write_features, write_means, write_medians
-from twofold.export.programs import (
-    ClosedForm,
+from twofold.export.programs import ClosedForm
+from twofold.export.programs.steps import (
     IntoDomain,
     Linear,
     NodeProducts,
@@ -40,17 +40,7 @@ __all__ = ["Precision", "write_steps"]
 
 @dataclass(frozen=True)
 class Precision:
-    """In which type to compute.
-
-    Attributes
-    ----------
-    name : str
-        For people to read.
-    inside : dtype
-        Of distances, kernels and hidden layers.
-    product : dtype
-        Of the last product.
-    """
+    """The types to compute in, inside and for the last product, with a name to print."""
 
     name: str
     inside: np.dtype[Any]
@@ -59,7 +49,7 @@ class Precision:
 
 @dataclass(frozen=True)
 class _Pens:
-    """Arithmetic for the three places."""
+    """Arithmetic for the three parts."""
 
     exact: Arithmetic
     inside: Arithmetic
@@ -67,24 +57,7 @@ class _Pens:
 
 
 def write_steps(graph: Graph, form: ClosedForm, x: Value, precision: Precision) -> Value:
-    """Write a closed form into a graph.
-
-    Parameters
-    ----------
-    graph : Graph
-        Where to.
-    form : ClosedForm
-        What to write.
-    x : Value
-        What it is applied to.
-    precision : Precision
-        In which types.
-
-    Returns
-    -------
-    Value
-        Its image.
-    """
+    """Write a closed form of a value into a graph, and return its image."""
     exact, inside, product = (
         Arithmetic(graph, dtype) for dtype in (FLOAT64, precision.inside, precision.product)
     )
@@ -108,7 +81,7 @@ def _put(step: Put, u: Value, pens: _Pens) -> Value:
     width = len(step.constants)
     if len(step.columns) == width:
         return exact.value(x)
-    # Constant columns take any column's place, and then their own value.
+    # Constant columns gather any column, and then get their own value.
     sources = np.zeros(width, dtype=np.int64)
     sources[step.columns] = np.arange(len(step.columns))
     varies = np.isin(np.arange(width), step.columns)[None]

@@ -1,17 +1,18 @@
-"""Which steps a fitted map is made of."""
+"""The steps of each fitted map."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 from typing import Any
 
 import numpy as np
 
-from twofold.drur.maps import FromCoordinates, ToCoordinates
+from twofold.base.estimator import TwoWayEstimator
 from twofold.export.programs.steps import (
     IntoDomain,
+    Kernel,
     Linear,
     NodeProducts,
     PairKernel,
@@ -23,9 +24,9 @@ from twofold.export.programs.steps import (
     Step,
     Take,
 )
-from twofold.kernels import Compact, Gaussian, StudentT, resolve_kernel
-from twofold.maps import GRNN, MLP, KernelExpansion, KernelRidgeMap, NadarayaWatson, RBFNetwork
-from twofold.maps.affine import SubspaceEncoder
+from twofold.kernels import Gaussian, resolve_kernel
+from twofold.maps import GRNN, MLP, KernelRidgeMap, NadarayaWatson, RBFNetwork
+from twofold.maps.affine import Affine, Chain, Inverse, Predictor
 from twofold.maps.projection import Projection
 from twofold.numerics.units import CentredUnits
 from twofold.principal_manifold.maps import ManifoldDecoder, ManifoldEncoder
@@ -39,56 +40,23 @@ __all__ = ["ClosedForm", "NoClosedForm", "closed_form"]
 
 
 class NoClosedForm(ValueError):
-    """The map is a search or a function of the user's, not a formula.
-
-    Examples
-    --------
-    The way down of `UKR` is a search:
-
-    >>> from twofold import UKR
-    >>> from twofold.export.programs import NoClosedForm, closed_form
-    >>> from twofold.datasets import make_noisy_spiral
-    >>> X, _ = make_noisy_spiral(60, random_state=0)
-    >>> model = UKR(1, init="isomap", tol=1e-2, random_state=0).fit(X)
-    >>> try:
-    ...     closed_form(model, "down")
-    ... except NoClosedForm as error:
-    ...     print(type(error).__name__)
-    NoClosedForm
-    """
+    """The map is a search or a user's function, not a formula."""
 
 
 @dataclass(frozen=True)
 class ClosedForm:
-    """A map as steps.
-
-    Attributes
-    ----------
-    steps : tuple of Step
-        In the order in which they are applied.
-    n_inputs, n_outputs : int
-        Columns that go in and come out.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from twofold.export.programs import ClosedForm, Linear, Sigmoid
-    >>> layer = Linear(np.array([[1.0, -1.0]]), np.zeros(2))
-    >>> network = ClosedForm((layer, Sigmoid()), n_inputs=1, n_outputs=2)
-    >>> network(np.array([[0.0]]))
-    array([[0.5, 0.5]])
-    """
+    """A map as steps, from rows (n, n_inputs) to rows (n, n_outputs)."""
 
     steps: tuple[Step, ...]
     n_inputs: int
     n_outputs: int
 
     def __call__(self, x: Array) -> Array:
-        """Return the images (n, n_outputs) of rows (n, n_inputs)."""
+        """Apply the steps to rows."""
         return reduce(lambda rows, step: step(rows), self.steps, x)
 
 
-def closed_form(estimator: Any, map: str = "up") -> ClosedForm:
+def closed_form(estimator: TwoWayEstimator, map: str = "up") -> ClosedForm:
     """Return a fitted estimator's map as steps, from the caller's units to the caller's units.
 
     Parameters
@@ -98,164 +66,139 @@ def closed_form(estimator: Any, map: str = "up") -> ClosedForm:
     map : {"up", "down"}, default="up"
         "up" is ``inverse_transform``, "down" is ``transform``.
 
-    Returns
-    -------
-    ClosedForm
-
     Raises
     ------
     NoClosedForm
-        Where the map is a search.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from twofold import DRUR
-    >>> from twofold.export.programs import closed_form
-    >>> X = np.random.default_rng(0).normal(size=(100, 3))
-    >>> model = DRUR(n_centers=10, init="pca", random_state=0).fit(X)
-    >>> up = closed_form(model, "up")
-    >>> [type(step).__name__ for step in up.steps]
-    ['RadialFeatures', 'Linear', 'Put']
-    >>> bool(np.allclose(up(model.embedding_), model.inverse_transform(model.embedding_)))
-    True
+        If the map is a search.
     """
-    data, latents = estimator._data_units, estimator._latent_units
-    n_features, n_components = len(data.center), estimator.embedding_.shape[1]
+    if map not in ("up", "down"):
+        raise ValueError(f"map={map!r} must be 'up' (latents to data) or 'down' (data to latents).")
+    data: CentredUnits = estimator._data_units
+    latents: CentredUnits = estimator._latent_units
+    widths = len(data.center), estimator.embedding_.shape[1]
     if map == "up":
-        steps = [_take(latents), *_steps(estimator.decoder_), _put(data)]
-        return ClosedForm(_simplified(steps, n_components), n_components, n_features)
-    if map == "down":
-        steps = [_take(data), *_steps(estimator.encoder_), _put(latents)]
-        return ClosedForm(_simplified(steps, n_features), n_features, n_components)
-    raise ValueError(f"map={map!r} must be 'up' (latents to data) or 'down' (data to latents).")
+        return _between(latents, estimator.decoder_, data, *widths[::-1])
+    return _between(data, estimator.encoder_, latents, *widths)
 
 
-def _take(units: CentredUnits) -> Take:
-    columns = np.flatnonzero(units.varying)
-    return Take(columns, 2.0**-units.exponent, units.center[columns])
-
-
-def _put(units: CentredUnits) -> Put:
-    columns = np.flatnonzero(units.varying)
-    return Put(columns, 2.0**units.exponent, units.center[columns], units.constants)
+def _between(
+    before: CentredUnits, part: Predictor, after: CentredUnits, n_inputs: int, n_outputs: int
+) -> ClosedForm:
+    """Return the steps of a map between centred units, with the units around it."""
+    taken, put = np.flatnonzero(before.varying), np.flatnonzero(after.varying)
+    take = Take(taken, 2.0**-before.exponent, before.center[taken])
+    last = Put(put, 2.0**after.exponent, after.center[put], after.constants)
+    steps = _simplified([take, *_steps(part, len(taken)), last], n_inputs)
+    return ClosedForm(steps, n_inputs, n_outputs)
 
 
 def _simplified(steps: list[Step], n_inputs: int) -> tuple[Step, ...]:
-    """Leave out steps that do nothing, and let weighted means be of data in the caller's units."""
-    *before, last = steps
-    if before and isinstance(before[-1], RadialMeans | RadialMedians) and isinstance(last, Put):
-        means = before[-1]
-        targets = last(means.targets)
-        steps = [
-            *before[:-1],
-            type(means)(means.centers, means.width, means.kernel, targets),
-        ]
+    """Leave out steps that do nothing, and convert the targets of means instead of the means."""
+    *before, means, last = steps
+    if isinstance(means, RadialMeans | RadialMedians) and isinstance(last, Put):
+        steps = [*before, replace(means, targets=last(means.targets))]
     return tuple(step for step in steps if not _does_nothing(step, n_inputs))
 
 
 def _does_nothing(step: Step, n_inputs: int) -> bool:
     if not isinstance(step, Take | Put) or step.factor != 1.0 or step.shift.any():
         return False
-    # Columns ascend, so that as many as there are is all of them.
+    # Columns ascend, so equal counts mean the same columns.
     width = len(step.constants) if isinstance(step, Put) else n_inputs
     return len(step.columns) == width
 
 
-def _steps(part: Any) -> list[Step]:
-    """Return the steps of a map between centred units."""
-    # Exactly these classes: one derived from them may compute something else.
+def _steps(part: Predictor, n_inputs: int) -> list[Step]:
+    """Return the steps of a map of rows (n, n_inputs)."""
+    if isinstance(part, Chain):
+        steps: list[Step] = []
+        for one in part.maps:
+            last = steps[-1] if steps else None
+            steps += _steps(one, last.matrix.shape[1] if isinstance(last, Linear) else n_inputs)
+        return steps
+    if isinstance(part, Affine | Inverse):
+        matrix = part.predict(np.eye(n_inputs))
+        return [Linear(matrix, np.zeros(matrix.shape[1]))]
+    # Exactly these classes: a subclass may compute something else.
     translation = _TRANSLATIONS.get(type(part))
     if translation is not None:
         return translation(part)
     name = type(part).__name__
     if isinstance(part, SEARCHES):
         raise NoClosedForm(
-            f"{name} has no closed form: it is a projection onto the manifold, a search for the nearest point."
+            f"{name} has no closed form: it is a projection onto the manifold, a search for the "
+            "nearest point."
         )
-    raise NoClosedForm(f"{name} has no closed form here: it is no map of twofold's.")
+    raise NoClosedForm(f"{name} has no closed form: it is not a map of twofold.")
 
 
-def _radial_kernel(kernel: Any) -> Gaussian | Compact | StudentT:
+def _radial_kernel(kernel: Any) -> Kernel:
     found = resolve_kernel(kernel)
-    if not isinstance(found, Gaussian | Compact | StudentT):
-        raise NoClosedForm(
-            f"kernel={kernel!r} is a kernel of your own, which has no closed form here."
-        )
+    if not isinstance(found, Kernel):
+        raise NoClosedForm(f"kernel={kernel!r} is not a kernel of twofold and has no closed form.")
     return found
 
 
-def _expansion(part: Any) -> list[Step]:
+def _network(part: RBFNetwork | KernelRidgeMap) -> list[Step]:
     features = RadialFeatures(part.centers_, part.bandwidth_, _radial_kernel(part.kernel))
     return [features, Linear(part.weights_, part.intercept_)]
 
 
-def _ridge(part: Any) -> list[Step]:
+def _ridge(part: KernelRidgeMap) -> list[Step]:
+    if part._is_radial:
+        return _network(part)
     output = Linear(part.weights_, part.intercept_)
     if part.kernel == "rbf":
         width = float(np.sqrt(0.5 / part.gamma_))
         return [RadialFeatures(part.centers_, width, Gaussian()), output]
     name = "polynomial" if part.kernel == "poly" else part.kernel
-    if name not in PairKernel.NAMES:
-        raise NoClosedForm(f"kernel={part.kernel!r} of KernelRidgeMap has no closed form here.")
+    if not isinstance(name, str) or name not in PairKernel.NAMES:
+        raise NoClosedForm(f"kernel={part.kernel!r} of KernelRidgeMap has no closed form.")
     return [PairKernel(part.centers_, name, part.gamma_, part.degree, part.coef0), output]
 
 
-def _perceptron(part: Any) -> list[Step]:
+def _perceptron(part: MLP) -> list[Step]:
     hidden = Linear(part.hidden_weights_, part.hidden_intercept_)
     return [hidden, Sigmoid(), Linear(part.weights_, part.intercept_)]
 
 
-def _means(part: Any) -> list[Step]:
+def _means(part: NadarayaWatson) -> list[Step]:
     kernel = _radial_kernel(part.kernel)
     return [RadialMeans(part.inputs_, part.bandwidth_, kernel, part.targets_)]
 
 
-def _preimages(part: Any) -> list[Step]:
+def _preimages(part: PreimageDecoder) -> list[Step]:
     regression, space = part.regression, part.space
     kernel = _radial_kernel(regression.kernel)
     if space.metric not in ("linear", "l1"):
         raise NoClosedForm(
-            f"metric={space.metric!r}: pre-images are found by a search. Those of 'euclidean', 'linear' and 'l1' are not."
+            f"metric={space.metric!r} has no closed form: its pre-images are found by a search. "
+            "'euclidean', 'linear' and 'l1' have one."
         )
     kind = RadialMeans if space.metric == "linear" else RadialMedians
     return [kind(regression.inputs_, regression.bandwidth_, kernel, space.data)]
 
 
-def _nodes(part: Any) -> list[Step]:
+def _nodes(part: NodeExpansion) -> list[Step]:
     if not {type(kernel) for kernel in part.kernels} <= {type(k) for k in NODE_KERNELS.values()}:
-        raise NoClosedForm(f"kernels={part.kernels!r} have no closed form here.")
+        raise NoClosedForm(f"kernels={part.kernels!r} have no closed form.")
     return [
         NodeProducts(part.nodes, part.kernels, part.widths, part._is_additive),
         Linear(part.weights_, part.intercept_),
     ]
 
 
-def _manifold(part: Any) -> list[Step]:
+def _manifold(part: ManifoldDecoder) -> list[Step]:
     # The frame is linear: it goes into the weights.
-    output = Linear(part.frame.out(part.up.weights_), part.frame.out(part.up.intercept_[None])[0])
-    return [IntoDomain(part.domain), *_steps(part.up)[:-1], output]
+    weights, intercept = part.frame.back(part.up.weights_), part.up.intercept_[None]
+    output = Linear(weights, part.frame.back(intercept)[0])
+    return [IntoDomain(part.domain), *_nodes(part.up)[:-1], output]
 
 
-def _coordinates(part: Any) -> Linear:
-    axes, spread = part.coordinates.axes, part.coordinates.spread
-    return Linear(axes.T / spread, np.zeros(len(axes)))
-
-
-def _from_coordinates(part: Any) -> list[Step]:
-    return [_coordinates(part), *_steps(part.way)]
-
-
-def _to_coordinates(part: Any) -> list[Step]:
-    axes, spread = part.coordinates.axes, part.coordinates.spread
-    return [*_steps(part.up), Linear(axes * spread, np.zeros(axes.shape[1]))]
-
-
-SEARCHES = (Projection, DomainProjection, ManifoldEncoder, SubspaceEncoder, FeatureEncoder)
+SEARCHES = (Projection, DomainProjection, ManifoldEncoder, FeatureEncoder)
 
 _TRANSLATIONS: dict[type, Callable[[Any], list[Step]]] = {
-    RBFNetwork: _expansion,
-    KernelExpansion: _expansion,
+    RBFNetwork: _network,
     KernelRidgeMap: _ridge,
     MLP: _perceptron,
     NadarayaWatson: _means,
@@ -263,6 +206,4 @@ _TRANSLATIONS: dict[type, Callable[[Any], list[Step]]] = {
     NodeExpansion: _nodes,
     ManifoldDecoder: _manifold,
     PreimageDecoder: _preimages,
-    FromCoordinates: _from_coordinates,
-    ToCoordinates: _to_coordinates,
 }

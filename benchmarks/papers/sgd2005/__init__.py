@@ -1,0 +1,1 @@
+"""Memisevic & Hinton (2005): spectral gradient descent, Fig. 1 and section 6."""

@@ -1,0 +1,1 @@
+"""Orsenigo & Vercellis (2012): kernel ridge regression for supervised manifold learning."""

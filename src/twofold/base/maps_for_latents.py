@@ -1,0 +1,110 @@
+"""Both maps for given latents: settings, default maps by name, and the fit of the chosen pair.
+
+`twofold.maps.pair_selection` compares the pairs on held-out rows.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, cast
+
+import numpy as np
+
+from twofold.base.problem import Learned, Problem
+from twofold.maps import KernelRidgeMap, NadarayaWatson, RBFNetwork
+from twofold.maps.pair_selection import choose_pair, fit_pair
+from twofold.maps.projection import Projection
+from twofold.numerics.density import LatentDensity
+from twofold.numerics.units import CentredUnits
+from twofold.numerics.validation import check_choice, check_int
+from twofold.protocols import Array, Map
+
+__all__ = ["MapSettings", "learn_maps"]
+
+UP = ("nw", "krr", "rbf")
+DOWN = ("projection", "nw", "krr", "rbf")
+MAX_KRR_CENTERS = 500
+MAX_RBF_CENTERS = 300
+
+MapLike = str | Map | Projection
+
+
+@dataclass(frozen=True)
+class MapSettings:
+    """The parameters ``up``, ``down`` and ``n_centers`` of an estimator, checked."""
+
+    up: str | Map
+    down: MapLike
+    n_centers: int | str = "auto"
+
+    def __post_init__(self) -> None:
+        if self.n_centers != "auto":
+            check_int("n_centers", self.n_centers)
+        _candidates("up", self.up, UP)
+        _candidates("down", self.down, DOWN)
+
+    @property
+    def ups(self) -> dict[str, MapLike]:
+        """The up-maps to compare, by name."""
+        return _candidates("up", self.up, UP)
+
+    @property
+    def downs(self) -> dict[str, MapLike]:
+        """The down-maps to compare, by name."""
+        return _candidates("down", self.down, DOWN)
+
+    @property
+    def first(self) -> dict[str, Any]:
+        """The learned attributes of a model of constant data, which compares no maps."""
+        return {"up_": next(iter(self.ups)), "down_": next(iter(self.downs)), "candidates_": []}
+
+    def built(self, value: MapLike, inputs: Array, rng: np.random.Generator) -> Map | Projection:
+        """Return the unfitted map that a name stands for, for inputs (n, p); maps stay as is."""
+        if not isinstance(value, str):
+            return value
+        if value == "projection":
+            return Projection()
+        if value == "nw":
+            return NadarayaWatson()
+        n, auto = len(inputs), self.n_centers == "auto"
+        if value == "rbf":
+            n_centers = max(1, min(n // 5, MAX_RBF_CENTERS)) if auto else int(self.n_centers)
+            return RBFNetwork(n_centers, random_state=int(rng.integers(2**31)))
+        n_centers = MAX_KRR_CENTERS if auto else int(self.n_centers)
+        if n_centers >= n:
+            return KernelRidgeMap()
+        rows = np.sort(rng.choice(n, size=n_centers, replace=False))
+        return KernelRidgeMap(centers=inputs[rows])
+
+
+def learn_maps(
+    settings: MapSettings,
+    problem: Problem,
+    latents: Array,
+    attributes: dict[str, Any] | None = None,
+) -> Learned:
+    """Learn both maps for latents (n, q), given in the caller's units; add learned attributes."""
+    units = CentredUnits.of(latents, name="the embedding")
+    Z, data, rng = units.into(latents), problem.data, problem.rng
+    with problem.progress.phase("choosing the maps"):
+        ups = {name: cast(Map, settings.built(up, Z, rng)) for name, up in settings.ups.items()}
+        downs = {name: settings.built(down, data, rng) for name, down in settings.downs.items()}
+        pair = choose_pair(ups, downs, data, Z, rng)
+    with problem.progress.phase("fitting the maps"):
+        density = LatentDensity().fit(Z)
+        decoder, encoder = fit_pair(pair.up_map, pair.down_map, data, Z, density)
+    found = {"up_": pair.up, "down_": pair.down, "candidates_": pair.table, **(attributes or {})}
+    return Learned(latents, units, encoder, decoder, density, attributes=found)
+
+
+def _candidates(parameter: str, value: MapLike, names: tuple[str, ...]) -> dict[str, MapLike]:
+    """Return the maps or names that a parameter stands for, by name."""
+    if isinstance(value, Map | Projection) and not isinstance(value, type):
+        return {type(value).__name__: value}
+    if not isinstance(value, str):
+        raise TypeError(
+            f"{parameter}={value!r} must be one of {sorted(('auto', *names))}, or a map: an "
+            "estimator with fit, predict, jacobian and normal_terms."
+        )
+    check_choice(parameter, value, ("auto", *names))
+    return {name: name for name in (names if value == "auto" else (value,))}

@@ -1,0 +1,85 @@
+"""Time the three steps of a two-way model, and record what the times depend on.
+
+``twofold bench`` and the benchmarks of the repository measure with these functions. The module
+does not need click or rich.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
+from typing import Protocol, TypeVar
+
+from twofold.metrics import relative_reconstruction_error
+from twofold.protocols import AnyArray, Array
+
+__all__ = ["Timed", "TwoWayModel", "time_steps", "timed", "usable_cores", "versions"]
+
+Result = TypeVar("Result")
+
+
+class TwoWayModel(Protocol):
+    """A model that encodes and decodes."""
+
+    def fit(self, X: Array, y: AnyArray | None = None, /) -> object:
+        """Fit ``X`` of shape (n, D)."""
+
+    def transform(self, X: Array, /) -> Array:
+        """Encode ``X`` of shape (m, D)."""
+
+    def inverse_transform(self, Z: Array, /) -> Array:
+        """Decode ``Z`` of shape (m, q)."""
+
+
+@dataclass(frozen=True)
+class Timed:
+    """Seconds of the three steps, held-out latents (m, q) and their reconstruction (m, D)."""
+
+    fit_seconds: float
+    transform_seconds: float
+    inverse_seconds: float
+    latents: Array
+    reconstruction: Array
+    error: float
+    """Relative reconstruction error of the held-out rows."""
+
+
+def timed(function: Callable[[], Result]) -> tuple[float, Result]:
+    """Call a function; return the seconds it took and its result."""
+    began = time.perf_counter()
+    result = function()
+    return time.perf_counter() - began, result
+
+
+def time_steps(
+    model: TwoWayModel, X: Array, X_test: Array, labels: AnyArray | None = None
+) -> Timed:
+    """Fit ``X`` (n, D), with labels if given, then encode and decode held-out rows (m, D)."""
+    arguments = (X,) if labels is None else (X, labels)
+    fit_seconds, _ = timed(lambda: model.fit(*arguments))
+    transform_seconds, Z = timed(lambda: model.transform(X_test))
+    inverse_seconds, rebuilt = timed(lambda: model.inverse_transform(Z))
+    error = float(relative_reconstruction_error(X_test, rebuilt))
+    return Timed(fit_seconds, transform_seconds, inverse_seconds, Z, rebuilt, error)
+
+
+def versions(packages: Iterable[str]) -> dict[str, str | None]:
+    """Return the versions of Python and of distributions; None for those not installed."""
+    found: dict[str, str | None] = {"python": platform.python_version()}
+    for package in packages:
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:
+            found[package] = None
+    return found
+
+
+def usable_cores() -> int:
+    """Return the number of cores this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1

@@ -1,0 +1,115 @@
+"""Output of a command: results on standard output, notes and warnings on standard error."""
+
+from __future__ import annotations
+
+import json
+import math
+import warnings
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from typing import Any
+
+import click
+import numpy as np
+from rich.console import Console
+
+
+@dataclass
+class Messages:
+    """Write the messages and the result of a command.
+
+    ``quiet`` turns off notes and progress, but no warnings and errors. With ``as_json`` the result
+    is one JSON document, and standard output has nothing else.
+    """
+
+    quiet: bool = False
+    as_json: bool = False
+    console: Console = field(default_factory=lambda: Console(stderr=True))
+    warned: list[str] = field(default_factory=list)
+
+    @property
+    def on_terminal(self) -> bool:
+        """Whether progress bars can be drawn."""
+        return self.console.is_terminal and not self.quiet
+
+    def line(self, text: str) -> None:
+        """Print a line on standard error, above the progress bar if there is one."""
+        self.console.print(text, markup=False, highlight=False, soft_wrap=True)
+
+    def note(self, text: str) -> None:
+        """Print a line unless the command is quiet."""
+        if not self.quiet:
+            self.line(text)
+
+    def warning(self, text: str) -> None:
+        """Print a warning; each text only once."""
+        text = " ".join(text.split())
+        if text not in self.warned:
+            self.warned.append(text)
+            self.line(f"warning: {text}")
+
+    def result(
+        self, document: Mapping[str, Any], lines: Sequence[tuple[str, str]], *, err: bool = False
+    ) -> None:
+        """Print the result, as JSON or as lines of a name and a text; with ``err`` as notes."""
+        if self.as_json:
+            if self.warned:
+                document = {**document, "warnings": self.warned}
+            click.echo(json.dumps(as_json(document), allow_nan=False))
+            return
+        if err and self.quiet:
+            return
+        width = max((len(name) for name, _ in lines), default=0)
+        for name, text in lines:
+            click.echo(f"{name:<{width}}  {text}", err=err)
+
+    @contextmanager
+    def warnings_as_lines(self) -> Iterator[None]:
+        """Print each Python warning of the code inside as one line."""
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            warnings.simplefilter("always", UserWarning)
+            warnings.simplefilter("always", RuntimeWarning)
+            warnings.showwarning = lambda message, *_, **__: self.warning(str(message))
+            yield
+
+
+def as_json(value: Any) -> Any:
+    """Convert a value to JSON types; numbers that are not finite become null."""
+    if isinstance(value, Mapping):
+        return {str(key): as_json(one) for key, one in value.items()}
+    if isinstance(value, np.ndarray | np.generic):
+        return as_json(value.tolist())
+    if isinstance(value, list | tuple):
+        return [as_json(one) for one in value]
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if value is None or isinstance(value, bool | int | str):
+        return value
+    return str(value)
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """Return a hint at the closest known name, or list all names if none is close."""
+    known = list(known)
+    close = get_close_matches(name, known, n=1, cutoff=0.6)
+    return f"did you mean {close[0]}?" if close else f"there are {listed(known, 30)}"
+
+
+def counted(number: int, what: str) -> str:
+    """Return a number with its noun, in the plural unless the number is 1."""
+    return f"{number} {what}" if number == 1 else f"{number} {what}s"
+
+
+def listed(names: Iterable[object], most: int = 12) -> str:
+    """Join names by commas; of more than ``most`` names, list the first and count the rest."""
+    texts = [str(name) for name in names]
+    more = f" and {len(texts) - most} more" if len(texts) > most else ""
+    return ", ".join(texts[:most]) + more
+
+
+def table_size(shape: tuple[int, int]) -> str:
+    """Return the numbers of rows and columns of a table as text."""
+    return f"{counted(shape[0], 'row')} of {counted(shape[1], 'column')}"

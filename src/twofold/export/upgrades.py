@@ -1,0 +1,63 @@
+"""Objects of older model files, made anew with today's classes.
+
+A file names the classes of its objects. When a class is renamed, merged or gets other attributes,
+the format's number rises, and the table of the format before says how to make the new object from
+the old state. So files of all formats load.
+
+========  ===========================================================================
+format 1  the first; `FROM_FORMAT_1` lists its classes
+format 2  one `KernelRidgeMap`, one `Affine` and one `Chain` in place of eight classes
+========  ===========================================================================
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+import numpy as np
+
+from twofold.maps.affine import Affine, Chain, Inverse
+from twofold.maps.kernel_ridge import KernelRidgeMap
+from twofold.maps.rbf_network import RBFNetwork
+
+__all__ = ["UPGRADES"]
+
+State = dict[str, Any]
+
+
+def _kernel_ridge(state: State) -> KernelRidgeMap:
+    """Make a map with either a bandwidth or a gamma of a state that has one of them."""
+    made = KernelRidgeMap()
+    state["error_"] = state.pop("loo_error_", state.get("error_", np.nan))
+    made.__dict__.update({"bandwidth_": np.nan, "gamma_": np.nan} | state)
+    return made
+
+
+def _rbf_network(state: State) -> RBFNetwork:
+    made = RBFNetwork()
+    state["error_"] = state.pop("loo_error_", np.nan)
+    made.__dict__.update(state)
+    return made
+
+
+def _orthonormal(axes: Any, unit: float = 1.0) -> Affine:
+    rank, n_columns = axes.shape
+    return Affine(unit=unit) if rank == n_columns else Affine(axes.T, unit=unit)
+
+
+FROM_FORMAT_1: Final[dict[str, Callable[[State], Any]]] = {
+    "KernelExpansion": _kernel_ridge,
+    "KernelRidgeMap": _kernel_ridge,
+    "RBFNetwork": _rbf_network,
+    "LeadingSubspace": lambda state: _orthonormal(state["axes"]),
+    "SubspaceEncoder": lambda state: Chain((state["subspace"], state["projection"])),
+    "Coordinates": lambda state: _orthonormal(state["axes"], state["spread"]),
+    "FromCoordinates": lambda state: Chain((state["coordinates"], state["way"])),
+    "ToCoordinates": lambda state: Chain((state["up"], Inverse(state["coordinates"]))),
+    "Frame": lambda state: Affine(state["forth"], state["back"]),
+}
+"""Former classes, and functions that make the new object from their attributes."""
+
+UPGRADES: Final[dict[int, dict[str, Callable[[State], Any]]]] = {1: FROM_FORMAT_1, 2: {}}
+"""The table of each format that can be read; the last one is written."""
