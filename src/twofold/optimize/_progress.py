@@ -1,4 +1,4 @@
-r"""What the four minimizers share: evaluating, recording, and deciding that a run is over.
+r"""What the four minimizers share: settings, evaluation, recording, and the stopping rule.
 
 **Units.** With ``f(Z_0)`` the start's value, a run works on ``f / u`` where ``u`` is the power of
 two below ``|f(Z_0)|``. Dividing by a power of two changes exponents only, so ``f`` and ``2^k f``
@@ -23,21 +23,24 @@ infinitely bad: line searches step back from it, and it never becomes the best p
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
+from twofold.optimize._settings import check_count, check_number
 from twofold.protocols import Array, Callback, MinimizeResult, Objective
 
-__all__ = ["EPS", "FIRST_STEP", "Point", "Progress", "spread"]
+__all__ = ["EPS", "FIRST_STEP", "IterativeMinimizer", "Point", "Progress", "spread"]
 
 EPS = float(np.finfo(np.float64).eps)
 
 FIRST_STEP = 0.1
 """The first step of every minimizer moves no coordinate further than this part of the spread."""
 
-# A predicted decrease below this part of the value, or of the start's value, is as good as zero:
-# the rounding of a sum of many terms hides it.
+# A predicted decrease below this part of the value, or of the start's value, counts as zero: the
+# rounding of a sum of many terms hides it.
 _HIDDEN_IN_VALUE = 1e-8
 _HIDDEN_IN_START = 1e-12
 
@@ -55,22 +58,57 @@ class Point(NamedTuple):
     grad: Array
 
 
-class Progress:
-    """The record of one run: best point, history, evaluations, and why it ended.
+@dataclass(frozen=True)
+class IterativeMinimizer(ABC):
+    """A minimizer with a limit on its iterations and the shared stopping rule.
 
-    Parameters
-    ----------
-    objective : Objective
-        What is minimized.
-    Z0 : ndarray
-        The start; copied.
-    callback : callable or None
-        Called as ``callback(n_iter, value, Z)`` with a read-only ``Z``.
-    tol : float
-        Relative decrease below which a run is over.
-    window : int
-        Iterations over which that decrease is measured.
+    Subclasses implement `_run`. The rule looks at ``window`` iterations: a field of the subclass,
+    or two iterations, since one of them may be a short step.
     """
+
+    max_iter: int = 500
+    tol: float = 1e-6
+
+    def __post_init__(self) -> None:
+        owner = type(self).__name__
+        check_count(owner, "max_iter", self.max_iter, least=1)
+        check_number(owner, "tol", self.tol, least=0.0)
+        check_count(owner, "window", self._window, least=1)
+
+    @property
+    def _window(self) -> int:
+        window: int = getattr(self, "window", 2)
+        return window
+
+    def minimize(
+        self, objective: Objective, Z0: Array, *, callback: Callback | None = None
+    ) -> MinimizeResult:
+        """Minimize an objective from the start ``Z0``, which is left unchanged.
+
+        Parameters
+        ----------
+        objective : Objective
+            The function to minimize.
+        Z0 : ndarray of any shape
+            The start.
+        callback : callable, default=None
+            ``callback(n_iter, value, Z)`` after each iteration; returning True ends the run.
+
+        Returns
+        -------
+        MinimizeResult
+            Its ``Z`` is the best point evaluated, which may be a trial of a line search.
+        """
+        progress = Progress(objective, Z0, callback, self.tol, self._window)
+        return self._run(progress) if progress.start.grad.any() else progress.zero_gradient()
+
+    @abstractmethod
+    def _run(self, progress: Progress) -> MinimizeResult:
+        """Minimize from ``progress.start``, where the gradient is not zero."""
+
+
+class Progress:
+    """The record of one run: best point, history, evaluations, and why it ended."""
 
     def __init__(
         self, objective: Objective, Z0: Array, callback: Callback | None, tol: float, window: int
@@ -124,7 +162,7 @@ class Progress:
     def record(self, point: Point, *, may_end: bool = True) -> MinimizeResult | None:
         """Note that an iteration ended at ``point``; return the result if the run is over.
 
-        Where it may not end yet, small decreases do not count, then or later.
+        With ``may_end=False`` the stopping rule starts to count after this iteration.
         """
         value = point.value * self._unit
         self._history.append(value)
@@ -162,9 +200,9 @@ class Progress:
     def no_lower_point(self, point: Point) -> MinimizeResult:
         """End because a line search failed at ``point``.
 
-        That is convergence when there is nothing to gain: when the parabola along the negative
-        gradient has its minimum less than a tolerance below. Otherwise the gradient promised what
-        the objective did not keep.
+        The run has converged if the parabola along the negative gradient has its minimum less than
+        a tolerance below. Otherwise the gradient predicts a decrease that the objective does not
+        show.
         """
         negligible = max(self._tol, _HIDDEN_IN_VALUE) * abs(point.value)
         if self._attainable_decrease(point) <= max(negligible, _HIDDEN_IN_START):

@@ -36,10 +36,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from twofold.optimize._progress import FIRST_STEP, Point, Progress
-from twofold.optimize._settings import check_count, check_number
+from twofold.optimize._progress import FIRST_STEP, IterativeMinimizer, Point, Progress
+from twofold.optimize._settings import check_number
 from twofold.optimize.line_search import slope_along, wolfe_search
-from twofold.protocols import Array, Callback, MinimizeResult, Objective
+from twofold.protocols import Array, MinimizeResult
 
 __all__ = ["ConjugateGradient"]
 
@@ -48,7 +48,7 @@ _MAX_OVERLAP = 0.1
 
 
 @dataclass(frozen=True)
-class ConjugateGradient:
+class ConjugateGradient(IterativeMinimizer):
     """Polak-Ribiere+ conjugate gradients with automatic restarts.
 
     Parameters
@@ -73,41 +73,16 @@ class ConjugateGradient:
     (True, 0.0)
     """
 
-    max_iter: int = 500
-    tol: float = 1e-6
     window: int = 3
     curvature: float = 0.1
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         owner = type(self).__name__
-        check_count(owner, "max_iter", self.max_iter, least=1)
-        check_number(owner, "tol", self.tol, least=0.0)
-        check_count(owner, "window", self.window, least=1)
         check_number(owner, "curvature", self.curvature, above=0.0, below=0.5)
 
-    def minimize(
-        self, objective: Objective, Z0: Array, *, callback: Callback | None = None
-    ) -> MinimizeResult:
-        """Minimize from ``Z0``, which is left unchanged.
-
-        Parameters
-        ----------
-        objective : Objective
-            What is minimized.
-        Z0 : ndarray of any shape
-            The start.
-        callback : callable, default=None
-            ``callback(n_iter, value, Z)`` after each iteration; True ends the run.
-
-        Returns
-        -------
-        MinimizeResult
-            Its ``history`` never rises.
-        """
-        progress = Progress(objective, Z0, callback, self.tol, self.window)
+    def _run(self, progress: Progress) -> MinimizeResult:
         point = progress.start
-        if not point.grad.any():
-            return progress.zero_gradient()
         directions = [-point.grad]
         expected, reach = math.inf, FIRST_STEP
         for _ in range(self.max_iter):
@@ -123,8 +98,7 @@ class ConjugateGradient:
             if found is None:
                 return progress.no_lower_point(point)
             step, new = found
-            result = progress.record(new)
-            if result is not None:
+            if result := progress.record(new):
                 return result
             directions = _directions(point, new, direction)
             point = new

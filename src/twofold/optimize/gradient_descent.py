@@ -10,16 +10,17 @@ tenth of the start's spread::
 so that neither the units of the objective nor those of the latents matter. No later iteration
 starts with a move of more than ten spreads. The values never rise.
 
-Plain and slow: the reference for the other minimizers, and the one whose every step can be
-explained.
+This method is slow. It is the reference for the other minimizers.
 
-Doubling on and on, nearly to the lowest point of a line, serves narrow valleys and is harmful far from a minimum: single steps then throw
-points across the map. From random starts on a helix it left a quarter of the guided descents in the wrong order, at twice the error.
-So a guided step is doubled once at most, and ``max_doublings`` says so for plain ones.
+Doubling nearly to the lowest point of a line helps in narrow valleys and harms far from a minimum,
+where single steps throw points across the map. From random starts on a helix it left a quarter of
+the guided descents in the wrong order, at twice the error. Therefore a guided step is doubled at
+most once; ``max_doublings`` sets the limit for plain steps.
 
-With a guide (`twofold.optimize.guidance`) the direction is ``-A grad f(Z)`` as long as the guide has not faded away. The operator changes
-the length of directions from one iteration to the next, so then the root mean square of the move is carried over instead of ``s``. A
-guided direction that leads to no lower point is replaced by the plain one. Tolerances count from the end of the guidance on, if it has one.
+With a guide (`twofold.optimize.guidance`) the direction is ``-A grad f(Z)`` until the guidance
+ends. The operator changes the length of directions from one iteration to the next, so the root
+mean square of the move is carried over instead of ``s``. If a guided direction leads to no lower
+point, the plain one replaces it. The stopping rule counts from the end of the guidance on.
 
 Notation
 --------
@@ -36,11 +37,11 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from twofold.optimize._progress import FIRST_STEP, Point, Progress
+from twofold.optimize._progress import FIRST_STEP, IterativeMinimizer, Point, Progress
 from twofold.optimize._settings import check_count, check_number
 from twofold.optimize.guidance import Guide
 from twofold.optimize.line_search import armijo_search
-from twofold.protocols import Array, Callback, MinimizeResult, Objective
+from twofold.protocols import Array, MinimizeResult
 
 __all__ = ["GradientDescent"]
 
@@ -52,7 +53,7 @@ _LONGEST_STEP = 10.0  # of an iteration's first trial, in spreads
 
 
 @dataclass(frozen=True)
-class GradientDescent:
+class GradientDescent(IterativeMinimizer):
     """Steepest descent with Armijo's rule, halving and doubling.
 
     Parameters
@@ -82,45 +83,20 @@ class GradientDescent:
     (True, 0.0)
     """
 
-    max_iter: int = 500
-    tol: float = 1e-6
     window: int = 10
     sufficient: float = 1e-4
     max_doublings: int | None = None
     guide: Guide | None = field(default=None, repr=False, compare=False)
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         owner = type(self).__name__
-        check_count(owner, "max_iter", self.max_iter, least=1)
-        check_number(owner, "tol", self.tol, least=0.0)
-        check_count(owner, "window", self.window, least=1)
         check_number(owner, "sufficient", self.sufficient, above=0.0, below=0.5)
         if self.max_doublings is not None:
             check_count(owner, "max_doublings", self.max_doublings, least=0)
 
-    def minimize(
-        self, objective: Objective, Z0: Array, *, callback: Callback | None = None
-    ) -> MinimizeResult:
-        """Minimize from ``Z0``, which is left unchanged.
-
-        Parameters
-        ----------
-        objective : Objective
-            What is minimized.
-        Z0 : ndarray of any shape
-            The start.
-        callback : callable, default=None
-            ``callback(n_iter, value, Z)`` after each iteration; True ends the run.
-
-        Returns
-        -------
-        MinimizeResult
-            Its ``history`` never rises.
-        """
-        progress = Progress(objective, Z0, callback, self.tol, self.window)
+    def _run(self, progress: Progress) -> MinimizeResult:
         point = progress.start
-        if not point.grad.any():
-            return progress.zero_gradient()
         direction = self._direction(point.grad, 0)
         step = progress.step_within(FIRST_STEP, direction)
         for n_iter in range(self.max_iter):
@@ -133,8 +109,7 @@ class GradientDescent:
             if found is None:
                 return progress.no_lower_point(point)
             step, point = found
-            result = progress.record(point, may_end=not self._is_guided(n_iter))
-            if result is not None:
+            if result := progress.record(point, may_end=not self._is_guided(n_iter)):
                 return result
             last, direction = direction, self._direction(point.grad, n_iter + 1)
             if self.guide is not None:
@@ -144,11 +119,11 @@ class GradientDescent:
         return replace(result, status=result.status + NOT_ENDED) if cut_short else result
 
     def _is_guided(self, n_iter: int) -> bool:
-        """Tell whether an iteration belongs to a guidance that will end: the plain objective is still to come."""
+        """Return whether an iteration belongs to a guidance that ends later."""
         return self.guide is not None and self.guide.fades and not self.guide.is_plain(n_iter)
 
     def _direction(self, gradient: Array, n_iter: int) -> Array:
-        """Return what is descended against: the gradient, or what a guide makes of it where that leads down."""
+        """Return the gradient, or the guided gradient if its negative is a descent direction."""
         if self.guide is None or self.guide.is_plain(n_iter):
             return gradient
         guided = self.guide.guided(gradient, n_iter)
@@ -162,14 +137,7 @@ class GradientDescent:
             most = MAX_DOUBLINGS if self.guide is None else 1
         # A gradient that has grown suddenly must not throw the first trial far away.
         step = min(step, progress.step_within(_LONGEST_STEP, direction))
-        return armijo_search(
-            progress.evaluate,
-            point,
-            -direction,
-            step,
-            sufficient=self.sufficient,
-            max_doublings=most,
-        )
+        return armijo_search(progress.evaluate, point, -direction, step, self.sufficient, most)
 
 
 def _root_mean_square(values: Array) -> float:

@@ -14,9 +14,8 @@ rounded to a power of two, so that the first trial moves no coordinate further t
 of the spread of the start.
 
 **Stopping.** SciPy's ``ftol`` compares a decrease with ``max(|f|, 1)`` and its ``gtol`` is an
-absolute bound: both depend on the units of the objective. Both are set to 0, and the rule all our
-minimizers share decides: the relative decrease, here over two iterations, since one of them may just be a
-short step.
+absolute bound: both depend on the units of the objective. Both are set to 0, and the shared rule
+decides: the relative decrease, here over two iterations.
 
 **Walls.** At a trial ``Z_k + t`` with a value or a gradient that is not finite, the line search
 sees a parabola through ``Z_k`` instead. With ``m = <g_k, t> < 0``, it has slope ``m`` at ``Z_k``,
@@ -47,20 +46,19 @@ from typing import Any
 import numpy as np
 from scipy import optimize
 
-from twofold.optimize._progress import FIRST_STEP, Progress
-from twofold.optimize._settings import check_count, check_number
-from twofold.protocols import Array, Callback, MinimizeResult, Objective
+from twofold.optimize._progress import FIRST_STEP, IterativeMinimizer, Progress
+from twofold.optimize._settings import check_count
+from twofold.protocols import Array, MinimizeResult
 
 __all__ = ["LBFGS"]
 
 _scipy_minimize: Any = optimize.minimize  # typed or not, depending on the stubs installed
 
 _MAX_TRIALS = 30  # evaluations of one line search
-_WINDOW = 2  # iterations of too little decrease
 
 
 @dataclass(frozen=True)
-class LBFGS:
+class LBFGS(IterativeMinimizer):
     """Limited-memory BFGS, scale-free, around SciPy's L-BFGS-B.
 
     Parameters
@@ -83,38 +81,14 @@ class LBFGS:
     (True, 0.0)
     """
 
-    max_iter: int = 500
-    tol: float = 1e-6
     memory: int = 10
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         owner = type(self).__name__
-        check_count(owner, "max_iter", self.max_iter, least=1)
-        check_number(owner, "tol", self.tol, least=0.0)
         check_count(owner, "memory", self.memory, least=1)
 
-    def minimize(
-        self, objective: Objective, Z0: Array, *, callback: Callback | None = None
-    ) -> MinimizeResult:
-        """Minimize from ``Z0``, which is left unchanged.
-
-        Parameters
-        ----------
-        objective : Objective
-            What is minimized.
-        Z0 : ndarray of any shape
-            The start.
-        callback : callable, default=None
-            ``callback(n_iter, value, Z)`` after each iteration; True ends the run.
-
-        Returns
-        -------
-        MinimizeResult
-            Its ``Z`` is the best point evaluated, which may be a trial of a line search.
-        """
-        progress = Progress(objective, Z0, callback, self.tol, window=_WINDOW)
-        if not progress.start.grad.any():
-            return progress.zero_gradient()
+    def _run(self, progress: Progress) -> MinimizeResult:
         search = _Search(progress)
         try:
             _scipy_minimize(
@@ -152,10 +126,7 @@ class _Ended(Exception):
 class _Search:
     """One run as SciPy sees it: a function of a flat vector, and a callback.
 
-    Attributes
-    ----------
-    iterate : Point
-        Where the current line search starts.
+    The current line search starts at the point ``iterate``.
     """
 
     def __init__(self, progress: Progress) -> None:
@@ -194,7 +165,7 @@ class _Search:
             result = self._progress.record(self.iterate)
         except StopIteration as error:
             raise _Ended(error) from None
-        if result is not None:
+        if result:
             raise _Ended(result)
 
     def _as_scipy_wants(self, value: float, grad: Array) -> tuple[float, Array]:

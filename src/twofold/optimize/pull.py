@@ -37,11 +37,11 @@ class Pull:
     Parameters
     ----------
     problem : RowProblem
-        What the pull is added to.
+        The problem to which the pull is added.
     centres : ndarray of shape (n, q)
-        Where each row is pulled.
+        The center to which each row is pulled.
     weight : float or ndarray of shape (n,), default=1.0
-        How strongly; not negative.
+        The strength of the pull; not negative.
 
     Examples
     --------

@@ -45,9 +45,9 @@ from typing import Literal
 
 import numpy as np
 
-from twofold.optimize._progress import FIRST_STEP, Progress
-from twofold.optimize._settings import check_count, check_number
-from twofold.protocols import Array, Callback, MinimizeResult, Objective
+from twofold.optimize._progress import FIRST_STEP, IterativeMinimizer, Progress
+from twofold.optimize._settings import check_number
+from twofold.protocols import MinimizeResult
 
 __all__ = ["RProp"]
 
@@ -56,7 +56,7 @@ _TINY_STEP = 1e-10
 
 
 @dataclass(frozen=True)
-class RProp:
+class RProp(IterativeMinimizer):
     """The iRPROP- algorithm.
 
     Parameters
@@ -88,8 +88,6 @@ class RProp:
     (True, 0.0)
     """
 
-    max_iter: int = 500
-    tol: float = 1e-6
     window: int = 20
     initial_step: float | Literal["auto"] = "auto"
     max_step: float | Literal["auto"] = "auto"
@@ -97,10 +95,8 @@ class RProp:
     shrink: float = 0.5
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         owner = type(self).__name__
-        check_count(owner, "max_iter", self.max_iter, least=1)
-        check_number(owner, "tol", self.tol, least=0.0)
-        check_count(owner, "window", self.window, least=1)
         check_number(owner, "initial_step", self.initial_step, above=0.0, word="auto")
         check_number(owner, "max_step", self.max_step, above=0.0, word="auto")
         # A spread of 0 leaves only the steps given as numbers to compare.
@@ -114,29 +110,8 @@ class RProp:
         check_number(owner, "growth", self.growth, above=1.0)
         check_number(owner, "shrink", self.shrink, above=0.0, below=1.0)
 
-    def minimize(
-        self, objective: Objective, Z0: Array, *, callback: Callback | None = None
-    ) -> MinimizeResult:
-        """Minimize from ``Z0``, which is left unchanged.
-
-        Parameters
-        ----------
-        objective : Objective
-            What is minimized.
-        Z0 : ndarray of any shape
-            The start.
-        callback : callable, default=None
-            ``callback(n_iter, value, Z)`` after each iteration; True ends the run.
-
-        Returns
-        -------
-        MinimizeResult
-            Its ``Z`` is the best point, its ``history`` may rise.
-        """
-        progress = Progress(objective, Z0, callback, self.tol, self.window)
+    def _run(self, progress: Progress) -> MinimizeResult:
         point = best = progress.start
-        if not point.grad.any():
-            return progress.zero_gradient()
         first, longest = self._step_range(progress.spread)
         steps = np.full(point.Z.shape, min(first, longest))
         last_signs = np.zeros_like(point.Z)
@@ -154,8 +129,7 @@ class RProp:
                 point = best
                 steps = self.shrink * steps
                 last_signs = np.zeros_like(point.Z)
-            result = progress.record(point)
-            if result is not None:
+            if result := progress.record(point):
                 return result
             longest_in_use = np.max(steps, where=point.grad != 0.0, initial=0.0)
             if longest_in_use <= _TINY_STEP * progress.spread:
