@@ -1,0 +1,95 @@
+"""Displays of one fitted model, or of several models side by side."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from typing import Any, Self
+
+from twofold.base import TwoWayEstimator
+from twofold.plotting._figures import Axes, Display
+from twofold.plotting._latent_space import Model, final_step
+
+__all__ = ["ModelComparison"]
+
+
+class ModelComparison(Display, ABC):
+    """Base of displays with one curve or table per fitted model."""
+
+    @classmethod
+    @abstractmethod
+    def _of(cls, models: dict[str, TwoWayEstimator]) -> Self:
+        """Compute the display of fitted models, by name."""
+
+    @abstractmethod
+    def plot(self, ax: Axes | None = None) -> Self:
+        """Draw the display."""
+
+    @classmethod
+    def from_estimator(cls, model: Model, *, ax: Axes | None = None, **plot_options: Any) -> Self:
+        """Draw the display of a fitted model.
+
+        Parameters
+        ----------
+        model : TwoWayEstimator or Pipeline that ends in one
+            A fitted model, of an estimator that the class lists.
+        ax : matplotlib Axes, default=None
+            Axes to draw on; None makes a new figure.
+        **plot_options
+            Options of `plot`.
+
+        Returns
+        -------
+        Display
+
+        Examples
+        --------
+        >>> from twofold import PrincipalManifold
+        >>> from twofold.datasets import make_noisy_spiral
+        >>> from twofold.plotting import CandidatesDisplay, LearningCurveDisplay
+        >>> X, _ = make_noisy_spiral(100, random_state=0)
+        >>> model = PrincipalManifold(alpha=1e-2, n_nodes=8, tol=1e-2).fit(X)
+        >>> LearningCurveDisplay.from_estimator(model, scale="log").ax_.get_yscale()
+        'log'
+        >>> len(CandidatesDisplay.from_estimator(model).names) == len(model.candidates_)
+        True
+        """
+        return cls.from_estimators({"": model}, ax=ax, **plot_options)
+
+    @classmethod
+    def from_estimators(
+        cls, models: Mapping[str, Model], *, ax: Axes | None = None, **plot_options: Any
+    ) -> Self:
+        """Draw several fitted models together, for example one estimator with two kernels.
+
+        Parameters
+        ----------
+        models : mapping of str to estimator
+            Fitted models of one kind, by their names in the legend.
+        ax : matplotlib Axes, default=None
+            Axes to draw on; None makes a new figure.
+        **plot_options
+            Options of `plot`.
+
+        Returns
+        -------
+        Display
+
+        Examples
+        --------
+        >>> from twofold import UKR
+        >>> from twofold.datasets import make_noisy_spiral
+        >>> from twofold.plotting import CandidatesDisplay, LearningCurveDisplay
+        >>> X, _ = make_noisy_spiral(60, random_state=0)
+        >>> starts = ["isomap:6", "isomap:8"]
+        >>> models = {k: UKR(1, kernel=k, init=starts).fit(X) for k in ("gaussian", "quartic")}
+        >>> display = LearningCurveDisplay.from_estimators(models)
+        >>> [text.get_text() for text in display.legend_.get_texts()]
+        ['gaussian', 'quartic']
+        >>> len(CandidatesDisplay.from_estimators(models).names)
+        4
+        """
+        if not models:
+            raise ValueError("models is empty: give one fitted model or more, by name.")
+        steps = {str(name): final_step(model) for name, model in models.items()}
+        return cls._of(steps).plot(ax, **plot_options)
