@@ -16,9 +16,8 @@ from public import PUBLIC_MODULES
 
 from twofold.base.estimator import TwoWayEstimator
 from twofold.dask._base import DistributedEstimator
-from twofold.plotting._figures import Display
 
-IN_THEIR_OWN_RIGHT = (TwoWayEstimator, DistributedEstimator, Display)
+IN_THEIR_OWN_RIGHT = (TwoWayEstimator, DistributedEstimator)
 """Classes of which every method has its own example. Methods of the others are in the example of their class, or have one."""
 
 SECTIONS = (

@@ -41,18 +41,6 @@ class ModelComparison(Display, ABC):
         Returns
         -------
         Display
-
-        Examples
-        --------
-        >>> from twofold import PrincipalManifold
-        >>> from twofold.datasets import make_noisy_spiral
-        >>> from twofold.plotting import CandidatesDisplay, LearningCurveDisplay
-        >>> X, _ = make_noisy_spiral(100, random_state=0)
-        >>> model = PrincipalManifold(alpha=1e-2, n_nodes=8, tol=1e-2).fit(X)
-        >>> LearningCurveDisplay.from_estimator(model, scale="log").ax_.get_yscale()
-        'log'
-        >>> len(CandidatesDisplay.from_estimator(model).names) == len(model.candidates_)
-        True
         """
         return cls.from_estimators({"": model}, ax=ax, **plot_options)
 
@@ -74,20 +62,6 @@ class ModelComparison(Display, ABC):
         Returns
         -------
         Display
-
-        Examples
-        --------
-        >>> from twofold import UKR
-        >>> from twofold.datasets import make_noisy_spiral
-        >>> from twofold.plotting import CandidatesDisplay, LearningCurveDisplay
-        >>> X, _ = make_noisy_spiral(60, random_state=0)
-        >>> starts = ["isomap:6", "isomap:8"]
-        >>> models = {k: UKR(1, kernel=k, init=starts).fit(X) for k in ("gaussian", "quartic")}
-        >>> display = LearningCurveDisplay.from_estimators(models)
-        >>> [text.get_text() for text in display.legend_.get_texts()]
-        ['gaussian', 'quartic']
-        >>> len(CandidatesDisplay.from_estimators(models).names)
-        4
         """
         if not models:
             raise ValueError("models is empty: give one fitted model or more, by name.")

@@ -98,10 +98,16 @@ class CandidatesDisplay(ModelComparison):
     >>> from twofold import UKR
     >>> from twofold.datasets import make_noisy_spiral
     >>> from twofold.plotting import CandidatesDisplay
-    >>> X, _ = make_noisy_spiral(100, random_state=0)
-    >>> model = UKR(1, init=["isomap:6", "isomap:8"], random_state=0).fit(X)
-    >>> CandidatesDisplay.from_estimator(model).ax_.get_xlabel()
+    >>> X, _ = make_noisy_spiral(60, random_state=0)
+    >>> starts = ["isomap:6", "isomap:8"]
+    >>> models = {k: UKR(1, kernel=k, init=starts).fit(X) for k in ("gaussian", "quartic")}
+    >>> CandidatesDisplay.from_estimator(models["quartic"]).ax_.get_xlabel()
     'neighbours'
+    >>> display = CandidatesDisplay.from_estimators(models, line_kwargs={"linewidth": 1})
+    >>> len(display.names)
+    4
+    >>> display.plot() is display
+    True
     """
 
     _: KW_ONLY
@@ -177,12 +183,6 @@ class CandidatesDisplay(ModelComparison):
         Returns
         -------
         self
-
-        Examples
-        --------
-        >>> display = CandidatesDisplay(names=["pca", "isomap"], errors=[0.4, 0.1], chosen=[1])
-        >>> display.plot(line_kwargs={"color": "black"}).ax_.get_xlabel()
-        'error'
         """
         self.legend_: Any = None
         draw = self._draw_curves if self._has_curves() else self._draw_rows

@@ -76,6 +76,8 @@ class ClassBordersDisplay(Display):
     >>> display = ClassBordersDisplay.from_estimator(model, classifier, Z, y, n_grid=60)
     >>> [text.get_text() for text in display.legend_.get_texts()]
     ['0', '1', '2']
+    >>> len(display.plot(show_density=False, scatter_kwargs={"s": 4}).points_)
+    3
     """
 
     latents: Array
@@ -120,20 +122,6 @@ class ClassBordersDisplay(Display):
         Returns
         -------
         ClassBordersDisplay
-
-        Examples
-        --------
-        Test rows over the regions learned from training rows:
-
-        >>> from sklearn.datasets import load_iris
-        >>> from twofold import KernelDensityClassifier, TwoWay
-        >>> X, y = load_iris(return_X_y=True)
-        >>> model = TwoWay("pca", up="nw", down="nw", random_state=0).fit(X[::2])
-        >>> classifier = KernelDensityClassifier().fit(model.embedding_, y[::2])
-        >>> Z = model.transform(X[1::2])
-        >>> display = ClassBordersDisplay.from_estimator(model, classifier, Z, y[1::2], n_grid=60)
-        >>> display.latents.shape, display.margins.shape[0]
-        ((75, 2), 3)
         """
         check_int("n_grid", n_grid, low=2)
         space = LatentSpace.of(model)
@@ -182,18 +170,6 @@ class ClassBordersDisplay(Display):
         Returns
         -------
         self
-
-        Examples
-        --------
-        >>> from twofold import KernelDensityClassifier, TwoWay
-        >>> from twofold.datasets import make_s_curve
-        >>> X, _ = make_s_curve(60, random_state=0)
-        >>> model = TwoWay("pca", up="nw", down="nw", random_state=0).fit(X)
-        >>> Z, y = model.embedding_, X[:, 0] > 0
-        >>> classifier = KernelDensityClassifier().fit(Z, y)
-        >>> display = ClassBordersDisplay.from_estimator(model, classifier, Z, y, n_grid=20)
-        >>> len(display.plot(show_density=False, scatter_kwargs={"s": 4}).points_)
-        2
         """
         extent = self.density.extent(self.domain)
         panel = self._open(ax, map_size(extent, WIDTH))

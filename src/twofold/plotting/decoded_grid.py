@@ -77,8 +77,17 @@ class DecodedGridDisplay(Display):
     >>> from twofold.plotting import DecodedGridDisplay
     >>> X, _ = load_digits(return_X_y=True)
     >>> model = TwoWay("pca", up="nw", down="nw", random_state=0).fit(X[:100])
-    >>> DecodedGridDisplay.from_estimator(model, image_shape=(8, 8)).decoded.shape[2]
+    >>> display = DecodedGridDisplay.from_estimator(model, image_shape=(8, 8), n_side=10)
+    >>> display.decoded.shape[2]
     64
+    >>> display.plot(value_range=(0.0, 16.0), cmap="gray").image_ is not None
+    True
+
+    Curves along one latent dimension:
+
+    >>> display = DecodedGridDisplay.from_estimator(model, n_side=6, components=[0])
+    >>> display.decoded.shape
+    (1, 6, 64)
     """
 
     decoded: Array
@@ -133,17 +142,6 @@ class DecodedGridDisplay(Display):
         Returns
         -------
         DecodedGridDisplay
-
-        Examples
-        --------
-        Curves along one latent dimension:
-
-        >>> from twofold import TwoWay
-        >>> phases = np.random.default_rng(0).uniform(0, 2, (100, 1))
-        >>> X = np.sin(np.linspace(0, 6, 30) + phases)
-        >>> model = TwoWay("pca", up="nw", down="nw", random_state=0).fit(X)
-        >>> DecodedGridDisplay.from_estimator(model, n_side=6, components=[0]).decoded.shape
-        (1, 6, 30)
         """
         space = LatentSpace.of(model)
         n_features: Any = getattr(model, "n_features_in_", space.last.n_features_in_)
@@ -197,13 +195,6 @@ class DecodedGridDisplay(Display):
         Returns
         -------
         self
-
-        Examples
-        --------
-        >>> decoded, axes = np.ones((2, 3, 16)), {"horizontal": [0, 1, 2], "vertical": [0, 1]}
-        >>> display = DecodedGridDisplay(decoded, np.ones((2, 3)), image_shape=(4, 4), **axes)
-        >>> display.plot(value_range=(0.0, 1.0), cmap="gray").image_ is not None
-        True
         """
         width, height = self._cell()
         left, bottom = self.horizontal[0] - width / 2, self.vertical[0] - height / 2

@@ -45,8 +45,12 @@ class GeneralizationDisplay(Display):
     >>> X, _ = make_noisy_spiral(60, random_state=0)
     >>> model = PrincipalManifold(alpha=1e-2, n_nodes=8, init="pca", tol=1e-2).fit(X)
     >>> report = model.generalization_report(X, n_repeats=1)
-    >>> GeneralizationDisplay.from_report(report).ax_.get_title()
+    >>> display = GeneralizationDisplay.from_report(report)
+    >>> display.plot(line_kwargs={"color": "black"}).ax_.get_title()
     'A diagnostic, not a certificate'
+    >>> display = GeneralizationDisplay.from_estimator(model, X, n_repeats=2)
+    >>> display.report.curve.held_out.shape
+    (2, 2)
     """
 
     report: GeneralizationReport
@@ -75,17 +79,6 @@ class GeneralizationDisplay(Display):
         Returns
         -------
         GeneralizationDisplay
-
-        Examples
-        --------
-        >>> from twofold import PrincipalManifold
-        >>> from twofold.datasets import make_noisy_spiral
-        >>> X, _ = make_noisy_spiral(60, random_state=0)
-        >>> model = PrincipalManifold(alpha=1e-2, n_nodes=8, init="pca", tol=1e-2).fit(X)
-        >>> report = model.generalization_report(X, n_repeats=1)
-        >>> display = GeneralizationDisplay.from_report(report)
-        >>> bool((display.measured_.get_xdata() == report.curve.sizes).all())
-        True
         """
         return cls(report).plot(ax, **plot_options)
 
@@ -117,16 +110,6 @@ class GeneralizationDisplay(Display):
         Returns
         -------
         GeneralizationDisplay
-
-        Examples
-        --------
-        >>> from twofold import PrincipalManifold
-        >>> from twofold.datasets import make_noisy_spiral
-        >>> X, _ = make_noisy_spiral(60, random_state=0)
-        >>> model = PrincipalManifold(alpha=1e-2, n_nodes=8, init="pca", tol=1e-2).fit(X)
-        >>> display = GeneralizationDisplay.from_estimator(model, X, n_repeats=2)
-        >>> display.report.curve.held_out.shape
-        (2, 2)
         """
         if not isinstance(model, PrincipalManifold):
             raise TypeError(
@@ -149,16 +132,6 @@ class GeneralizationDisplay(Display):
         Returns
         -------
         self
-
-        Examples
-        --------
-        >>> from twofold import PrincipalManifold
-        >>> from twofold.datasets import make_noisy_spiral
-        >>> X, _ = make_noisy_spiral(60, random_state=0)
-        >>> model = PrincipalManifold(alpha=1e-2, n_nodes=8, init="pca", tol=1e-2).fit(X)
-        >>> display = GeneralizationDisplay(model.generalization_report(X, n_repeats=1))
-        >>> display.plot(line_kwargs={"color": "black"}).ax_.get_xlabel()
-        'rows of the fit, m'
         """
         curve = self.report.curve
         assert curve is not None

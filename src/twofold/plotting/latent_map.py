@@ -69,8 +69,15 @@ class LatentMapDisplay(Display):
     >>> from twofold.plotting import LatentMapDisplay
     >>> X, y = load_iris(return_X_y=True)
     >>> model = TwoWay("pca", up="nw", down="nw", random_state=0).fit(X)
-    >>> LatentMapDisplay.from_estimator(model, labels=y).ax_.get_xlabel()
+    >>> display = LatentMapDisplay.from_estimator(model, labels=y)
+    >>> display.ax_.get_xlabel()
     'latent 1'
+
+    The same map again, with a legend:
+
+    >>> display = display.plot(names="legend", scatter_kwargs={"s": 5})
+    >>> [text.get_text() for text in display.legend_.get_texts()]
+    ['0', '1', '2']
     """
 
     latents: Array
@@ -126,19 +133,6 @@ class LatentMapDisplay(Display):
         Returns
         -------
         LatentMapDisplay
-
-        Examples
-        --------
-        Latents of new rows, colored by a number:
-
-        >>> from twofold import TwoWay
-        >>> from twofold.datasets import make_s_curve
-        >>> X, _ = make_s_curve(100, random_state=0)
-        >>> X_new, parameters = make_s_curve(50, random_state=1)
-        >>> model = TwoWay("isomap", up="nw", down="nw", random_state=0).fit(X)
-        >>> display = LatentMapDisplay.from_estimator(model, X_new, parameters[:, 0], n_grid=50)
-        >>> display.latents.shape, display.colorbar_ is not None
-        ((50, 2), True)
         """
         check_int("n_grid", n_grid, low=2)
         space = LatentSpace.of(model)
@@ -193,13 +187,6 @@ class LatentMapDisplay(Display):
         Returns
         -------
         self
-
-        Examples
-        --------
-        >>> display = LatentMapDisplay([[0.0, 1.0], [1.0, 0.0]], labels=["left", "right"])
-        >>> display = display.plot(names="legend", scatter_kwargs={"s": 5})
-        >>> [text.get_text() for text in display.legend_.get_texts()]
-        ['left', 'right']
         """
         check_choice("names", names, PLACES)
         coloring = read_labels(self.labels, len(self.latents), self.label_kind)

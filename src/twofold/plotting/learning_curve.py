@@ -70,10 +70,13 @@ class LearningCurveDisplay(ModelComparison):
     >>> from twofold import UKR
     >>> from twofold.datasets import make_noisy_spiral
     >>> from twofold.plotting import LearningCurveDisplay
-    >>> X, _ = make_noisy_spiral(150, random_state=0)
-    >>> model = UKR(1, init="isomap", random_state=0).fit(X)
-    >>> LearningCurveDisplay.from_estimator(model).ax_.get_ylabel()
+    >>> X, _ = make_noisy_spiral(60, random_state=0)
+    >>> models = {k: UKR(1, kernel=k, init="pca").fit(X) for k in ("gaussian", "quartic")}
+    >>> LearningCurveDisplay.from_estimator(models["quartic"]).ax_.get_ylabel()
     'leave-one-out error'
+    >>> display = LearningCurveDisplay.from_estimators(models)
+    >>> [text.get_text() for text in display.plot(scale="log").legend_.get_texts()]
+    ['gaussian', 'quartic']
     """
 
     curves: Mapping[str, Curve]
@@ -120,15 +123,6 @@ class LearningCurveDisplay(ModelComparison):
         Returns
         -------
         self
-
-        Examples
-        --------
-        >>> from twofold import UKR
-        >>> from twofold.datasets import make_noisy_spiral
-        >>> X, _ = make_noisy_spiral(60, random_state=0)
-        >>> display = LearningCurveDisplay.from_estimator(UKR(1, init="pca").fit(X))
-        >>> display.plot(scale="linear").ax_.get_yscale()
-        'linear'
         """
         check_choice("scale", scale, ("auto", "linear", "log"))
         panel = self._open(ax, (WIDTH, 4.0))

@@ -70,8 +70,11 @@ class ManifoldDisplay(Display):
     >>> from twofold.plotting import ManifoldDisplay
     >>> X, _ = make_noisy_spiral(100, random_state=0)
     >>> model = PrincipalManifold(alpha=1e-2, n_nodes=8, init="pca", tol=1e-2).fit(X)
-    >>> len(ManifoldDisplay.from_estimator(model, X).segments_.get_segments())
+    >>> display = ManifoldDisplay.from_estimator(model, X)
+    >>> len(display.segments_.get_segments())
     100
+    >>> display.plot(segments=False, manifold_kwargs={"color": "black"}).segments_ is None
+    True
     """
 
     lattice: Lattice
@@ -122,18 +125,6 @@ class ManifoldDisplay(Display):
         Returns
         -------
         ManifoldDisplay
-
-        Examples
-        --------
-        A surface among its data, in space:
-
-        >>> from twofold import TwoWay
-        >>> from twofold.datasets import make_s_curve
-        >>> X, parameters = make_s_curve(100, random_state=0)
-        >>> model = TwoWay("isomap", up="nw", down="nw", random_state=0).fit(X)
-        >>> display = ManifoldDisplay.from_estimator(model, X, parameters[:, 0], n_places=15)
-        >>> display.ax_.name, display.data.shape
-        ('3d', (100, 3))
         """
         space = LatentSpace.of(model)
         q = len(check_components(None, space.n_components))
@@ -203,16 +194,6 @@ class ManifoldDisplay(Display):
         Returns
         -------
         self
-
-        Examples
-        --------
-        >>> from twofold import TwoWay
-        >>> from twofold.datasets import make_s_curve
-        >>> X, _ = make_s_curve(50, random_state=0)
-        >>> model = TwoWay("pca", up="nw", down="nw", random_state=0).fit(X)
-        >>> display = ManifoldDisplay.from_estimator(model, X, n_places=10)
-        >>> display.plot(segments=False).segments_ is None
-        True
         """
         three_d = len(self.axis_names) == 3
         everything = self._everything()

@@ -73,8 +73,11 @@ class ReconstructionErrorDisplay(Display):
     >>> from twofold.plotting import ReconstructionErrorDisplay
     >>> X, _ = load_iris(return_X_y=True)
     >>> model = TwoWay("pca", up="nw", down="nw", random_state=0).fit(X[::2])
-    >>> ReconstructionErrorDisplay.from_estimator(model, X[1::2]).errors.shape
+    >>> display = ReconstructionErrorDisplay.from_estimator(model, X[1::2])
+    >>> display.errors.shape
     (75,)
+    >>> display.plot(error_name="distance in cm").ax_histogram_.get_ylabel()
+    'distance in cm'
     """
 
     latents: Array
@@ -124,15 +127,6 @@ class ReconstructionErrorDisplay(Display):
         Returns
         -------
         ReconstructionErrorDisplay
-
-        Examples
-        --------
-        >>> from twofold import PrincipalManifold
-        >>> from twofold.datasets import make_noisy_spiral
-        >>> X, _ = make_noisy_spiral(100, random_state=0)
-        >>> model = PrincipalManifold(alpha=1e-2, n_nodes=8, init="pca", tol=1e-2).fit(X)
-        >>> ReconstructionErrorDisplay.from_estimator(model, X[:50]).latents.shape
-        (50, 1)
         """
         space = LatentSpace.of(model)
         columns = check_components(components, space.n_components)
@@ -176,12 +170,6 @@ class ReconstructionErrorDisplay(Display):
         Returns
         -------
         self
-
-        Examples
-        --------
-        >>> display = ReconstructionErrorDisplay([[0.0, 1.0], [1.0, 0.0]], [0.2, 0.3])
-        >>> display.plot(error_name="distance in mm").ax_histogram_.get_ylabel()
-        'distance in mm'
         """
         from matplotlib.colors import Normalize
 

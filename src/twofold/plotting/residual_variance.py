@@ -57,13 +57,26 @@ class ResidualVarianceDisplay(Display):
 
     Examples
     --------
-    >>> from twofold import TwoWay
+    Two dimensions lose less than one:
+
+    >>> from twofold import AgglomerativeIsomap, TwoWay
     >>> from twofold.datasets import make_s_curve
     >>> from twofold.plotting import ResidualVarianceDisplay
     >>> X, _ = make_s_curve(100, random_state=0)
-    >>> model = TwoWay("pca", up="nw", down="nw", random_state=0)
-    >>> ResidualVarianceDisplay.from_data(model, X, [1, 2], n_splits=2).residuals.shape
-    (2, 2)
+    >>> model = TwoWay("isomap", up="nw", down="nw", random_state=0)
+    >>> display = ResidualVarianceDisplay.from_data(model, X, [1, 2], n_splits=3)
+    >>> one, two = display.residuals.mean(axis=1)
+    >>> bool(two < one)
+    True
+
+    Fitted models, and the residual variances of an Isomap on the same axes:
+
+    >>> display = ResidualVarianceDisplay.from_estimators([model.fit(X)], X)
+    >>> ax = display.plot(label="held out").ax_
+    >>> isomap = AgglomerativeIsomap(n_components="auto").fit(X)
+    >>> display = ResidualVarianceDisplay.from_estimator(isomap, ax=ax, label="isomap")
+    >>> display.dimensions.max().item()
+    10
     """
 
     dimensions: Any
@@ -122,19 +135,6 @@ class ResidualVarianceDisplay(Display):
         Returns
         -------
         ResidualVarianceDisplay
-
-        Examples
-        --------
-        Two dimensions lose less than one:
-
-        >>> from twofold import TwoWay
-        >>> from twofold.datasets import make_s_curve
-        >>> X, _ = make_s_curve(100, random_state=0)
-        >>> model = TwoWay("isomap", up="nw", down="nw", random_state=0)
-        >>> display = ResidualVarianceDisplay.from_data(model, X, [1, 2], n_splits=3)
-        >>> one, two = display.residuals.mean(axis=1)
-        >>> bool(two < one)
-        True
         """
         check_int("n_splits", n_splits)
         numbers = [check_int("dimensions", number) for number in dimensions]
@@ -180,16 +180,6 @@ class ResidualVarianceDisplay(Display):
         Returns
         -------
         ResidualVarianceDisplay
-
-        Examples
-        --------
-        >>> from twofold import TwoWay
-        >>> from twofold.datasets import make_s_curve
-        >>> X, _ = make_s_curve(100, random_state=0)
-        >>> estimator = TwoWay("pca", up="nw", down="nw", random_state=0)
-        >>> models = [estimator.set_params(n_components=2).fit(X)]
-        >>> ResidualVarianceDisplay.from_estimators(models, X).dimensions
-        array([2])
         """
         every = list(models.values()) if isinstance(models, Mapping) else list(models)
         if not every:
@@ -216,15 +206,6 @@ class ResidualVarianceDisplay(Display):
         Returns
         -------
         ResidualVarianceDisplay
-
-        Examples
-        --------
-        >>> from twofold import AgglomerativeIsomap
-        >>> from twofold.datasets import make_s_curve
-        >>> X, _ = make_s_curve(100, random_state=0)
-        >>> model = AgglomerativeIsomap(n_components="auto").fit(X)
-        >>> ResidualVarianceDisplay.from_estimator(model).dimensions.max()
-        np.int64(10)
         """
         last = final_step(model)
         variances = getattr(last, "residual_variance_", None)
@@ -258,12 +239,6 @@ class ResidualVarianceDisplay(Display):
         Returns
         -------
         self
-
-        Examples
-        --------
-        >>> display = ResidualVarianceDisplay([1, 2, 3], [0.4, 0.1, 0.09]).plot(label="isomap")
-        >>> display.line_.get_label(), display.ax_.get_ylabel()
-        ('isomap', 'share of held-out variance lost')
         """
         panel = self._open(ax, (5.5, 3.8))
         before = [line for line in panel.lines if line.get_gid() == CURVE]
