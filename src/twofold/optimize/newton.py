@@ -24,8 +24,7 @@ from twofold.protocols import Array, IntArray
 
 __all__ = ["NewtonPolish"]
 
-DIFFERENCE = 1e-3
-"""h above, as a share of ``|r| / |J|``."""
+DIFFERENCE = 1e-3  # h above, as a share of ``|r| / |J|``
 
 
 @dataclass(frozen=True)

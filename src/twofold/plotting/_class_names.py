@@ -17,12 +17,8 @@ PLACES = ("auto", "map", "legend", "both", "none")
 LONGEST_ON_MAP = 14
 MOST_ON_MAP = 60
 MOST_IN_LEGEND = 40
-FEWEST_ON_MAP = 50
-"""With fewer points a name would cover those of its class."""
-
-MOST_COVERED = 0.3
-"""Share of the names on a map that may overlap if there are many classes."""
-
+FEWEST_ON_MAP = 50  # with fewer points a name would cover those of its class
+MOST_COVERED = 0.3  # share of the names on a map that may overlap if there are many classes
 FONT_SIZE = 12.0
 
 

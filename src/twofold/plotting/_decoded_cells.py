@@ -17,8 +17,7 @@ __all__ = [
     "unit_range",
 ]
 
-INNER = 0.84
-"""Share of a cell's sides that a curve takes."""
+INNER = 0.84  # share of a cell's sides that a curve takes
 
 
 def check_image_shape(image_shape: Any, n_features: int) -> tuple[int, ...] | None:

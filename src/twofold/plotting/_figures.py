@@ -29,27 +29,16 @@ else:
 Extent = tuple[float, float, float, float]
 """Left, right, bottom and top."""
 
-LONGEST_NAME = 40
-"""Letters of a name; longer ones end in an ellipsis."""
-
-LABELS = (0.75, 0.6)
-"""Inches that labels take beside and below axes."""
-
-COLOR_BAR = 0.9
-"""Inches that a color bar takes."""
-
+LONGEST_NAME = 40  # letters of a name; longer ones end in an ellipsis
+LABELS = (0.75, 0.6)  # inches that labels take beside and below axes
+COLOR_BAR = 0.9  # inches that a color bar takes
 IN_A_COLUMN = 25
 LETTER, LINE = 0.085, 0.22
 """Names in a column of a legend, and inches that a letter and a line take."""
 
-MOST_SLENDER = 1.5
-"""Maximum ratio of height to width of a figure."""
-
-MANY_MARKS = 2_000
-"""With more markers matplotlib's search for the best place of a legend is slow."""
-
-WIDE_RANGE = 20.0
-"""Values whose ratio exceeds this get a logarithmic axis."""
+MOST_SLENDER = 1.5  # maximum ratio of height to width of a figure
+MANY_MARKS = 2_000  # with more markers matplotlib's search for the best place of a legend is slow
+WIDE_RANGE = 20.0  # values whose ratio exceeds this get a logarithmic axis
 
 
 class Display:

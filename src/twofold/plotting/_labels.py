@@ -25,15 +25,10 @@ _TOL_DARK = "#332288 #CC6677 #117733 #882255 #44AA99 #AA4499 #999933 #111111"
 LINE_COLORS = tuple(_TOL_DARK.split())
 LINE_STYLES = ("-", "--", "-.", ":")
 
-DARK = "#332288"
-"""The color of points without labels."""
-
-MISSING = "#BBBBBB"
-"""The color of rows whose label is missing."""
-
+DARK = "#332288"  # the color of points without labels
+MISSING = "#BBBBBB"  # the color of rows whose label is missing
 SEQUENTIAL = "viridis"
-MOST_NUMBERED_CLASSES = 30
-"""More distinct numbers than this are values, not classes."""
+MOST_NUMBERED_CLASSES = 30  # more distinct numbers than this are values, not classes
 
 
 def class_color(number: int) -> str:

@@ -22,15 +22,9 @@ __all__ = ["LatentGrid", "LatentSpace", "Model", "check_components", "final_step
 Model: TypeAlias = TwoWayEstimator | Pipeline
 """A fitted estimator, or a pipeline that ends in one."""
 
-MOST_JUDGED = 5_000
-"""Number of latents whose densities set the levels of a picture."""
-
-N_DRAWN = 2_000
-"""Number of latents drawn from the density of a model that has not kept its latents."""
-
-FEW_LATENTS = 3_000
-"""Up to this many latents the density of a whole grid is fast."""
-
+MOST_JUDGED = 5_000  # number of latents whose densities set the levels of a picture
+N_DRAWN = 2_000  # number of latents drawn from the density of a model that has not kept its latents
+FEW_LATENTS = 3_000  # up to this many latents the density of a whole grid is fast
 MARGIN = 0.04
 MOST_WIDENINGS = 12
 

@@ -13,9 +13,7 @@ from twofold.protocols import Array, IntArray
 
 __all__ = ["Lattice"]
 
-LINES_A_SIDE = {2: 13, 3: 7}
-"""Lines of a lattice along each latent dimension, of two or three."""
-
+LINES_A_SIDE = {2: 13, 3: 7}  # lines of a lattice along each latent dimension, of two or three
 LIGHT = np.array([0.4, -0.6, 0.7]) / np.linalg.norm([0.4, -0.6, 0.7])
 OPACITY = 0.65
 NEUTRAL = "#88CCEE"
@@ -76,7 +74,7 @@ class Lattice:
         return [piece for line in found for piece in _pieces(line)]
 
     def quads(self) -> tuple[Array, IntArray]:
-        """Return the images (n, 4, 3) of cells with support at all corners, and their indices (n, 2)."""
+        """Return the images (n, 4, 3) of cells with support at all corners, and indices (n, 2)."""
         mesh = self.images.reshape(*self.shape, -1)
         corners = np.stack([mesh[:-1, :-1], mesh[1:, :-1], mesh[1:, 1:], mesh[:-1, 1:]], axis=2)
         whole = np.isfinite(corners).all(axis=(2, 3))

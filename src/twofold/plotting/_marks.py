@@ -31,30 +31,18 @@ from twofold.protocols import Array, IntArray
 
 __all__ = ["Marks", "class_handles", "density_image", "mark_style", "points_across"]
 
-MOST_MARKS = 50_000
-"""More points than this are drawn as an image."""
-
+MOST_MARKS = 50_000  # more points than this are drawn as an image
 MOST_VECTOR_MARKS = 3_000
 """More markers than this are rasterized: a vector file would hold each of them."""
 
-COVERED = 0.08
-"""Share of the axes that markers may cover."""
-
+COVERED = 0.08  # share of the axes that markers may cover
 SMALLEST, LARGEST = 1.0, 40.0
 FAINTEST_MARK = 0.5
 
-BLUR = 1.0
-"""Standard deviation, in pixels, of the spot of a point."""
-
-PEAK = 1.0 / (2.0 * np.pi * BLUR**2)
-"""The count of a single point at the middle of its spot."""
-
-FAINTEST_SPOT = 0.35
-"""The opacity there."""
-
-FULL_QUANTILE = 0.99
-"""The share of the pixels with points that are not fully opaque."""
-
+BLUR = 1.0  # standard deviation, in pixels, of the spot of a point
+PEAK = 1.0 / (2.0 * np.pi * BLUR**2)  # the count of a single point at the middle of its spot
+FAINTEST_SPOT = 0.35  # the opacity there
+FULL_QUANTILE = 0.99  # the share of the pixels with points that are not fully opaque
 FEWEST_PIXELS, MOST_PIXELS = 350, 800
 
 

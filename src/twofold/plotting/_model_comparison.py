@@ -26,38 +26,32 @@ class ModelComparison(Display, ABC):
         """Draw the display."""
 
     @classmethod
-    def from_estimator(cls, model: Model, *, ax: Axes | None = None, **plot_options: Any) -> Self:
+    def from_estimator(cls, model: Model, **plot_options: Any) -> Self:
         """Draw the display of a fitted model.
 
         Parameters
         ----------
         model : TwoWayEstimator or Pipeline that ends in one
             A fitted model, of an estimator that the class lists.
-        ax : matplotlib Axes, default=None
-            Axes to draw on; None makes a new figure.
         **plot_options
-            Options of `plot`.
+            Options of `plot`, such as ``ax``.
 
         Returns
         -------
         Display
         """
-        return cls.from_estimators({"": model}, ax=ax, **plot_options)
+        return cls.from_estimators({"": model}, **plot_options)
 
     @classmethod
-    def from_estimators(
-        cls, models: Mapping[str, Model], *, ax: Axes | None = None, **plot_options: Any
-    ) -> Self:
+    def from_estimators(cls, models: Mapping[str, Model], **plot_options: Any) -> Self:
         """Draw several fitted models together, for example one estimator with two kernels.
 
         Parameters
         ----------
         models : mapping of str to estimator
             Fitted models of one kind, by their names in the legend.
-        ax : matplotlib Axes, default=None
-            Axes to draw on; None makes a new figure.
         **plot_options
-            Options of `plot`.
+            Options of `plot`, such as ``ax``.
 
         Returns
         -------
@@ -66,4 +60,4 @@ class ModelComparison(Display, ABC):
         if not models:
             raise ValueError("models is empty: give one fitted model or more, by name.")
         steps = {str(name): final_step(model) for name, model in models.items()}
-        return cls._of(steps).plot(ax, **plot_options)
+        return cls._of(steps).plot(**plot_options)

@@ -21,12 +21,8 @@ from twofold.protocols import Array
 __all__ = ["draw_strip", "is_ring"]
 
 MOST_LANES = 12
-LANE_FILL = 0.7
-"""Share of a lane that its points take."""
-
-INNER_RADIUS = 0.35
-"""The radius of a ring's innermost lane; the domain is the unit circle."""
-
+LANE_FILL = 0.7  # share of a lane that its points take
+INNER_RADIUS = 0.35  # the radius of a ring's innermost lane; the domain is the unit circle
 TOP_RADIUS = 1.5
 GOLDEN = 0.5 * (np.sqrt(5.0) - 1.0)
 TICKS = (-0.5, 0.0, 0.5, 1.0)

@@ -17,9 +17,7 @@ __all__ = ["MOST_UNEQUAL", "draw_walls", "set_box", "style_axes"]
 
 N_GRID = 60
 MOST_JUDGED = 2_000
-MOST_UNEQUAL = 10.0
-"""Ratio of ranges above which axes do not share a scale."""
-
+MOST_UNEQUAL = 10.0  # ratio of ranges above which axes do not share a scale
 WALLS = (("z", 0, 1), ("y", 0, 2), ("x", 1, 2))
 """The axis along which a wall is seen, and the dimensions that it shows."""
 

@@ -6,7 +6,7 @@ For UKR the picture of Meinicke et al. (2005), Fig. 3.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -22,6 +22,7 @@ from twofold.plotting._figures import (
 )
 from twofold.plotting._labels import DARK, LINE_COLORS, LINE_STYLES, MARKERS
 from twofold.plotting._model_comparison import ModelComparison
+from twofold.principal_manifold import PrincipalManifold
 
 __all__ = ["CandidatesDisplay"]
 
@@ -35,22 +36,6 @@ MEASURES = {
     "value": "functional after a few turns",
 }
 """The keys of errors in the records of candidates, and their names on the axis."""
-
-
-@dataclass(frozen=True)
-class _Table:
-    """The candidates of one model; ``groups`` and ``positions`` may be empty."""
-
-    names: list[str]
-    errors: list[float]
-    error_name: str
-    positions: list[float]
-    groups: list[str]
-    spreads: list[float]
-    chosen: int = 0
-    final_error: float | None = None
-    position_name: str = ""
-    log_position: bool = False
 
 
 @dataclass(eq=False, repr=False)
@@ -130,44 +115,39 @@ class CandidatesDisplay(ModelComparison):
                 f"errors has shape {self.errors.shape} for {len(self.names)} candidates: give one "
                 "for each."
             )
-        if self.spreads is not None:
-            self.spreads = np.asarray(self.spreads, dtype=np.float64)
-        if self.positions is not None:
-            self.positions = np.asarray(self.positions, dtype=np.float64)
+        unknown = np.full(len(self.names), np.nan)
+        self.spreads, self.positions = (
+            unknown if numbers is None else np.asarray(numbers, dtype=np.float64)
+            for numbers in (self.spreads, self.positions)
+        )
         self.groups = [""] * len(self.names) if self.groups is None else list(self.groups)
         self.final_errors = dict(self.final_errors or {})
 
     @classmethod
     def _of(cls, models: dict[str, TwoWayEstimator]) -> Self:
-        tables = {name: _table_of(model) for name, model in models.items()}
-        if len({table.error_name for table in tables.values()}) > 1:
+        parts = {name: cls(**_candidates_of(model)) for name, model in models.items()}
+        every = list(parts.values())
+        if len({part.error_name for part in every}) > 1:
             raise ValueError(
                 "The models measure different errors, which one picture cannot compare: draw them "
                 "one by one."
             )
-        first = next(iter(tables.values()))
-        names: list[str] = []
-        chosen: list[int] = []
-        for series, table in tables.items():
-            chosen.append(len(names) + table.chosen)
-            names += [f"{series}, {name}" if series else name for name in table.names]
-        spreads = [spread for table in tables.values() for spread in table.spreads]
-        positions = [place for table in tables.values() for place in table.positions]
+        starts = np.cumsum([0, *(len(part.names) for part in every)])
         return cls(
-            names=names,
-            errors=[error for table in tables.values() for error in table.errors],
-            spreads=spreads if np.isfinite(spreads).any() else None,
-            positions=positions if np.isfinite(positions).any() else None,
-            groups=[_joined(series, g) for series, table in tables.items() for g in table.groups],
-            chosen=chosen,
+            names=[_joined(model, name) for model, part in parts.items() for name in part.names],
+            groups=[_joined(model, g) for model, part in parts.items() for g in part.groups or ()],
+            chosen=[start + part.chosen[0] for start, part in zip(starts, every, strict=False)],
             final_errors={
-                _joined(series, AFTER): table.final_error
-                for series, table in tables.items()
-                if table.final_error is not None
+                _joined(model, name): error
+                for model, part in parts.items()
+                for name, error in (part.final_errors or {}).items()
             },
-            error_name=first.error_name,
-            position_name=first.position_name,
-            log_position=first.log_position,
+            errors=np.concatenate([part.errors for part in every]),
+            spreads=np.concatenate([part.spreads for part in every]),
+            positions=np.concatenate([part.positions for part in every]),
+            error_name=every[0].error_name,
+            position_name=every[0].position_name,
+            log_position=every[0].log_position,
         )
 
     def plot(self, ax: Axes | None = None, *, line_kwargs: dict[str, Any] | None = None) -> Self:
@@ -193,8 +173,6 @@ class CandidatesDisplay(ModelComparison):
 
     def _has_curves(self) -> bool:
         """Return whether some group has two positions or more."""
-        if self.positions is None:
-            return False
         there = [
             g for g, p in zip(self.groups or (), self.positions, strict=True) if np.isfinite(p)
         ]
@@ -221,7 +199,7 @@ class CandidatesDisplay(ModelComparison):
             x, y = self.positions[there], self.errors[there]
             own = {"marker": MARKERS[number % len(MARKERS)], **style}
             self.lines_ += ax.plot(x, y, **own)
-            if self.spreads is not None:
+            if np.isfinite(self.spreads).any():
                 band = self.spreads[there]
                 ax.fill_between(x, y - band, y + band, color=own["color"], alpha=0.2, linewidth=0)
         taken = [row for row in self.chosen if np.isfinite(self.positions[row])]
@@ -258,7 +236,7 @@ class CandidatesDisplay(ModelComparison):
             *ax.plot(errors, heights, **{**style, **line_kwargs}),
             *ax.plot(errors[taken], heights[taken], **{**style, "color": DARK, **line_kwargs}),
         ]
-        if self.spreads is not None:
+        if np.isfinite(self.spreads).any():
             spreads = self.spreads[order]
             ax.hlines(heights, errors - spreads, errors + spreads, GREY)
         names = [*(self.names[row] for row in order), *finals]
@@ -287,10 +265,10 @@ def _joined(*parts: str) -> str:
     return ", ".join(filter(None, parts))
 
 
-def _table_of(model: TwoWayEstimator) -> _Table:
-    """Return the candidates that a fitted estimator has kept."""
-    if getattr(model, "alphas_", None) is not None:
-        return _penalties(model)
+def _candidates_of(model: TwoWayEstimator) -> dict[str, Any]:
+    """Return the parameters of the display of a fitted estimator."""
+    if isinstance(model, PrincipalManifold) and getattr(model, "alphas_", None) is not None:
+        return _penalties_of(model)
     rows: list[dict[str, Any]] = getattr(model, "candidates_", [])
     if not rows:
         raise ValueError(
@@ -303,38 +281,29 @@ def _table_of(model: TwoWayEstimator) -> _Table:
         names = [str(row["name"]) for row in rows]
         key = next(key for key in MEASURES if key in rows[0])
         error_name = MEASURES[key]
-    errors, nothing = [float(row[key]) for row in rows], [np.nan] * len(rows)
-    table = _Table(names, errors, error_name, nothing, [""] * len(rows), nothing)
+    found = {"names": names, "errors": [row[key] for row in rows], "error_name": error_name}
     if key != "cv_error":
-        return table
-    parts = [name.partition(":") for name in names]
-    return replace(
-        table,
-        positions=[float(number) if number.isdigit() else np.nan for _, _, number in parts],
-        groups=[
-            method if number.isdigit() else method + colon + number
-            for method, colon, number in parts
-        ],
-        final_error=float(model.cv_error_),
-        position_name="neighbours",
-    )
+        return found
+    parts = [name.partition(":") for name in names]  # method, colon, number of neighbors
+    return found | {
+        "positions": [float(number) if number.isdigit() else np.nan for _, _, number in parts],
+        "groups": [p[0] if p[2].isdigit() else n for p, n in zip(parts, names, strict=True)],
+        "final_errors": {AFTER: float(getattr(model, key + "_"))},
+        "position_name": "neighbours",
+    }
 
 
-def _penalties(model: Any) -> _Table:
+def _penalties_of(model: PrincipalManifold) -> dict[str, Any]:
     """Return the weights of the penalty that a principal manifold has compared."""
     alphas, errors = np.asarray(model.alphas_), np.asarray(model.cv_errors_)
-    n_alphas, n_folds = errors.shape
-    spreads = np.full(n_alphas, np.nan)
-    if n_folds > 1:
-        spreads = errors.std(axis=1, ddof=1) / np.sqrt(n_folds)
-    return _Table(
-        names=[f"alpha {alpha:.3g}" for alpha in alphas],
-        errors=errors.mean(axis=1).tolist(),
-        error_name="mean held-out loss",
-        positions=alphas.tolist(),
-        groups=[""] * n_alphas,
-        spreads=spreads.tolist(),
-        chosen=int(np.abs(np.log(alphas / model.alpha_)).argmin()),
-        position_name="weight of the penalty, alpha",
-        log_position=True,
-    )
+    n_folds = errors.shape[1]
+    return {
+        "names": [f"alpha {alpha:.3g}" for alpha in alphas],
+        "errors": errors.mean(axis=1),
+        "error_name": "mean held-out loss",
+        "positions": alphas,
+        "spreads": errors.std(axis=1, ddof=1) / np.sqrt(n_folds) if n_folds > 1 else None,
+        "chosen": [int(np.abs(np.log(alphas / model.alpha_)).argmin())],
+        "position_name": "weight of the penalty, alpha",
+        "log_position": True,
+    }

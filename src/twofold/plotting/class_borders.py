@@ -23,8 +23,7 @@ __all__ = ["ClassBordersDisplay"]
 
 WIDTH = 7.0
 FAR_BEHIND = 1e6
-TINT = 0.13
-"""Opacity of the regions of classes."""
+TINT = 0.13  # opacity of the regions of classes
 
 
 @dataclass(eq=False, repr=False)
@@ -97,7 +96,6 @@ class ClassBordersDisplay(Display):
         labels: Any,
         *,
         n_grid: int = 200,
-        ax: Axes | None = None,
         **plot_options: Any,
     ) -> Self:
         """Draw latents and a classifier on them.
@@ -114,10 +112,8 @@ class ClassBordersDisplay(Display):
             Their classes.
         n_grid : int, default=200
             Places along the longer side of the grid.
-        ax : matplotlib Axes, default=None
-            Axes to draw on; None makes a new figure.
         **plot_options
-            Options of `plot`.
+            Options of `plot`, such as ``ax``.
 
         Returns
         -------
@@ -147,7 +143,7 @@ class ClassBordersDisplay(Display):
             classes=classes,
             domain=space.domain if isinstance(space.domain, Domain) else None,
         )
-        return display.plot(ax, **plot_options)
+        return display.plot(**plot_options)
 
     def plot(
         self,

@@ -32,12 +32,8 @@ WIDTH = 7.5
 MOST_PIXELS = 2_000
 """Pixels along the longer side of all images together; larger images are made smaller."""
 
-MOST_POINTS = 200
-"""Points of a curve."""
-
-VISIBLE = 0.02
-"""Cells with less support would be invisible and are not decoded."""
-
+MOST_POINTS = 200  # points of a curve
+VISIBLE = 0.02  # cells with less support would be invisible and are not decoded
 IMAGES_A_SIDE, CURVES_A_SIDE, IMAGES_IN_A_ROW = 28, 14, 14
 
 
@@ -111,7 +107,6 @@ class DecodedGridDisplay(Display):
         components: Any = None,
         at: Any = None,
         snap: bool | str = "auto",
-        ax: Axes | None = None,
         **plot_options: Any,
     ) -> Self:
         """Decode a grid of latents and draw it.
@@ -134,10 +129,8 @@ class DecodedGridDisplay(Display):
             Whether a cell with training latents shows the one nearest to its center instead of the
             center, which may lie in a gap between them. "auto" means True if the grid covers all
             latent dimensions and the model has no domain.
-        ax : matplotlib Axes, default=None
-            Axes to draw on; None makes a new figure.
         **plot_options
-            Options of `plot`.
+            Options of `plot`, such as ``ax``.
 
         Returns
         -------
@@ -167,7 +160,7 @@ class DecodedGridDisplay(Display):
             image_shape=shape,
             components=columns,
         )
-        return display.plot(ax, **plot_options)
+        return display.plot(**plot_options)
 
     def plot(
         self,

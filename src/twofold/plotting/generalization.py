@@ -62,35 +62,25 @@ class GeneralizationDisplay(Display):
             )
 
     @classmethod
-    def from_report(
-        cls, report: GeneralizationReport, *, ax: Axes | None = None, **plot_options: Any
-    ) -> Self:
+    def from_report(cls, report: GeneralizationReport, **plot_options: Any) -> Self:
         """Draw a report.
 
         Parameters
         ----------
         report : GeneralizationReport
             The result of ``PrincipalManifold.generalization_report(X)``.
-        ax : matplotlib Axes, default=None
-            Axes to draw on; None makes a new figure.
         **plot_options
-            Options of `plot`.
+            Options of `plot`, such as ``ax``.
 
         Returns
         -------
         GeneralizationDisplay
         """
-        return cls(report).plot(ax, **plot_options)
+        return cls(report).plot(**plot_options)
 
     @classmethod
     def from_estimator(
-        cls,
-        model: PrincipalManifold,
-        X: Any,
-        *,
-        n_repeats: int = 5,
-        ax: Axes | None = None,
-        **plot_options: Any,
+        cls, model: PrincipalManifold, X: Any, *, n_repeats: int = 5, **plot_options: Any
     ) -> Self:
         """Refit a model to more and more rows, and draw the report.
 
@@ -102,10 +92,8 @@ class GeneralizationDisplay(Display):
             Data for the learning curve.
         n_repeats : int, default=5
             Number of random splits for each point of the curve.
-        ax : matplotlib Axes, default=None
-            Axes to draw on; None makes a new figure.
         **plot_options
-            Options of `plot`.
+            Options of `plot`, such as ``ax``.
 
         Returns
         -------
@@ -117,7 +105,7 @@ class GeneralizationDisplay(Display):
             )
         check_is_fitted(model)
         report = model.generalization_report(X, n_repeats=n_repeats)
-        return cls.from_report(report, ax=ax, **plot_options)
+        return cls.from_report(report, **plot_options)
 
     def plot(self, ax: Axes | None = None, *, line_kwargs: dict[str, Any] | None = None) -> Self:
         """Draw the display.

@@ -106,7 +106,6 @@ class LatentMapDisplay(Display):
         components: Any = None,
         label_kind: str = "auto",
         n_grid: int = 200,
-        ax: Axes | None = None,
         **plot_options: Any,
     ) -> Self:
         """Draw the latents of a fitted model.
@@ -125,10 +124,8 @@ class LatentMapDisplay(Display):
             Whether labels are names or numbers on a scale.
         n_grid : int, default=200
             Places along each side of the density's grid.
-        ax : matplotlib Axes, default=None
-            Axes to draw on; None makes a new figure.
         **plot_options
-            Options of `plot`.
+            Options of `plot`, such as ``ax``.
 
         Returns
         -------
@@ -152,7 +149,7 @@ class LatentMapDisplay(Display):
             domain=space.domain_along(columns),
             components=columns,
         )
-        return display.plot(ax, **plot_options)
+        return display.plot(**plot_options)
 
     def plot(
         self,

@@ -22,13 +22,12 @@ from twofold.ukr import UKR
 __all__ = ["LearningCurveDisplay"]
 
 WIDTH = 6.0
-VALIDATED_EVERY = 10
-"""Iterations between two evaluations of UKR's held-out rows."""
+VALIDATED_EVERY = 10  # iterations between two evaluations of UKR's held-out rows
 
 
 @dataclass(frozen=True)
 class Curve:
-    """The objective (k,) after steps (k,), and held-out errors (m,), empty without held-out rows."""
+    """The objective (k,) after steps (k,), and held-out errors (m,), which may be empty."""
 
     steps: Array
     values: Array

@@ -95,7 +95,6 @@ class ManifoldDisplay(Display):
         view: Any = "auto",
         n_places: int | None = None,
         label_kind: str = "auto",
-        ax: Axes | None = None,
         **plot_options: Any,
     ) -> Self:
         """Decode the manifold and draw it.
@@ -117,10 +116,8 @@ class ManifoldDisplay(Display):
             dimensions.
         label_kind : {"auto", "classes", "values"}, default="auto"
             Whether labels are names or numbers on a scale.
-        ax : matplotlib Axes, default=None
-            Axes to draw on, with ``projection="3d"`` for three directions; None makes a new figure.
         **plot_options
-            Options of `plot`.
+            Options of `plot`, such as ``ax``.
 
         Returns
         -------
@@ -155,7 +152,7 @@ class ManifoldDisplay(Display):
             axis_names=look.names,
             label_kind=label_kind,
         )
-        return display.plot(ax, **plot_options)
+        return display.plot(**plot_options)
 
     def plot(
         self,

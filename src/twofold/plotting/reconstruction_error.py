@@ -28,11 +28,8 @@ __all__ = ["ReconstructionErrorDisplay"]
 
 WIDTH = 7.0
 N_BINS = 40
-SIDE = 0.16
-"""Width of the histogram in widths of the map."""
-
-FAR = 2.0
-"""If the largest error exceeds this many 99 % quantiles, colors end at that quantile."""
+SIDE = 0.16  # width of the histogram in widths of the map
+FAR = 2.0  # if the largest error exceeds this many 99 % quantiles, colors end at that quantile
 
 
 @dataclass(eq=False, repr=False)
@@ -98,14 +95,7 @@ class ReconstructionErrorDisplay(Display):
 
     @classmethod
     def from_estimator(
-        cls,
-        model: Model,
-        X: Any,
-        *,
-        components: Any = None,
-        n_grid: int = 200,
-        ax: Axes | None = None,
-        **plot_options: Any,
+        cls, model: Model, X: Any, *, components: Any = None, n_grid: int = 200, **plot_options: Any
     ) -> Self:
         """Draw how well a fitted model reconstructs rows.
 
@@ -119,10 +109,8 @@ class ReconstructionErrorDisplay(Display):
             The one to three latent dimensions to draw; None draws all.
         n_grid : int, default=200
             Places along each side of the grid on which the border of the domain is searched.
-        ax : matplotlib Axes, default=None
-            Axes to draw on; None makes a new figure.
         **plot_options
-            Options of `plot`.
+            Options of `plot`, such as ``ax``.
 
         Returns
         -------
@@ -141,7 +129,7 @@ class ReconstructionErrorDisplay(Display):
             domain=space.domain_along(columns) if isinstance(space.domain, Domain) else None,
             components=columns,
         )
-        return display.plot(ax, **plot_options)
+        return display.plot(**plot_options)
 
     def plot(
         self,

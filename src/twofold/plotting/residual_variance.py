@@ -19,9 +19,7 @@ from twofold.plotting._latent_space import Model, final_step
 
 __all__ = ["ResidualVarianceDisplay"]
 
-CURVE = "residual variance"
-"""Marks the lines of displays that share axes."""
-
+CURVE = "residual variance"  # marks the lines of displays that share axes
 MOST_TICKS = 12
 OF_DISTANCES = "residual variance of geodesic distances"
 
@@ -106,7 +104,6 @@ class ResidualVarianceDisplay(Display):
         n_splits: int = 3,
         test_size: float = 0.2,
         random_state: Any = 0,
-        ax: Axes | None = None,
         **plot_options: Any,
     ) -> Self:
         """Fit clones of an estimator with several numbers of dimensions, and score held-out rows.
@@ -127,10 +124,8 @@ class ResidualVarianceDisplay(Display):
             Share, or number, of the held-out rows.
         random_state : int, RandomState or None, default=0
             Seed of the splits.
-        ax : matplotlib Axes, default=None
-            Axes to draw on; None makes a new figure.
         **plot_options
-            Options of `plot`.
+            Options of `plot`, such as ``ax``.
 
         Returns
         -------
@@ -153,16 +148,11 @@ class ResidualVarianceDisplay(Display):
             for place, number in enumerate(numbers):
                 model = clone(estimator).set_params(**{name: number}).fit(rows, *known)
                 residuals[place, split] = 1.0 - model.score(held_out)
-        return cls(numbers, residuals).plot(ax, **plot_options)
+        return cls(numbers, residuals).plot(**plot_options)
 
     @classmethod
     def from_estimators(
-        cls,
-        models: Sequence[Model] | Mapping[Any, Model],
-        X: Any,
-        *,
-        ax: Axes | None = None,
-        **plot_options: Any,
+        cls, models: Sequence[Model] | Mapping[Any, Model], X: Any, **plot_options: Any
     ) -> Self:
         """Score models with different numbers of latent dimensions on the same rows.
 
@@ -172,10 +162,8 @@ class ResidualVarianceDisplay(Display):
             Fitted models.
         X : array-like of shape (n_samples, n_features)
             Data, preferably held-out rows.
-        ax : matplotlib Axes, default=None
-            Axes to draw on; None makes a new figure.
         **plot_options
-            Options of `plot`.
+            Options of `plot`, such as ``ax``.
 
         Returns
         -------
@@ -188,20 +176,18 @@ class ResidualVarianceDisplay(Display):
             (int(final_step(model).embedding_.shape[1]), 1.0 - float(model.score(X)))
             for model in every
         )
-        return cls(*zip(*scored, strict=True)).plot(ax, **plot_options)
+        return cls(*zip(*scored, strict=True)).plot(**plot_options)
 
     @classmethod
-    def from_estimator(cls, model: Model, *, ax: Axes | None = None, **plot_options: Any) -> Self:
+    def from_estimator(cls, model: Model, **plot_options: Any) -> Self:
         """Draw the residual variances of geodesic distances that an Isomap has kept.
 
         Parameters
         ----------
         model : AgglomerativeIsomap, SupervisedIsomap, or Pipeline that ends in one
             A fitted model; with ``n_components="auto"`` it has compared ten dimensions.
-        ax : matplotlib Axes, default=None
-            Axes to draw on; None makes a new figure.
         **plot_options
-            Options of `plot`.
+            Options of `plot`, such as ``ax``.
 
         Returns
         -------
@@ -216,7 +202,7 @@ class ResidualVarianceDisplay(Display):
             )
         dimensions, chosen = np.arange(1, len(variances) + 1), int(last.embedding_.shape[1])
         display = cls(dimensions, variances, chosen=chosen, residual_name=OF_DISTANCES)
-        return display.plot(ax, **plot_options)
+        return display.plot(**plot_options)
 
     def plot(
         self,

@@ -11,8 +11,7 @@ from twofold.protocols import AnyArray
 
 __all__ = ["column"]
 
-MOST_CLASSES = 64
-"""Different whole numbers up to which they count as classes."""
+MOST_CLASSES = 64  # different whole numbers up to which they count as classes
 
 
 def column(name: str, values: Any, packer: Packer, *, labels: bool = False) -> dict[str, Any]:

@@ -15,9 +15,7 @@ __all__ = ["landscape"]
 SIDES = {1: 512, 2: 128, 3: 28}
 """Grid points along each dimension; of more dimensions there is no grid."""
 
-MARGIN = 0.12
-"""Share of the latents' extent around them that the map shows."""
-
+MARGIN = 0.12  # share of the latents' extent around them that the map shows
 DEPTH = 12.0
 """Log density below the border at which the landscape ends: e to this is as good as nothing."""
 

@@ -21,15 +21,10 @@ __all__ = ["Packer"]
 STEPS = (1.0, 0.5, 0.25, 1 / 16, 1 / 255, 1 / 256, 1e-1, 1e-2, 1e-3, 1e-4)
 LARGEST_CODE = 65_535
 LARGEST_WHOLE = 2.0**40
-CLOSE = 1e-6
-"""Parts of the range by which multiples of a step may be off: float32 data are."""
-
+CLOSE = 1e-6  # parts of the range by which multiples of a step may be off: float32 data are
 CLOSE_TO_STEP = 1e-3
-FAR = 16.0
-"""Half ranges from zero beyond which an offset is taken."""
-
-LARGEST_EXPONENT = 64
-"""Powers of two within which numbers are stored in their own unit."""
+FAR = 16.0  # half ranges from zero beyond which an offset is taken
+LARGEST_EXPONENT = 64  # powers of two within which numbers are stored in their own unit
 
 
 @dataclass

@@ -36,8 +36,7 @@ __all__ = ["program"]
 CLOSE = 1e-6
 """Share of the images' scale by which arrays in float32 may change them; where they change them more, they stay float64."""
 
-MOST_PAIRS = 4 * 10**6
-"""Pairs of a place and a centre that measuring looks at."""
+MOST_PAIRS = 4 * 10**6  # pairs of a place and a centre that measuring looks at
 
 NODE_KERNELS: dict[type, str] = {
     GaussianKernel: "gaussian",
