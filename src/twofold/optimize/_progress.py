@@ -116,11 +116,10 @@ class Progress:
         Z = np.array(Z0, dtype=np.float64, order="C")
         if Z.size == 0 or not np.isfinite(Z).all():
             n_bad = Z.size - int(np.isfinite(Z).sum())
-            msg = (
+            raise ValueError(
                 f"Z0 of shape {Z.shape} has {n_bad} entries that are not finite; it must be a "
                 "non-empty array of finite numbers. Pass another start."
             )
-            raise ValueError(msg)
         self._objective = objective
         self._callback = callback
         self._tol = tol
@@ -132,11 +131,10 @@ class Progress:
         raw = self._raw(Z)
         if not _is_finite(raw):
             n_bad = raw.grad.size - int(np.isfinite(raw.grad).sum())
-            msg = (
+            raise ValueError(
                 f"the objective at Z0 is {raw.value}, with {n_bad} gradient entries that are not "
                 "finite; a run must start where both are finite. Pass another start."
             )
-            raise ValueError(msg)
         self._unit = _power_of_two(raw)
         self.start = Point(Z, raw.value / self._unit, raw.grad / self._unit)
         self._best = self.start
@@ -237,11 +235,10 @@ class Progress:
         self.n_evaluations += 1
         grad = np.asarray(grad, dtype=np.float64)
         if grad.shape != Z.shape:
-            msg = (
+            raise ValueError(
                 f"objective.value_and_grad returned a gradient of shape {grad.shape}; it must have "
                 f"the shape of Z0, {Z.shape}."
             )
-            raise ValueError(msg)
         return Point(Z, float(value), grad)
 
     def _attainable_decrease(self, point: Point) -> float:

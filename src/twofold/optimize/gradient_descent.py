@@ -45,9 +45,8 @@ from twofold.protocols import Array, MinimizeResult
 
 __all__ = ["GradientDescent"]
 
+# Added to the status of a run whose iterations were too few for its guide.
 NOT_ENDED = " The guidance had not ended."
-"""Added to the status of a run whose iterations were too few for its guide."""
-
 MAX_DOUBLINGS = 30
 _LONGEST_STEP = 10.0  # of an iteration's first trial, in spreads
 
@@ -59,28 +58,26 @@ class GradientDescent(IterativeMinimizer):
     Parameters
     ----------
     max_iter : int, default=500
-        Iterations at most.
+        Maximum number of iterations.
     tol : float, default=1e-6
-        Relative decrease of the objective over ``window`` iterations below which the run is over.
+        The run ends when the objective decreases by less than this share in ``window`` iterations.
     window : int, default=10
         Iterations over which the decrease is measured; the zigzag of a narrow valley has short
         steps in between.
     sufficient : float, default=1e-4
         The part of the decrease predicted by the gradient that a step must deliver.
     max_doublings : int, default=None
-        How often a step may be doubled in an iteration; None means 30, with a guide 1.
+        Maximum number of doublings of a step in an iteration; None means 30, with a guide 1.
     guide : Guide, default=None
-        What turns gradients into directions in the first iterations.
+        The operator that turns gradients into directions in the first iterations.
 
     Examples
     --------
     >>> import numpy as np
-    >>> class Bowl:
-    ...     def value_and_grad(self, Z):
-    ...         return float(np.sum(Z**2)), 2.0 * Z
-    >>> result = GradientDescent().minimize(Bowl(), np.array([[3.0, 4.0]]))
-    >>> result.converged, round(result.value, 12)
-    (True, 0.0)
+    >>> from types import SimpleNamespace
+    >>> bowl = SimpleNamespace(value_and_grad=lambda Z: (1.0 + Z @ Z, 2.0 * Z))
+    >>> round(GradientDescent().minimize(bowl, np.array([3.0, 4.0])).value, 6)
+    1.0
     """
 
     window: int = 10

@@ -2,9 +2,8 @@ r"""L-BFGS: a quasi-Newton method that remembers the last few steps.
 
 From the last ``m`` pairs ``s = Z_{k+1} - Z_k``, ``y = g_{k+1} - g_k`` the method holds an
 approximation ``H`` of the inverse Hessian, as a product of rank-one updates of a multiple of the
-identity, and searches along ``-H g`` with the strong Wolfe conditions. SciPy's L-BFGS-B does the
-work; this module makes it scale-free, keeps the best point, and keeps it away from places where the
-objective is not finite.
+identity, and searches along ``-H g`` with the strong Wolfe conditions. This module runs SciPy's
+L-BFGS-B, makes it scale-free, keeps the best point, and handles values that are not finite.
 
 **First step.** L-BFGS-B's first trial has length 1. The variables handed to it are ``Z / c`` with::
 
@@ -64,9 +63,9 @@ class LBFGS(IterativeMinimizer):
     Parameters
     ----------
     max_iter : int, default=500
-        Iterations at most.
+        Maximum number of iterations.
     tol : float, default=1e-6
-        Relative decrease of the objective over two iterations below which the run is over.
+        The run ends when the objective decreases by less than this share in two iterations.
     memory : int, default=10
         Pairs of steps and gradient differences kept.
 

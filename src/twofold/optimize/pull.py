@@ -69,14 +69,14 @@ class Pull:
     def __post_init__(self) -> None:
         weight = np.asarray(self.weight, dtype=np.float64)
         if not (np.isfinite(weight).all() and (weight >= 0.0).all()):
-            msg = f"Pull(weight={self.weight!r}): weight must be finite and not negative."
-            raise ValueError(msg)
+            raise ValueError(
+                f"Pull(weight={self.weight!r}): weight must be finite and not negative."
+            )
         if weight.shape not in {(), self.centres.shape[:1]}:
-            msg = (
+            raise ValueError(
                 f"Pull: weight has shape {weight.shape}; it must be one number or one per row of "
                 f"centres, {self.centres.shape[:1]}."
             )
-            raise ValueError(msg)
 
     def normal_terms(self, Z: Array, rows: IntArray) -> NormalTerms:
         """Return the problem's terms with those of the pull added (Eq. 8 and 11 of the paper)."""

@@ -10,14 +10,13 @@ This is iRPROP- (Igel and Huesken 2000): after a sign change the coordinate rest
 and keeps its halved step in the next. Meinicke et al. (2005) minimize UKR's leave-one-out error
 this way.
 
-No value enters the steps, so values may rise for a while: the best point is kept, and ``history``
-is not monotone. Where the objective is not finite, or the gradient vanishes at a point that is no
-improvement, the run goes back to its best point with all steps halved; such an iteration enters
-``history`` with the best value.
+The steps do not depend on values, so values may rise for a while: the best point is kept, and
+``history`` is not monotone. If the objective is not finite, or the gradient vanishes at a point
+that is no improvement, the run returns to its best point with all steps halved. ``history`` then
+records the best value.
 
-Step sizes are lengths in the units of the latents. "auto" takes them from the spread of the start
-(root mean square about the mean row): the first step is a tenth of it, the longest the spread
-itself.
+Step sizes are in units of the latents. "auto" derives them from the spread of the start (root mean
+square about the mean row): the first step is a tenth of it, the longest the spread itself.
 
 Notation
 --------
@@ -62,12 +61,12 @@ class RProp(IterativeMinimizer):
     Parameters
     ----------
     max_iter : int, default=500
-        Iterations at most; each is one evaluation.
+        Maximum number of iterations; each is one evaluation.
     tol : float, default=1e-6
-        Relative decrease of the lowest value over ``window`` iterations below which the run is
-        over.
+        The run ends when the lowest value decreases by less than this share in ``window``
+        iterations.
     window : int, default=20
-        Iterations over which the decrease is measured; values rise in between.
+        Iterations over which the decrease is measured; values may rise in between.
     initial_step : float or "auto", default="auto"
         First step of every coordinate; "auto" is a tenth of the start's spread.
     max_step : float or "auto", default="auto"
@@ -80,12 +79,11 @@ class RProp(IterativeMinimizer):
     Examples
     --------
     >>> import numpy as np
-    >>> class Bowl:
+    >>> class Distance:
     ...     def value_and_grad(self, Z):
-    ...         return float(np.sum(Z**2)), 2.0 * Z
-    >>> result = RProp().minimize(Bowl(), np.array([[3.0, 4.0]]))
-    >>> result.converged, round(result.value, 12)
-    (True, 0.0)
+    ...         return float(np.abs(Z).sum()), np.sign(Z)
+    >>> RProp().minimize(Distance(), np.array([3.0, -4.0])).Z.round(3) + 0.0
+    array([0., 0.])
     """
 
     window: int = 20
@@ -102,11 +100,10 @@ class RProp(IterativeMinimizer):
         # A spread of 0 leaves only the steps given as numbers to compare.
         first, longest = self._step_range(0.0)
         if first > longest:
-            msg = (
+            raise ValueError(
                 f"{owner}(initial_step={self.initial_step!r}, max_step={self.max_step!r}): "
                 "initial_step must not exceed max_step; lower the one or raise the other."
             )
-            raise ValueError(msg)
         check_number(owner, "growth", self.growth, above=1.0)
         check_number(owner, "shrink", self.shrink, above=0.0, below=1.0)
 
