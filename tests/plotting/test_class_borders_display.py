@@ -55,7 +55,7 @@ def test_class_borders_are_where_the_answer_changes(name, kind, n_classes, tmp_p
 
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_class_borders_lie_between_the_places_of_the_grid(n_classes):
-    """Scores that are linear have straight borders, which contours find exactly if both sides are weighed alike."""
+    """Linear scores have straight borders; contours find them exactly between the places."""
 
     class Linear:
         classes_ = np.array(["left", "right", "never"])[:n_classes]

@@ -76,7 +76,7 @@ def brightness_model(n_colors=1):
 
 
 def test_orientation_of_images():
-    """The first pixel grows with latent 2, the second with latent 1: ink is darkest at the top and to the right."""
+    """The first pixel grows with latent 2, the second with latent 1."""
     display = DecodedGridDisplay.from_estimator(brightness_model(), image_shape=(1, 2), n_side=6)
     mosaic = display.image_.get_array()
     assert display.support.shape == (6, 3)  # a cell is as wide as two are high

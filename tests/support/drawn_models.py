@@ -56,10 +56,10 @@ MODELS = {
     ),
     "constant": (UKR(2, random_state=0), np.ones((10, 3))),
 }
-"""Models of one to three latent dimensions, with domains of their own and without, and their data."""
+"""Models of one to three latent dimensions, with and without domains, and their data."""
 
 RENDERED = ("ukr-1", "ukr-2", "ukr-3", "circle", "points", "constant")
-"""Those of them that are drawn to the last pixel by every display; for the others artists are enough."""
+"""Models that every display renders; for the others the tests look at artists only."""
 
 FEATURE_SPACE = (UKR(metric="l1", init="isomap:8", max_iter=10, random_state=0), SHEET[:60])
 """A model that measures errors in a feature space."""
