@@ -3,20 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from minimizer_problems import (
-    PROBLEMS,
-    Function,
-    Watched,
-    bowl,
-    quadratic,
-)
+from minimizer_problems import PROBLEMS, Function, Watched, bowl, quadratic
 
-from twofold.optimize import (
-    LBFGS,
-    ConjugateGradient,
-    GradientDescent,
-    RProp,
-)
+from twofold.optimize import LBFGS, ConjugateGradient, GradientDescent, RProp
 from twofold.optimize._progress import Point
 from twofold.optimize.conjugate_gradient import _directions
 

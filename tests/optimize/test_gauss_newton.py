@@ -10,10 +10,7 @@ import numpy as np
 import pytest
 from scipy.optimize import least_squares
 
-from twofold.optimize import (
-    GaussNewton,
-    Pull,
-)
+from twofold.optimize import GaussNewton, Pull
 from twofold.optimize._small_systems import damped_steps
 
 

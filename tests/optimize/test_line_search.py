@@ -6,9 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from minimizer_problems import (
-    Function,
-)
+from minimizer_problems import Function
 
 from twofold.optimize._progress import Point, Progress
 from twofold.optimize.line_search import armijo_search, wolfe_search

@@ -7,10 +7,7 @@ import math
 import re
 
 import pytest
-from minimizer_problems import (
-    MINIMIZERS,
-    each_minimizer,
-)
+from minimizer_problems import MINIMIZERS, each_minimizer
 
 from twofold.optimize import (
     LBFGS,

@@ -17,9 +17,14 @@ from minimizer_problems import (
     quadratic,
 )
 
-from twofold.optimize import (
-    RProp,
-)
+from twofold.optimize import RProp
+
+ISLAND = np.array([[1.0, 2.0]])
+
+
+def island(Z):
+    """A bowl that is finite at a single point."""
+    return bowl(Z) if np.array_equal(Z, ISLAND) else (math.nan, np.zeros_like(Z))
 
 
 @each_minimizer
@@ -64,7 +69,7 @@ def test_ends_later_where_the_gradient_is_zero(name):
     assert result.n_iter >= 1
 
 
-@pytest.mark.parametrize("name", ["cg", "gd", "lbfgs"])
+@pytest.mark.parametrize("name", LINE_SEARCHING)
 def test_ends_where_rounding_hides_the_rest(name):
     """At 1 + 1e-18 no step can show a decrease, though the gradient is not zero."""
     start = np.array([[1.0, 2.0], [3.0, 4.0]])
@@ -89,24 +94,14 @@ def test_ends_where_the_gradient_is_wrong(name):
 
 @pytest.mark.parametrize("name", LINE_SEARCHING)
 def test_ends_where_everything_around_is_not_finite(name):
-    start = np.array([[1.0, 2.0]])
-
-    def island(Z):
-        return bowl(Z) if np.array_equal(Z, start) else (math.nan, np.zeros_like(Z))
-
-    result = MINIMIZERS[name]().minimize(Function(island), start)
+    result = MINIMIZERS[name]().minimize(Function(island), ISLAND)
     assert not result.converged
     assert "not smooth here" in result.status
     assert result.value == 5.0
 
 
 def test_ends_where_rprop_has_only_negligible_steps():
-    start = np.array([[1.0, 2.0]])
-
-    def island(Z):
-        return bowl(Z) if np.array_equal(Z, start) else (math.nan, np.zeros_like(Z))
-
-    result = RProp(window=100).minimize(Function(island), start)
+    result = RProp(window=100).minimize(Function(island), ISLAND)
     assert result.status == "The steps have become negligible."
     assert result.converged
     assert result.history.tolist() == [5.0] * (result.n_iter + 1)

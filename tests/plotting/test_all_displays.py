@@ -7,11 +7,7 @@ import sys
 
 import numpy as np
 import pytest
-from drawn_models import (
-    RNG,
-    N,
-    model_of,
-)
+from drawn_models import RNG, model_of
 from matplotlib.figure import Figure
 from sklearn.exceptions import NotFittedError
 from sklearn.neighbors import KNeighborsClassifier
@@ -26,9 +22,6 @@ from twofold.plotting import (
     ManifoldDisplay,
     ReconstructionErrorDisplay,
     save_figure,
-)
-from twofold.plotting._labels import (
-    read_labels,
 )
 
 DRAWN = {
@@ -134,27 +127,8 @@ def test_only_fitted_two_way_models_are_drawn():
     four = TwoWay(RNG.random((30, 4)), up="nw", down="nw", random_state=0).fit(RNG.random((30, 5)))
     with pytest.raises(ValueError, match="4 latent dimensions, too many for a picture"):
         LatentMapDisplay.from_estimator(four)
-    assert LatentMapDisplay.from_estimator(four, components=(3, 0), n_grid=9).latents.shape == (
-        30,
-        2,
-    )
-
-
-@pytest.mark.parametrize(
-    ("labels", "message"),
-    [([1, 2, 3], "labels has 3 entries for 120 rows"), (np.zeros((N, 2)), "a column")],
-)
-def test_labels_of_the_wrong_shape(labels, message):
-    with pytest.raises(ValueError, match=message):
-        LatentMapDisplay.from_estimator(model_of("ukr-2")[0], labels=labels, n_grid=9)
-    with pytest.raises(ValueError, match="needs numbers"):
-        read_labels(["a"] * N, N, "values")
-    with pytest.raises(ValueError, match="names='somewhere' must be one of"):
-        LatentMapDisplay(np.zeros((3, 2))).plot(names="somewhere")
-    with pytest.raises(ValueError, match="latents hold NaN"):
-        LatentMapDisplay([[0.0, np.nan]])
-    with pytest.raises(ValueError, match="one to three columns"):
-        LatentMapDisplay(np.zeros((3, 4)))
+    chosen = LatentMapDisplay.from_estimator(four, components=(3, 0), n_grid=9)
+    assert chosen.latents.shape == (30, 2)
 
 
 def test_files_are_complete_or_absent(tmp_path):

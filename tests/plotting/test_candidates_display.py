@@ -2,15 +2,10 @@
 
 import numpy as np
 import pytest
-from drawn_models import (
-    is_drawn,
-    model_of,
-)
+from drawn_models import is_drawn, model_of
 from numpy.testing import assert_allclose
 
-from twofold.plotting import (
-    CandidatesDisplay,
-)
+from twofold.plotting import CandidatesDisplay
 
 TABLES = {
     "ukr-2": ("cv_error", "leave-one-out error"),

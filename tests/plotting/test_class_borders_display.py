@@ -2,22 +2,13 @@
 
 import numpy as np
 import pytest
-from drawn_models import (
-    N,
-    is_drawn,
-    model_of,
-    offsets_of,
-    page,
-    same_rows,
-)
+from drawn_models import N, is_drawn, model_of, offsets_of, page, same_rows
 from numpy.testing import assert_allclose
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.svm import SVC
 
 from twofold.numerics.density import KernelDensityClassifier
-from twofold.plotting import (
-    ClassBordersDisplay,
-)
+from twofold.plotting import ClassBordersDisplay
 
 CLASSIFIERS = {
     "density": KernelDensityClassifier(),

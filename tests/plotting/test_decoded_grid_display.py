@@ -2,20 +2,11 @@
 
 import numpy as np
 import pytest
-from drawn_models import (
-    MODELS,
-    RENDERED,
-    is_drawn,
-    model_of,
-    page,
-    width_of,
-)
+from drawn_models import MODELS, RENDERED, is_drawn, model_of, page, width_of
 from numpy.testing import assert_allclose
 
 from twofold import TwoWay
-from twofold.plotting import (
-    DecodedGridDisplay,
-)
+from twofold.plotting import DecodedGridDisplay
 
 
 @pytest.mark.parametrize("name", MODELS)

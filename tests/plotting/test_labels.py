@@ -2,19 +2,11 @@
 
 import numpy as np
 import pytest
-from drawn_models import (
-    N,
-    is_drawn,
-    model_of,
-    page,
-)
+from drawn_models import N, is_drawn, model_of, page
 from matplotlib.colors import to_rgb, to_rgba
 from numpy.testing import assert_allclose
 
-from twofold.plotting import (
-    LatentMapDisplay,
-    save_figure,
-)
+from twofold.plotting import LatentMapDisplay, save_figure
 from twofold.plotting._labels import (
     COLORS,
     LINE_COLORS,
@@ -61,6 +53,21 @@ def test_kinds_of_labels(kind, tmp_path):
     expected = {"nothing but gaps": N, "values as objects": 1}
     assert n_grey == expected.get(kind, N // 5 if "gaps" in kind else 0)
     assert is_drawn(display, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("labels", "kind", "message"),
+    [
+        ([1, 2, 3], "auto", "labels has 3 entries for 120 rows"),
+        (np.zeros((N, 2)), "auto", "a column"),
+        (["a"] * N, "values", "needs numbers"),
+    ],
+)
+def test_labels_that_do_not_fit(labels, kind, message):
+    with pytest.raises(ValueError, match=message):
+        LatentMapDisplay.from_estimator(
+            model_of("ukr-2")[0], labels=labels, label_kind=kind, n_grid=9
+        )
 
 
 def test_labels_of_pandas_and_polars():

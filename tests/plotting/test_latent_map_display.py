@@ -17,12 +17,8 @@ from drawn_models import (
 from matplotlib.colors import to_rgb
 from numpy.testing import assert_allclose
 
-from twofold.plotting import (
-    LatentMapDisplay,
-)
-from twofold.plotting._labels import (
-    class_color,
-)
+from twofold.plotting import LatentMapDisplay
+from twofold.plotting._labels import class_color
 
 KEPT = [name for name in MODELS if name != "drur-small"]
 
@@ -149,3 +145,12 @@ def test_lanes_of_a_strip():
         assert own.sum() == N / 3
         assert np.abs(drawn[own, 1] - height).max() < 1 / 6
     assert display.legend_ is None
+
+
+def test_what_a_latent_map_refuses():
+    with pytest.raises(ValueError, match="names='somewhere' must be one of"):
+        LatentMapDisplay(np.zeros((3, 2))).plot(names="somewhere")
+    with pytest.raises(ValueError, match="latents hold NaN"):
+        LatentMapDisplay([[0.0, np.nan]])
+    with pytest.raises(ValueError, match="one to three columns"):
+        LatentMapDisplay(np.zeros((3, 4)))

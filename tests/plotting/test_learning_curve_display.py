@@ -2,19 +2,11 @@
 
 import numpy as np
 import pytest
-from drawn_models import (
-    CURVE,
-    is_drawn,
-    last_of,
-    model_of,
-)
+from drawn_models import CURVE, is_drawn, last_of, model_of
 from numpy.testing import assert_allclose
 
 from twofold import UKR
-from twofold.plotting import (
-    GeneralizationDisplay,
-    LearningCurveDisplay,
-)
+from twofold.plotting import GeneralizationDisplay, LearningCurveDisplay
 
 OBJECTIVES = {
     "ukr-2": "leave-one-out error",

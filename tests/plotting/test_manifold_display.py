@@ -19,10 +19,7 @@ from matplotlib.figure import Figure
 from numpy.testing import assert_allclose
 
 from twofold import DRUR, PrincipalManifold, TwoWay
-from twofold.plotting import (
-    LatentMapDisplay,
-    ManifoldDisplay,
-)
+from twofold.plotting import LatentMapDisplay, ManifoldDisplay
 
 
 @pytest.mark.parametrize("name", MODELS)

@@ -4,23 +4,13 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from drawn_models import (
-    page,
-)
+from drawn_models import page
 from matplotlib.colors import to_rgb
 from numpy.testing import assert_allclose
 
 from twofold import TwoWay
-from twofold.plotting import (
-    LatentMapDisplay,
-    save_figure,
-)
-from twofold.plotting._labels import (
-    COLORS,
-    MISSING,
-    Classes,
-    Values,
-)
+from twofold.plotting import LatentMapDisplay, save_figure
+from twofold.plotting._labels import COLORS, MISSING, Classes, Values
 from twofold.plotting._latent_space import LatentSpace
 from twofold.plotting._marks import MOST_MARKS, Marks, density_image
 

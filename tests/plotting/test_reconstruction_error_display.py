@@ -2,22 +2,11 @@
 
 import numpy as np
 import pytest
-from drawn_models import (
-    MODELS,
-    RENDERED,
-    RNG,
-    is_drawn,
-    last_of,
-    model_of,
-    offsets_of,
-    page,
-)
+from drawn_models import MODELS, RENDERED, RNG, is_drawn, last_of, model_of, offsets_of, page
 from matplotlib.figure import Figure
 from numpy.testing import assert_allclose
 
-from twofold.plotting import (
-    ReconstructionErrorDisplay,
-)
+from twofold.plotting import ReconstructionErrorDisplay
 
 
 @pytest.mark.parametrize("name", [*MODELS, "ukr-l1"])

@@ -2,19 +2,13 @@
 
 import numpy as np
 import pytest
-from drawn_models import (
-    SHEET,
-    is_drawn,
-    model_of,
-)
+from drawn_models import SHEET, is_drawn, model_of
 from numpy.testing import assert_allclose
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from twofold import TwoWay
-from twofold.plotting import (
-    ResidualVarianceDisplay,
-)
+from twofold.plotting import ResidualVarianceDisplay
 
 
 @pytest.mark.parametrize("in_pipeline", [False, True])

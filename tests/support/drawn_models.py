@@ -9,9 +9,7 @@ from sklearn.preprocessing import StandardScaler
 
 from twofold import DRUR, SNE, UKR, AgglomerativeIsomap, PrincipalManifold, TwoWay
 from twofold.datasets import make_noisy_spiral, make_s_curve
-from twofold.plotting import (
-    save_figure,
-)
+from twofold.plotting import save_figure
 from twofold.principal_manifold.domains import Points
 
 N = 120

@@ -8,12 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from twofold.optimize import (
-    LBFGS,
-    ConjugateGradient,
-    GradientDescent,
-    RProp,
-)
+from twofold.optimize import LBFGS, ConjugateGradient, GradientDescent, RProp
 
 MINIMIZERS = {
     "lbfgs": LBFGS,

@@ -23,18 +23,10 @@ BORDER_COLOR = "#777777"
 
 @dataclass(frozen=True)
 class DensityMap:
-    """Log densities over places of one or two latent dimensions.
+    """Log densities on a grid: a `LatentGrid`, or places (m,) along one latent dimension.
 
-    Attributes
-    ----------
-    grid : LatentGrid or ndarray of shape (m,)
-        The places.
-    log_density : ndarray of shape (n_rows, n_columns) or (m,)
-        The log densities at the places.
-    levels : ndarray of shape (k,)
-        The log densities that 95, 80, 60, 40 and 20 % of the training latents reach, ascending.
-    log_border : float or None
-        The log density at the border of the domain; None if density does not bound it.
+    The levels (k,) are the log densities that 95, 80, 60, 40 and 20 % of the training latents
+    reach. ``log_border`` is None if density does not bound the domain.
     """
 
     grid: Any

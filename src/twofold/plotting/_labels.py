@@ -1,6 +1,6 @@
 """Labels and their colors: classes with names, or numbers on a scale.
 
-The colors can be told apart by color-blind readers.
+Color-blind readers can distinguish the colors.
 """
 
 from __future__ import annotations

@@ -21,18 +21,10 @@ NEUTRAL = "#88CCEE"
 
 @dataclass(frozen=True)
 class Lattice:
-    """A grid over the latent space and its images.
+    """A grid over the latent space and its images (n_places, 2 or 3), NaN outside the support.
 
-    Attributes
-    ----------
-    axes : list of ndarray of shape (n_along,)
-        The places along each latent dimension.
-    images : ndarray of shape (n_places, 2 or 3)
-        Their images, the last dimension varying fastest; NaN outside the support.
-    wrapped : tuple of bool, default=()
-        Which latent dimensions are circular.
-    is_discrete : bool, default=False
-        Whether the manifold consists of the places only.
+    ``axes`` are the places along each latent dimension, the last varying fastest. ``wrapped`` says
+    which dimensions are circular. A discrete manifold consists of the places only.
     """
 
     axes: list[Array]
