@@ -55,7 +55,7 @@ class CandidatesDisplay(ModelComparison):
     spreads : sequence of float, default=None
         The standard errors of these.
     positions : sequence of float, default=None
-        The number in which candidates differ, such as neighbors; NaN for candidates without one.
+        The number in which candidates differ, such as neighbors; NaN for those without.
     groups : sequence of str, default=None
         Candidates of one group are joined by a line.
     chosen : sequence of int, default=(0,)
@@ -63,7 +63,7 @@ class CandidatesDisplay(ModelComparison):
     final_errors : mapping of str to float, default=None
         Errors after the fit, by the group they belong to or any other name.
     error_name : str, default="error"
-        The name of the error axis.
+        The name of the axis of errors.
     position_name : str, default=""
         The name of the axis of positions.
     log_position : bool, default=False

@@ -43,8 +43,7 @@ class ClassBordersDisplay(Display):
     density : DensityMap
         The density of the training latents.
     margins : ndarray of shape (n_classes, n_rows, n_columns)
-        The lead of each class over all others on the grid of the density; negative where another
-        class leads.
+        The lead of each class over all others on the grid of the density.
     classes : array-like of shape (n_classes,)
         The classes of the classifier.
     domain : Domain, default=None
@@ -54,12 +53,8 @@ class ClassBordersDisplay(Display):
     ----------
     ax_, figure_
         Axes and figure.
-    points_ : list of matplotlib artists
-        The latents of each class.
-    borders_ : list of matplotlib artists
-        The borders of the classes.
-    border_ : list of matplotlib artists
-        The border of the domain.
+    points_, borders_, border_ : list of matplotlib artists
+        The latents and borders of the classes, and the border of the domain.
     legend_ : matplotlib Legend
         The names of the classes.
 

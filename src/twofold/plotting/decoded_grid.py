@@ -61,10 +61,8 @@ class DecodedGridDisplay(Display):
     ----------
     ax_, figure_
         Axes and figure.
-    image_ : matplotlib AxesImage or None
-        All images in one.
-    curves_ : matplotlib LineCollection or None
-        All curves.
+    image_, curves_ : matplotlib AxesImage and LineCollection, or None
+        All images in one, or all curves.
 
     Examples
     --------
@@ -116,19 +114,16 @@ class DecodedGridDisplay(Display):
         model : TwoWayEstimator or Pipeline that ends in one
             A fitted model.
         image_shape : tuple of int, default=None
-            Height and width of images flattened row by row, or (height, width, 3) for color images;
-            None draws curves.
+            (height, width), or (height, width, 3) for color images; None draws curves.
         n_side : int, default=None
             Cells along the longer side; None means 28 for images, 14 for curves or one dimension.
         components : sequence of int, default=None
             The one or two latent dimensions of the grid; None means the first two.
         at : array-like of shape (n_components,), default=None
-            The other latent dimensions; None means those of the training latent with the highest
-            density.
+            The other latent dimensions; None takes the training latent of highest density.
         snap : bool or "auto", default="auto"
-            Whether a cell with training latents shows the one nearest to its center instead of the
-            center, which may lie in a gap between them. "auto" means True if the grid covers all
-            latent dimensions and the model has no domain.
+            Whether a cell with training latents shows the one nearest to its center. "auto" means
+            True if the grid covers all latent dimensions and the model has no domain.
         **plot_options
             Options of `plot`, such as ``ax``.
 
@@ -178,8 +173,7 @@ class DecodedGridDisplay(Display):
         ax : matplotlib Axes, default=None
             Axes to draw on; None makes a new figure.
         value_range : (float, float), default=None
-            The values at the ends of the color scale, or at the bottom and top of curves; None
-            means the smallest and the largest value of all.
+            The ends of the color scale, or of the curves; None means those of all values.
         cmap : str or Colormap, default="gray_r"
             Colors of images without colors: ink on paper. "gray" suits photographs.
         line_kwargs, image_kwargs : dict, default=None

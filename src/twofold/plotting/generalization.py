@@ -32,10 +32,8 @@ class GeneralizationDisplay(Display):
     ----------
     ax_, figure_
         Axes and figure.
-    splits_, measured_, predicted_ : matplotlib Line2D
+    splits_, measured_, predicted_, legend_ : matplotlib Line2D and Legend
         The gaps of single splits, their medians, and the predicted rate through these.
-    legend_ : matplotlib Legend
-        The names of the lines.
 
     Examples
     --------

@@ -38,8 +38,7 @@ class LatentMapDisplay(Display):
     labels : array-like of shape (n_samples,), default=None
         Text or numbers that set the colors.
     label_kind : {"auto", "classes", "values"}, default="auto"
-        Whether labels are names or numbers on a scale. "auto" treats up to 30 different whole
-        numbers as classes and other numbers as values.
+        Names, or numbers on a scale; "auto" takes up to 30 different whole numbers as classes.
     density : DensityMap, default=None
         The density behind the points.
     domain : Domain or Points, default=None
@@ -51,14 +50,8 @@ class LatentMapDisplay(Display):
     ----------
     ax_, figure_
         Axes and figure.
-    points_ : list of matplotlib artists
-        The points: markers, or an image for more than 50,000 of them.
-    bands_ : matplotlib artist or None
-        The density.
-    border_ : list of matplotlib artists
-        The border of the domain.
-    texts_ : list of matplotlib Text
-        The names of classes on the map.
+    points_, bands_, border_, texts_ : list of matplotlib artists
+        The points (an image for more than 50,000), density, border, and names of classes.
     legend_, colorbar_ : matplotlib Legend and Colorbar, or None
         Legend of the classes and color bar of the values.
 
@@ -170,8 +163,7 @@ class LatentMapDisplay(Display):
         ax : matplotlib Axes, default=None
             Axes to draw on, with ``projection="3d"`` for three dimensions; None makes a new figure.
         names : {"auto", "map", "legend", "both", "none"}, default="auto"
-            Where the names of classes are written. "auto" writes each at the member nearest to the
-            median of its class if names are short and do not overlap, else in a legend.
+            Where the names of classes are written; "auto" is the map if they are readable there.
         show_density, show_border, show_colorbar : bool, default=True
             Whether to draw the density, the border of the domain, and the color bar of values.
         cmap : str or Colormap, default=None

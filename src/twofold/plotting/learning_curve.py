@@ -59,10 +59,8 @@ class LearningCurveDisplay(ModelComparison):
         Axes and figure.
     ax_held_out_ : matplotlib Axes or None
         The axis of held-out errors that are not the objective.
-    lines_, held_out_lines_ : list of matplotlib Line2D
-        The curves.
-    legend_ : matplotlib Legend or None
-        The names of the curves.
+    lines_, held_out_lines_, legend_ : lists of matplotlib Line2D, and Legend or None
+        The curves and their names.
 
     Examples
     --------

@@ -39,10 +39,8 @@ class ManifoldDisplay(Display):
     ----------
     lattice : Lattice
         The manifold: places of a latent grid and their images.
-    data : ndarray of shape (n_samples, 2 or 3), default=None
-        The data in the directions that are drawn.
-    projections : ndarray of shape (n_samples, 2 or 3), default=None
-        Their reconstructions in these directions.
+    data, projections : ndarray of shape (n_samples, 2 or 3), default=None
+        The data and their reconstructions, in the directions that are drawn.
     labels : array-like of shape (n_samples,), default=None
         Labels that set the colors of the data.
     axis_names : tuple of str
@@ -54,10 +52,8 @@ class ManifoldDisplay(Display):
     ----------
     ax_, figure_
         Axes and figure.
-    manifold_ : list of matplotlib artists
-        The curve, the surface or the lattice.
-    points_ : list of matplotlib artists
-        The data.
+    manifold_, points_ : list of matplotlib artists
+        The curve, surface or lattice, and the data.
     segments_ : matplotlib LineCollection or None
         The lines from data to their projections.
     legend_, colorbar_ : matplotlib Legend and Colorbar, or None
@@ -108,12 +104,10 @@ class ManifoldDisplay(Display):
         labels : array-like of shape (n_samples,), default=None
             The label of each row of X.
         view : "auto", "principal" or sequence of two or three features, default="auto"
-            Features by number or name, or the principal axes of the data (of the manifold, without
-            data). "auto" means the features if there are two or three, else principal axes: two
-            for curves, three for surfaces.
+            Features by number or name, or the principal axes of the data: two for curves, three for
+            surfaces. "auto" means the features if there are two or three.
         n_places : int, default=None
-            Places along each latent dimension; None means 1,500, 61 or 31 for one, two or three
-            dimensions.
+            Places along each latent dimension; None means 1,500 in one, 61 in two, 31 in three.
         label_kind : {"auto", "classes", "values"}, default="auto"
             Whether labels are names or numbers on a scale.
         **plot_options
@@ -173,8 +167,7 @@ class ManifoldDisplay(Display):
         ax : matplotlib Axes, default=None
             Axes to draw on; None makes a new figure.
         segments : bool, default=True
-            Whether to draw lines from the data to their projections; data of more than 2,000 rows
-            have none.
+            Whether to draw lines from the data to their projections, for up to 2,000 rows.
         show_colorbar : bool, default=True
             Whether to draw the color bar of values.
         names : {"auto", "map", "legend", "both", "none"}, default="auto"
@@ -184,7 +177,7 @@ class ManifoldDisplay(Display):
         label_name : str, default=None
             The title of the color bar.
         manifold_kwargs : dict, default=None
-            Options of the artist of the manifold: a Line2D, a LineCollection or a Poly3DCollection.
+            Options of the Line2D, LineCollection or Poly3DCollection of the manifold.
         scatter_kwargs : dict, default=None
             Options of ``Axes.scatter``.
 

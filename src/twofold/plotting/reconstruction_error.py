@@ -56,12 +56,10 @@ class ReconstructionErrorDisplay(Display):
     ----------
     ax_, figure_
         Axes and figure.
-    ax_histogram_ : matplotlib Axes
-        The axes of the histogram, whose bars explain the colors.
+    ax_histogram_, bars_ : matplotlib Axes and BarContainer
+        The histogram, whose bars explain the colors.
     points_ : list of matplotlib artists
         The latents; the largest errors are drawn last.
-    bars_ : matplotlib BarContainer
-        The histogram.
 
     Examples
     --------
@@ -108,7 +106,7 @@ class ReconstructionErrorDisplay(Display):
         components : sequence of int, default=None
             The one to three latent dimensions to draw; None draws all.
         n_grid : int, default=200
-            Places along each side of the grid on which the border of the domain is searched.
+            Places along each side of the grid for the border of the domain.
         **plot_options
             Options of `plot`, such as ``ax``.
 

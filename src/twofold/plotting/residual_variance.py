@@ -46,10 +46,8 @@ class ResidualVarianceDisplay(Display):
     ----------
     ax_, figure_
         Axes and figure.
-    line_ : matplotlib Line2D
-        The curve: medians over the splits.
-    splits_ : matplotlib Line2D or None
-        The single splits.
+    line_, splits_ : matplotlib Line2D
+        The medians over the splits, and the single splits (None for one split).
     legend_ : matplotlib Legend or None
         The names of the curves.
 
