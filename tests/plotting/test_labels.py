@@ -130,22 +130,21 @@ def test_names_stand_at_members_near_the_medians():
 def test_a_legend_where_names_would_cover_each_other():
     model, _ = model_of("ukr-2")
     mixed = LatentMapDisplay.from_estimator(model, labels=np.arange(N) % 3, n_grid=15)
-    named = [bool(display.texts_) for display in (mixed,)]
-    assert named == [mixed.legend_ is None]
+    assert bool(mixed.texts_) == (mixed.legend_ is None)
     long = [f"a class with a very long name indeed, number {i % 3}" for i in range(N)]
-    display = LatentMapDisplay.from_estimator(model, labels=long, n_grid=15)
+    display = LatentMapDisplay.from_estimator(model, labels=long, n_grid=15, ax=page())
     assert not display.texts_
     shown = [text.get_text() for text in display.legend_.get_texts()]
     assert all(len(name) <= 40 and name.endswith("…") for name in shown)
-    same_place = LatentMapDisplay(np.zeros((N, 2)), labels=np.arange(N) % 3).plot()
+    same_place = LatentMapDisplay(np.zeros((N, 2)), labels=np.arange(N) % 3).plot(page())
     assert len(same_place.legend_.get_texts()) == 3
     few = LatentMapDisplay(model.embedding_[:10], labels=list("aabbbccccc")).plot(page())
     assert not few.texts_  # names would cover the points
     assert len(few.legend_.get_texts()) == 3
-    one = LatentMapDisplay.from_estimator(model, labels=["all"] * N, n_grid=15)
+    one = LatentMapDisplay(model.embedding_, labels=["all"] * N).plot(page())
     assert not one.texts_
     assert one.legend_ is None
-    asked = LatentMapDisplay.from_estimator(model, labels=["all"] * N, n_grid=15, names="both")
+    asked = one.plot(page(), names="both")
     assert asked.texts_[0].get_text() == asked.legend_.get_texts()[0].get_text() == "all"
 
 

@@ -59,6 +59,8 @@ def test_several_learning_curves_and_their_scale():
         LearningCurveDisplay.from_estimator(model_of("two_way")[0])
     with pytest.raises(ValueError, match="models is empty"):
         LearningCurveDisplay.from_estimators({})
+    with pytest.raises(ValueError, match="curves is empty"):
+        LearningCurveDisplay({})
 
 
 def test_generalization():

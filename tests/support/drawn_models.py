@@ -59,7 +59,7 @@ MODELS = {
 RENDERED = ("ukr-1", "ukr-2", "ukr-3", "circle", "points", "constant")
 """Models that every display renders; for the others the tests look at artists only."""
 
-FEATURE_SPACE = (UKR(metric="l1", init="isomap:8", max_iter=10, random_state=0), SHEET[:60])
+FEATURE_SPACE = (UKR(metric="l1", init="isomap:8", max_iter=3, random_state=0), SHEET[:60])
 """A model that measures errors in a feature space."""
 
 _fitted = {}

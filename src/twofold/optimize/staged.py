@@ -54,14 +54,10 @@ def guided_minimizer(minimizer: Minimizer, guide: Guide | None) -> Minimizer:
     Examples
     --------
     >>> import numpy as np
-    >>> from twofold.optimize import LBFGS, GradientDescent, SpectralGuidance, guided_minimizer
+    >>> from twofold.optimize import LBFGS, SpectralGuidance, guided_minimizer
     >>> guide = SpectralGuidance(bandwidth=0.05).prepare(np.linspace(0.0, 1.0, 20)[:, None])
     >>> guided_minimizer(LBFGS(max_iter=100), guide)
     Staged(minimizer=LBFGS(max_iter=100, tol=1e-06, memory=10))
-    >>> guided_minimizer(GradientDescent(), guide).guide is guide
-    True
-    >>> guided_minimizer(LBFGS(max_iter=100), None)
-    LBFGS(max_iter=100, tol=1e-06, memory=10)
     """
     if guide is None:
         return minimizer
