@@ -147,6 +147,18 @@ def test_lanes_of_a_strip():
     assert display.legend_ is None
 
 
+@pytest.mark.parametrize("names", ["map", "legend", "both"])
+def test_names_of_a_strip_or_a_ring_are_in_a_legend(names):
+    for name in ("ukr-1", "circle"):
+        model, X = model_of(name)
+        labels = np.array(["b", "a", "c"])[np.arange(len(X)) % 3]
+        display = LatentMapDisplay.from_estimator(
+            model, labels=labels, n_grid=20, names=names, ax=page()
+        )
+        assert not display.texts_
+        assert [text.get_text() for text in display.legend_.get_texts()] == ["a", "b", "c"]
+
+
 def test_what_a_latent_map_refuses():
     with pytest.raises(ValueError, match="names='somewhere' must be one of"):
         LatentMapDisplay(np.zeros((3, 2))).plot(names="somewhere")

@@ -163,7 +163,8 @@ class LatentMapDisplay(Display):
         ax : matplotlib Axes, default=None
             Axes to draw on, with ``projection="3d"`` for three dimensions; None makes a new figure.
         names : {"auto", "map", "legend", "both", "none"}, default="auto"
-            Where the names of classes are written; "auto" is the map if they are readable there.
+            Where the names of classes are written; "auto" is the map if they are readable there. A
+            single latent dimension has no room on the map and gets a legend.
         show_density, show_border, show_colorbar : bool, default=True
             Whether to draw the density, the border of the domain, and the color bar of values.
         cmap : str or Colormap, default=None
@@ -187,7 +188,7 @@ class LatentMapDisplay(Display):
         draw = (self._draw_strip, self._draw_map, self._draw_space)[n_columns - 1]
         has_names = draw(ax, marks, show_density, show_border)
         if isinstance(coloring, Classes) and not (has_names and names == "auto"):
-            where = "legend" if n_columns == 1 and names == "auto" else names
+            where = "legend" if n_columns == 1 and names != "none" else names
             self.texts_, self.legend_ = name_classes(self, self.latents, coloring, where)
         if marks.scale is not None and show_colorbar:
             self.colorbar_ = self._show_colorbar(marks.scale, label_name)
