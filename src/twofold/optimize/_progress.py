@@ -175,14 +175,13 @@ class Progress:
             return self.zero_gradient()
         if not may_end:
             self._counted_from = self.n_iter
-        counted = self.n_iter - self._counted_from
-        if counted >= self._window and self._decrease() <= self._smallest_decrease():
-            status = (
-                f"The relative decrease of the objective over {self._window} iteration(s) fell "
-                f"below tol={self._tol:g}."
-            )
-            return self.result(status, converged=True)
-        return None
+        if self.n_iter - self._counted_from < self._window:
+            return None
+        decrease = self._lows[-1 - self._window] - self._lows[-1]
+        if decrease > max(self._tol * abs(self._lows[-1]), EPS * abs(self._history[0])):
+            return None
+        over = f"over {self._window} iteration(s) fell below tol={self._tol:g}"
+        return self.result(f"The relative decrease of the objective {over}.", converged=True)
 
     def zero_gradient(self) -> MinimizeResult:
         """End where no direction leads down."""
@@ -190,10 +189,8 @@ class Progress:
 
     def out_of_iterations(self) -> MinimizeResult:
         """End because the iterations ran out."""
-        status = (
-            f"The iterations ran out (max_iter={self.n_iter}) before tol={self._tol:g} was met."
-        )
-        return self.result(status, converged=False)
+        reason = f"(max_iter={self.n_iter}) before tol={self._tol:g} was met"
+        return self.result(f"The iterations ran out {reason}.", converged=False)
 
     def no_lower_point(self, point: Point) -> MinimizeResult:
         """End because a line search failed at ``point``.
@@ -204,14 +201,10 @@ class Progress:
         """
         negligible = max(self._tol, _HIDDEN_IN_VALUE) * abs(point.value)
         if self._attainable_decrease(point) <= max(negligible, _HIDDEN_IN_START):
-            status = (
-                "No lower point was found, and the gradient promises none beyond the tolerance."
-            )
-            return self.result(status, converged=True)
-        status = (
-            "No lower point was found along a descent direction: the objective is not smooth here, "
-            "or its gradient is wrong."
-        )
+            reason = "and the gradient promises none beyond the tolerance"
+            return self.result(f"No lower point was found, {reason}.", converged=True)
+        reason = "the objective is not smooth here, or its gradient is wrong"
+        status = f"No lower point was found along a descent direction: {reason}."
         return self.result(status, converged=False)
 
     def step_within(self, part: float, direction: Array) -> float:
@@ -256,12 +249,6 @@ class Progress:
         if math.isinf(excess):
             return math.inf
         return promised * (promised / (4.0 * excess)) if excess > 0.0 else promised
-
-    def _decrease(self) -> float:
-        return self._lows[-1 - self._window] - self._lows[-1]
-
-    def _smallest_decrease(self) -> float:
-        return max(self._tol * abs(self._lows[-1]), EPS * abs(self._history[0]))
 
 
 def _is_finite(point: Point) -> bool:
