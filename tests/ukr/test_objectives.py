@@ -151,7 +151,7 @@ def test_tiles_and_blocks_do_not_matter(monkeypatch):
         for way in WAYS.values()
         for kernel in ("gaussian", "quartic")
     ]
-    monkeypatch.setattr("twofold.numerics.sums.weights.TILE", 17)
+    monkeypatch.setattr("twofold.numerics.sums.dense.TILE", 17)
     monkeypatch.setattr("twofold.numerics.sums.pairs.CHUNK", 64)
     monkeypatch.setattr("twofold.numerics.threads.BLOCK_BYTES", 9_000)
     again = [

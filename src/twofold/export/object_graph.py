@@ -95,8 +95,7 @@ CLASSES: Final[dict[str, str]] = {
         "twofold.optimize.guidance": ["SpectralGuidance"],
         "twofold.principal_manifold.functional": ["DescentState"],
         "twofold.principal_manifold.soft": ["SoftState"],
-        "twofold.numerics.sums.local": ["LocalMeans"],
-        "twofold.numerics.sums.neighbours": ["Neighbours"],
+        "twofold.numerics.sums.neighbours": ["LocalMeans", "Neighbours"],
         "twofold.drur.alternation": ["TurnState", "Turns"],
         "twofold.principal_manifold.penalties": ["L1Penalty", "L2Penalty", "RKHSPenalty"],
     }.items()
