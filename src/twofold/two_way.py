@@ -20,7 +20,8 @@ from twofold.base.estimator import Learned, Problem, TwoWayEstimator, constant_m
 from twofold.base.pair_of_maps import check_maps, first_maps, with_maps
 from twofold.numerics.validation import check_choice, check_int
 from twofold.protocols import Array, Map
-from twofold.starts.initializers import INITIALIZERS, resolve_init
+from twofold.starts.initializers import INITIALIZERS
+from twofold.starts.named import resolve_init
 
 __all__ = ["TwoWay"]
 

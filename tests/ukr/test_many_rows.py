@@ -70,7 +70,7 @@ def test_columns_are_not_more_than_leaves(q):
 
 @pytest.mark.parametrize("most_compared", [10**8, 0])
 def test_a_lone_point_beside_a_blob_is_rebuilt_by_the_mean(most_compared, monkeypatch):
-    monkeypatch.setattr("twofold.ukr.regression.MOST_COMPARED", most_compared)
+    monkeypatch.setattr("twofold.numerics.neighbours.MOST_COMPARED", most_compared)
     rng = np.random.default_rng(0)
     Z, X = rng.standard_normal((6_000, 2)), rng.standard_normal((6_000, 3))
     Z[0] = [300.0, 0.0]
@@ -83,7 +83,7 @@ def test_a_lone_point_beside_a_blob_is_rebuilt_by_the_mean(most_compared, monkey
 
 
 def test_cells_of_equal_rows_are_searched_exactly(monkeypatch):
-    monkeypatch.setattr("twofold.numerics.neighbours.MAX_EXACT", 2_000)
+    monkeypatch.setattr("twofold.numerics.neighbours.MOST_COMPARED", 2_000**2)
     monkeypatch.setattr("twofold.numerics.neighbours.POINTS_PER_CELL", 100)
     rng = np.random.default_rng(0)
     X = rng.standard_normal((5_000, 5)).astype(np.float32)
@@ -163,7 +163,7 @@ def test_nearest_neighbors_by_cells(monkeypatch):
     squared = np.square(X[:50, None] - X).sum(axis=2)
     squared[np.arange(50), np.arange(50)] = np.inf
     np.testing.assert_array_equal(exact[:50], np.argsort(squared, axis=1)[:, :5])
-    monkeypatch.setattr("twofold.numerics.neighbours.MAX_EXACT", 10)
+    monkeypatch.setattr("twofold.numerics.neighbours.MOST_COMPARED", 100)
     monkeypatch.setattr("twofold.numerics.neighbours.MAX_CHUNK", 1000)
     found = nearest_neighbors(X, 5, rng)
     assert (found != np.arange(3000)[:, None]).all()
