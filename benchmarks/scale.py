@@ -33,7 +33,7 @@ from twofold.kernels import Gaussian
 from twofold.metrics import nearest_neighbor_accuracy, relative_reconstruction_error
 from twofold.numerics.sums import CellWeights, kernel_radius
 from twofold.plotting import DecodedGridDisplay, LatentMapDisplay, save_figure
-from twofold.ukr import regression as kernel_regression
+from twofold.ukr import settings as ukr_settings
 from twofold.ukr.regression import CELL_TOLERANCE, KernelRegression
 
 
@@ -168,7 +168,7 @@ def direct(_):
     for name, X, X_test in tables(3_000):
         row = {}
         for way, most in (("many", 1_000), ("few", 10**9)):
-            kernel_regression.MANY_ROWS = most
+            ukr_settings.MANY_ROWS = most
             model = UKR(1 if name == "curve" else 2, random_state=0)
             began = time.perf_counter()
             score = model.fit(np.asarray(X, dtype=np.float64)).score(X_test)
@@ -177,7 +177,7 @@ def direct(_):
         row["ratio"] = row["many"]["error"] / row["few"]["error"]
         results[name] = row
         print(name, row, flush=True)
-    kernel_regression.MANY_ROWS = 5_000
+    ukr_settings.MANY_ROWS = 5_000
     return results
 
 

@@ -14,6 +14,7 @@ from twofold.numerics import threads as _blocks
 from twofold.numerics.neighbours import CellIndex, nearest_neighbors
 from twofold.numerics.sums import Cells, CellWeights, DenseWeights, GridWeights, error_bound
 from twofold.starts.coarse_map import CoarseMap
+from twofold.ukr.descent import rescue
 from twofold.ukr.objective import Reconstruction
 from twofold.ukr.regression import KernelRegression
 
@@ -77,7 +78,7 @@ def test_a_lone_point_beside_a_blob_is_rebuilt_by_the_mean(most_compared, monkey
     scheme = KernelRegression.of(X, Gaussian(), pseudo_count=0.0)
     assert isinstance(scheme.weigh(Z), CellWeights)
     assert 0.0 < scheme.cv_error(Z) < 10.0
-    moved, n_moved = scheme.rescue(Z)
+    moved, n_moved = rescue(scheme, Z)
     assert n_moved == 1
     assert np.linalg.norm(moved[0]) < 6.0
 
@@ -245,7 +246,7 @@ class TestFit:
 
     @pytest.fixture(autouse=True)
     def few_are_many(self, monkeypatch):
-        monkeypatch.setattr("twofold.ukr.regression.MANY_ROWS", 400)
+        monkeypatch.setattr("twofold.ukr.settings.MANY_ROWS", 400)
 
     @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
     @pytest.mark.parametrize("kernel", ["gaussian", "quartic"])
@@ -254,7 +255,7 @@ class TestFit:
         X, test = X[:900], X[900:]
         many = UKR(kernel=kernel, init="isomap:10", random_state=0).fit(X)
         assert many.embedding_.shape == (900, 2)
-        monkeypatch.setattr("twofold.ukr.regression.MANY_ROWS", 10**9)
+        monkeypatch.setattr("twofold.ukr.settings.MANY_ROWS", 10**9)
         direct = UKR(kernel=kernel, init="isomap:10", random_state=0).fit(X)
         assert 1.0 - many.score(test) < 1.5 * (1.0 - direct.score(test))
 
@@ -380,7 +381,7 @@ def test_grid_equals_all_pairs_within_its_bound(q):
 
 
 def test_sums_run_where_they_are_cheaper(monkeypatch):
-    monkeypatch.setattr("twofold.ukr.regression.MANY_ROWS", 400)
+    monkeypatch.setattr("twofold.ukr.settings.MANY_ROWS", 400)
     rng = np.random.default_rng(0)
     X, Z = rng.standard_normal((4000, 10)), rng.standard_normal((4000, 2))
     scheme = KernelRegression.of(X, KERNELS["gaussian"])
@@ -388,7 +389,7 @@ def test_sums_run_where_they_are_cheaper(monkeypatch):
     assert isinstance(scheme.weigh(30.0 * Z), CellWeights)
     assert isinstance(KernelRegression.of(X, KERNELS["quartic"]).weigh(0.1 * Z), CellWeights)
     wide = scheme.objective().value(0.3 * Z)
-    monkeypatch.setattr("twofold.ukr.regression.MANY_ROWS", 10**9)
+    monkeypatch.setattr("twofold.ukr.settings.MANY_ROWS", 10**9)
     exact = KernelRegression.of(X, KERNELS["gaussian"]).objective().value(0.3 * Z)
     assert wide == pytest.approx(exact, rel=1e-4)
 

@@ -56,7 +56,6 @@ CLASSES: Final[dict[str, str]] = {
             "FromCoordinates",
             "ToCoordinates",
         ],
-        "twofold.ukr.feature_maps": ["FeatureEncoder", "PreimageDecoder"],
         "twofold.principal_manifold.alpha_path": ["AlphaChoice", "Fitted", "Fitting"],
         "twofold.principal_manifold.node_layout": ["Layout"],
         "twofold.principal_manifold.maps": [
@@ -73,7 +72,7 @@ CLASSES: Final[dict[str, str]] = {
         "twofold.isomap.supervised": ["SupervisedIsomap"],
         "twofold.two_way": ["TwoWay"],
         "twofold.ukr.estimator": ["UKR"],
-        "twofold.ukr.feature_space": ["FeatureSpace"],
+        "twofold.ukr.feature_space": ["FeatureEncoder", "FeatureSpace", "PreimageDecoder"],
         "twofold.kernels": ["Compact", "Gaussian", "StudentT"],
         "twofold.losses": ["Huber", "L1", "Norm", "Squared"],
         "twofold.maps.grnn": ["GRNN"],
