@@ -45,7 +45,7 @@ def test_shape_repeatability_and_purity(name, roll):
 @pytest.mark.parametrize("name", [n for n in INITIALIZERS if n not in ("random", "pca")])
 def test_landmarks(name):
     X, _ = make_s_curve(300, random_state=0)
-    Z = resolve_init(name, X, 2, rng(), n_landmarks=100)
+    Z = INITIALIZERS[name](X, 2, rng(), n_landmarks=100)
     assert Z.shape == (300, 2)
     assert np.isfinite(Z).all()
 

@@ -98,20 +98,10 @@ def nearest_neighbors(
 
 @dataclass(frozen=True)
 class CellIndex:
-    """Points in cells around centres, for approximate searches.
+    """Points (n, D) in cells around centres (n_cells, D), for approximate searches.
 
-    Attributes
-    ----------
-    points : ndarray of shape (n, D)
-        The points, in single precision.
-    norms : ndarray of shape (n,)
-        Their squared norms.
-    centers : ndarray of shape (n_cells, D)
-        Centres of the cells.
-    order : ndarray of int, shape (n,)
-        The points cell by cell.
-    bounds : ndarray of int, shape (n_cells + 1,)
-        Where cells begin in that order.
+    Points and their squared norms (n,) are in single precision. ``order`` (n,) lists the points
+    cell by cell, ``bounds`` (n_cells + 1,) tells where cells begin.
     """
 
     points: AnyArray

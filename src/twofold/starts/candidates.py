@@ -40,16 +40,7 @@ leads out."""
 class Candidate:
     """Latents (n, q) at their best scale.
 
-    Attributes
-    ----------
-    name : str
-        The start.
-    latents : ndarray of shape (n, q)
-        Scaled latents.
-    scales : ndarray of shape (q,)
-        The factors on the whitened latents.
-    error : float
-        Their leave-one-out error.
+    ``scales`` (q,) are the factors on the whitened latents, ``error`` is the leave-one-out error.
     """
 
     name: str

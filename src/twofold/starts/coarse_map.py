@@ -31,18 +31,11 @@ JITTER = 0.3
 
 @dataclass(frozen=True)
 class CoarseMap:
-    """Points, their neighbors, and the few points that represent all.
+    """Points averaged over their neighbors (n, D), and the few that represent all.
 
-    Attributes
-    ----------
-    averaged : ndarray of shape (n, D)
-        The data, averaged over their neighbors.
-    neighbors : ndarray of int, shape (n, k)
-        Neighbors in data space.
-    chosen : ndarray of int, shape (m,)
-        The points that are embedded first.
-    nearest : ndarray of int, shape (n, 5)
-        For each point the nearest of these, as positions in ``chosen``.
+    ``neighbors`` (n, k) are numbers of points, ``chosen`` (m,) those of the points that are
+    embedded first, and ``nearest`` (n, 5) each point's nearest of these, as positions in
+    ``chosen``.
     """
 
     averaged: AnyArray

@@ -1,17 +1,17 @@
 r"""Initial latents: random, linear, spectral, or a neighbour embedding.
 
 An initializer is a function ``(X, n_components, rng, ...) -> Z`` of data ``X`` (n, D) that returns
-latents ``Z`` (n, q). Missing directions give columns of zeros. All accept:
+latents ``Z`` (n, q). Missing directions give columns of zeros. Options of several of them:
 
 n_landmarks : int or None, default=None
     Points that are embedded before the others are placed by them. None means all points up to
-    5,000, and 2,000 beyond. ``random`` and ``pca``, whose cost is linear in n, ignore it.
+    5,000, and 2,000 beyond. ``random`` and ``pca``, whose cost is linear in n, need no landmarks.
 n_neighbors : int or None, default=None
-    For methods on a neighborhood graph: neighbors of each point. None means 10 (LLE: 12), or all
-    other points if there are fewer.
+    Neighbors of each point in the graph. None means 10 (LLE: 12), or all other points if there are
+    fewer.
 disconnected : {"join", "error"}, default="join"
-    For ``isomap`` and ``laplacian_eigenmaps``: whether a graph of several components is joined at
-    the closest pairs, with a warning, or raises an error.
+    Whether a graph of several components is joined at the closest pairs, with a warning, or raises
+    an error.
 
 Kernel PCA extends to other points by the Nystrom formula. The other methods use the weights that
 best reconstruct a point from its nearest landmarks (sum one, least squares, as in locally linear
@@ -28,8 +28,9 @@ M. Belkin, P. Niyogi. Laplacian eigenmaps. Neural Computation 15, 2003.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
+from functools import wraps
+from typing import Any
 
 import numpy as np
 from scipy import linalg
@@ -46,10 +47,12 @@ from twofold.geodesics.scaling import classical_scaling, squared_geodesics
 from twofold.numerics.linalg import fix_signs, principal_axes, sqdist
 from twofold.numerics.neighbours import nearest
 from twofold.numerics.threads import map_blocks, row_blocks
+from twofold.numerics.validation import warn_user
 from twofold.protocols import Array, IntArray
 
 __all__ = [
     "INITIALIZERS",
+    "Initializer",
     "choose_landmarks",
     "extend_from_landmarks",
     "isomap",
@@ -66,26 +69,19 @@ MAX_EXACT = 5_000
 DEFAULT_LANDMARKS = 2_000
 
 
-def random(
-    X: Array, n_components: int, rng: np.random.Generator, *, n_landmarks: int | None = None
-) -> Array:
+Initializer = Callable[..., Array]
+
+
+def random(X: Array, n_components: int, rng: np.random.Generator) -> Array:
     """Return standard normal latents."""
-    del n_landmarks
     return rng.standard_normal((len(X), n_components))
 
 
-def pca(
-    X: Array,
-    n_components: int,
-    rng: np.random.Generator | None = None,
-    *,
-    n_landmarks: int | None = None,
-) -> Array:
+def pca(X: Array, n_components: int, rng: np.random.Generator | None = None) -> Array:
     """Return the coordinates along the leading principal axes."""
-    del rng, n_landmarks
+    del rng
     centred = X - X.mean(axis=0)
-    n_axes = min(n_components, *X.shape)
-    axes, _ = principal_axes(centred, n_axes)
+    axes, _ = principal_axes(centred, min(n_components, *X.shape))
     return _pad(centred @ axes.T, n_components)
 
 
@@ -126,80 +122,88 @@ def kernel_pca(
     return _pad(Z, n_components)
 
 
+def _on_landmarks(embed: Initializer) -> Initializer:
+    """Let an initializer embed the landmarks, and place the other points by them."""
+
+    @wraps(embed)
+    def initializer(
+        X: Array,
+        n_components: int,
+        rng: np.random.Generator,
+        *,
+        n_landmarks: int | None = None,
+        **options: Any,
+    ) -> Array:
+        chosen = choose_landmarks(len(X), n_landmarks, rng)
+        latents = embed(X[chosen], n_components, rng, **options)
+        if len(chosen) == len(X):
+            return latents
+        Z = extend_from_landmarks(X, X[chosen], latents)
+        Z[chosen] = latents
+        return Z
+
+    return initializer
+
+
+@_on_landmarks
 def lle(
-    X: Array,
-    n_components: int,
-    rng: np.random.Generator,
-    *,
-    n_neighbors: int | None = None,
-    n_landmarks: int | None = None,
+    X: Array, n_components: int, rng: np.random.Generator, *, n_neighbors: int | None = None
 ) -> Array:
     """Return scikit-learn's locally linear embedding."""
     from sklearn.manifold import LocallyLinearEmbedding
 
-    def embed(some: Array) -> Array:
-        k = min(12, len(some) - 1) if n_neighbors is None else n_neighbors
-        solver = "dense" if len(some) <= DENSE_EIGEN else "arpack"
-        seed = int(rng.integers(2**31))
-        model = LocallyLinearEmbedding(
-            n_neighbors=k, n_components=n_components, eigen_solver=solver, random_state=seed
-        )
-        Z: Array = model.fit_transform(some)
-        return fix_signs(Z)
-
-    return _through_landmarks(embed, X, n_landmarks, rng)
+    model = LocallyLinearEmbedding(
+        n_neighbors=min(12, len(X) - 1) if n_neighbors is None else n_neighbors,
+        n_components=n_components,
+        eigen_solver="dense" if len(X) <= DENSE_EIGEN else "arpack",
+        random_state=int(rng.integers(2**31)),
+    )
+    return fix_signs(model.fit_transform(X))
 
 
+@_on_landmarks
 def isomap(
     X: Array,
     n_components: int,
-    rng: np.random.Generator,
+    rng: np.random.Generator,  # noqa: ARG001 - as in every initializer
     *,
     n_neighbors: int | None = None,
-    n_landmarks: int | None = None,
     disconnected: str = "join",
 ) -> Array:
     """Return geodesic distances embedded by classical scaling."""
-
-    def embed(some: Array) -> Array:
-        graph, _ = _connected_graph(some, n_neighbors, disconnected, "isomap")
-        return classical_scaling(squared_geodesics(graph, None, np.float64), n_components)
-
-    return _through_landmarks(embed, X, n_landmarks, rng)
+    graph, _ = _connected_graph(X, n_neighbors, disconnected, "isomap")
+    return classical_scaling(squared_geodesics(graph, None, np.float64), n_components)
 
 
+@_on_landmarks
 def laplacian_eigenmaps(
     X: Array,
     n_components: int,
     rng: np.random.Generator,
     *,
     n_neighbors: int | None = None,
-    n_landmarks: int | None = None,
     disconnected: str = "join",
 ) -> Array:
     """Return the smoothest functions on the neighborhood graph."""
-
-    def embed(some: Array) -> Array:
-        graph, longest = _connected_graph(some, n_neighbors, disconnected, "laplacian_eigenmaps")
-        # An edge that joins two components is as long as their gap. Its affinity would leave them
-        # separate, each shrunk to a single point, so the edge counts as one of median length.
-        graph.data = np.where(graph.data > longest, np.median(graph.data), graph.data)
-        weights = heat_affinity(graph)
-        affinity = normalized_affinity(weights)
-        n, k = len(some), min(n_components + 1, len(some))
-        if n <= DENSE_EIGEN:
-            _, vectors = linalg.eigh(affinity.toarray(), subset_by_index=(n - k, n - 1))
-        else:
-            _, vectors = eigsh(affinity, k, which="LA", v0=rng.standard_normal(n))
-        # The first eigenvector is the constant function; the others, over the root of the degrees,
-        # are the generalised eigenvectors of the Laplacian.
-        degrees = np.asarray(weights.sum(axis=1)).ravel()
-        Z = vectors[:, ::-1][:, 1:] / np.sqrt(degrees)[:, None]
-        return _pad(fix_signs(Z), n_components)
-
-    return _through_landmarks(embed, X, n_landmarks, rng)
+    graph, longest = _connected_graph(X, n_neighbors, disconnected, "laplacian_eigenmaps")
+    # An edge that joins two components is as long as their gap. Its affinity would leave them
+    # separate, each shrunk to a single point, so the edge counts as one of median length.
+    graph.data = np.where(graph.data > longest, np.median(graph.data), graph.data)
+    weights = heat_affinity(graph)
+    affinity = normalized_affinity(weights)
+    n, k = len(X), min(n_components + 1, len(X))
+    if n <= DENSE_EIGEN:
+        _, vectors = linalg.eigh(affinity.toarray(), subset_by_index=(n - k, n - 1))
+    else:
+        _, vectors = eigsh(affinity, k, which="LA", v0=rng.standard_normal(n))
+    # The first eigenvector is the constant function; the others, over the root of the degrees, are
+    # the generalised eigenvectors of the Laplacian.
+    degrees = np.asarray(weights.sum(axis=1)).ravel()
+    Z = vectors[:, ::-1][:, 1:] / np.sqrt(degrees)[:, None]
+    return _pad(fix_signs(Z), n_components)
 
 
+@_on_landmarks
 def tsne(
     X: Array,
     n_components: int,
@@ -207,27 +211,23 @@ def tsne(
     *,
     perplexity: float = 30.0,
     max_iter: int = 1000,
-    n_landmarks: int | None = None,
 ) -> Array:
     """Return scikit-learn's t-SNE; the perplexity is at most a third of the other points."""
     from sklearn.manifold import TSNE
 
-    def embed(some: Array) -> Array:
-        start = pca(some, n_components)
-        Z: Array = TSNE(
-            n_components,
-            perplexity=min(perplexity, (len(some) - 1) / 3.0),
-            init=1e-4 * (start / (start[:, 0].std() or 1.0)),
-            method="barnes_hut" if n_components <= 3 else "exact",
-            max_iter=max_iter,
-            random_state=int(rng.integers(2**31)),
-        ).fit_transform(some)
-        return Z.astype(np.float64)
-
-    return _through_landmarks(embed, X, n_landmarks, rng)
+    start = pca(X, n_components)
+    Z: Array = TSNE(
+        n_components,
+        perplexity=min(perplexity, (len(X) - 1) / 3.0),
+        init=1e-4 * (start / (start[:, 0].std() or 1.0)),
+        method="barnes_hut" if n_components <= 3 else "exact",
+        max_iter=max_iter,
+        random_state=int(rng.integers(2**31)),
+    ).fit_transform(X)
+    return Z.astype(np.float64)
 
 
-INITIALIZERS: dict[str, Callable[..., Array]] = {
+INITIALIZERS: dict[str, Initializer] = {
     "random": random,
     "pca": pca,
     "kernel_pca": kernel_pca,
@@ -270,19 +270,6 @@ def extend_from_landmarks(X: Array, landmarks: Array, latents: Array) -> Array:
     return np.concatenate([place(rows) for rows in blocks])
 
 
-def _through_landmarks(
-    embed: Callable[[Array], Array], X: Array, n_landmarks: int | None, rng: np.random.Generator
-) -> Array:
-    """Embed the landmarks and place the other points by them."""
-    chosen = choose_landmarks(len(X), n_landmarks, rng)
-    latents = embed(X[chosen])
-    if len(chosen) == len(X):
-        return latents
-    Z = extend_from_landmarks(X, X[chosen], latents)
-    Z[chosen] = latents
-    return Z
-
-
 def _connected_graph(
     X: Array, n_neighbors: int | None, disconnected: str, method: str
 ) -> tuple[csr_array, float]:
@@ -296,11 +283,10 @@ def _connected_graph(
             'neighbors (n_neighbors), or disconnected="join".'
         )
     if n_pieces > 1:
-        warnings.warn(
+        warn_user(
             f"{method}: the neighborhood graph had {n_pieces} connected components, which were "
             "joined at their closest points. Use more neighbors to connect it.",
             UserWarning,
-            stacklevel=3,
         )
     return graph, float(longest)
 

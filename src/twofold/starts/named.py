@@ -13,7 +13,7 @@ from sklearn.base import clone
 from twofold.base.problem import Problem
 from twofold.numerics.linalg import row_norms_sq
 from twofold.protocols import Array
-from twofold.starts.initializers import INITIALIZERS
+from twofold.starts.initializers import INITIALIZERS, Initializer
 
 __all__ = [
     "AUTO",
@@ -50,7 +50,6 @@ def resolve_init(
     *,
     y: Any = None,
     name: str = "init",
-    n_landmarks: int | None = None,
 ) -> Array:
     """Return initial latents (n, q) as float64, finite, a copy.
 
@@ -70,12 +69,10 @@ def resolve_init(
         Labels for estimators.
     name : str, default="init"
         The parameter's name in error messages.
-    n_landmarks : int, default=None
-        Landmarks of named methods; see `twofold.starts.initializers`.
     """
     if isinstance(init, str):
         embed, options = _named(init, name)
-        Z = embed(X, n_components, rng, n_landmarks=n_landmarks, **options)
+        Z = embed(X, n_components, rng, **options)
     elif isinstance(init, type):
         raise TypeError(f"{name}={init!r} is a class; give an instance, {init.__name__}(...).")
     elif hasattr(init, "fit_transform"):
@@ -164,7 +161,7 @@ def is_list_of_inits(init: Any) -> bool:
     )
 
 
-def _named(init: str, parameter: str) -> tuple[Callable[..., Array], dict[str, int]]:
+def _named(init: str, parameter: str) -> tuple[Initializer, dict[str, int]]:
     """Return the initializer of a name such as "lle" or "lle:12", and its options."""
     name, _, neighbors = init.partition(":")
     if init in INITIALIZERS:

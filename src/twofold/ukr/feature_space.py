@@ -69,20 +69,9 @@ NEGATIVE = 1e-6
 class FeatureSpace:
     """The features of training data, in coordinates; use `FeatureSpace.of`.
 
-    Attributes
-    ----------
-    metric : str or callable
-        The kernel.
-    params : dict
-        Its parameters.
-    data : ndarray of shape (n, D)
-        Training data (for "precomputed", their Gram matrix).
-    coordinates : ndarray of shape (n, r)
-        Features of the training data, centred.
-    to_coordinates : ndarray of shape (n, r)
-        From centred kernel rows to coordinates.
-    column_means : ndarray of shape (n,)
-        Mean kernel values of the training data.
+    ``data`` (n, D) are the training data, or their Gram matrix ("precomputed"); ``coordinates`` (n,
+    r) their centred features; ``to_coordinates`` (n, r) takes centred kernel rows to coordinates;
+    ``column_means`` (n,) are mean kernel values.
     """
 
     metric: Metric
@@ -94,7 +83,10 @@ class FeatureSpace:
 
     @classmethod
     def of(cls, data: Array, metric: Metric, params: dict[str, Any] | None = None) -> FeatureSpace:
-        """Compute the coordinates of training data (n, D); for "precomputed" a Gram matrix (n, n)."""
+        """Compute the coordinates of training data (n, D).
+
+        For "precomputed" the data are a Gram matrix (n, n).
+        """
         params = dict(params or {})
         K = data if metric == "precomputed" else _kernel(metric, params)(data, data)
         if K.shape != (len(data), len(data)) or not np.isfinite(K).all():

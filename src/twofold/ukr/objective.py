@@ -87,22 +87,10 @@ class Barrier:
 class Reconstruction:
     """The error as an objective of a minimizer.
 
-    Parameters
-    ----------
-    data : ndarray of shape (n, D)
-        Centred data, or coordinates in feature space.
-    weigh : callable
-        Returns the kernel weights among latents.
-    pseudo_count : float, default=0.0
-        ``epsilon``.
-    leave_one_out : bool, default=True
-        Whether a point is left out of its own prediction.
-    barrier : Barrier, default=None
-        A density constraint.
-    gram : ndarray of shape (n, n), default=None
-        Inner products of the data, used for lists of pairs. Needs ``leave_one_out=True``.
-    wide : bool, default=False
-        Whether inner products are used for all weights.
+    Data (n, D) are centred; ``pseudo_count`` is ``epsilon``; ``leave_one_out`` tells whether a
+    point is left out of its own prediction; the barrier is a density constraint. Inner products
+    ``gram`` (n, n) of the data are used for lists of pairs or, with ``wide``, for all weights; they
+    need ``leave_one_out``.
     """
 
     data: Array

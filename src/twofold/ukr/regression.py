@@ -41,24 +41,10 @@ FEWEST_GRAM_COLUMNS = 8
 class KernelRegression:
     """Data, kernel and form of the sums of one fit; use `KernelRegression.of`.
 
-    Attributes
-    ----------
-    data : ndarray of shape (n, D)
-        Centred data, or coordinates in feature space; in single precision for many rows.
-    kernel : RadialKernel
-        The latent kernel, of unit width.
-    radius : float
-        Pairs farther apart do not count.
-    many : bool
-        Whether sums run over cells or on a grid.
-    pseudo_count : float
-        Observations at the mean in each prediction.
-    groups : ndarray of int, shape (n,), or None
-        Points of a group leave each other out; None means each leaves out itself.
-    gram : ndarray of shape (n, n) or None
-        Inner products, if the error may be computed by them.
-    n_jobs : int or None
-        Threads.
+    The data (n, D) are centred, or coordinates in feature space; in single precision for ``many``
+    rows, where sums run over cells or on a grid. Pairs beyond the radius do not count. Points of a
+    group (n,) leave each other out; ``groups=None`` means each leaves out itself. ``gram`` (n, n)
+    holds inner products, if the error may be computed by them.
     """
 
     data: Array

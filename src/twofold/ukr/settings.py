@@ -57,19 +57,9 @@ FEW_AND_MANY_STARTS = (4, 2)
 class Settings:
     """The checked parameters of a `UKR` that its parts need.
 
-    Attributes
-    ----------
-    many : bool
-        Whether sums run over cells, in single precision.
-    max_iter : int
-        Most iterations of the free minimisation.
-    homotopy : bool or None
-        None means "auto": from PCA, for few rows.
-    minimum_density : float or None
-        The density constraint of the plain reconstruction error; None means the leave-one-out
-        error.
-    kernel, optimizer, guidance, tol, leave_out, pseudo_count, validation_fraction, n_jobs
-        As in `UKR`.
+    ``many`` tells whether sums run over cells, in single precision. ``homotopy=None`` means "auto":
+    from PCA, for few rows. ``minimum_density`` is the constraint of the plain reconstruction error;
+    None means the leave-one-out error.
     """
 
     many: bool

@@ -38,20 +38,12 @@ BLOCKS_AT_ONCE = 32
 
 @dataclass(frozen=True)
 class Cells:
-    """Points sorted into leaves, and what each leaf may reach.
+    """Points (n, q) sorted into leaves, and the points within reach of each leaf.
 
-    Attributes
-    ----------
-    order : ndarray of int, shape (n,)
-        The points, sorted: consecutive ones belong together.
-    points : ndarray of shape (n, q)
-        Their coordinates in that order.
-    leaves : ndarray of int, shape (n_leaves + 1,)
-        Where leaves begin among the sorted points, and n.
-    pointers : ndarray of int, shape (n_leaves + 1,)
-        Where each leaf's stretches begin.
-    begins, ends : ndarray of int, shape (n_stretches,)
-        Stretches of sorted points within reach of the leaf's box.
+    ``order`` (n,) sorts the points: consecutive ones belong together. ``leaves`` (n_leaves + 1,)
+    tells where leaves begin, ``pointers`` (n_leaves + 1,) where the stretches of each leaf begin;
+    ``begins`` and ``ends`` (n_stretches,) are stretches of sorted points within reach of the leaf's
+    box.
     """
 
     order: IntArray
@@ -104,8 +96,7 @@ class Cells:
 
 @dataclass(frozen=True)
 class CellWeights:
-    """Kernel weights among points (n, q), cut at a radius; see
-    `twofold.numerics.sums.SelfWeights`."""
+    """Kernel weights among points (n, q), cut at a radius: `SelfWeights` for many points."""
 
     Z: Array
     kernel: RadialKernel

@@ -34,16 +34,9 @@ TILE = 256
 
 @dataclass(frozen=True)
 class Sums:
-    """Shifted kernel sums of some targets.
+    """Shifted kernel sums of some targets: ``c`` (n,), ``m`` (n,) and ``S`` (n, D).
 
-    Attributes
-    ----------
-    log_shift : ndarray of shape (n,)
-        ``c``; ``-inf`` for a target that no source reaches.
-    mass : ndarray of shape (n,)
-        ``m``; at least 1, or 0 for a target that no source reaches.
-    weighted : ndarray of shape (n, D)
-        ``S``.
+    For a target that no source reaches, ``c`` is ``-inf`` and ``m`` is 0.
     """
 
     log_shift: Array
@@ -61,19 +54,11 @@ class DenseSums:
     def forward(
         self, targets: Array, sources: Array, values: Array, *, exclude: IntArray | None = None
     ) -> Sums:
-        """Return the sums at the targets.
+        """Return the sums at targets (n, q) over sources (m, q), in units of the kernel's width.
 
-        Parameters
-        ----------
-        targets : ndarray of shape (n, q)
-            Where to sum.
-        sources : ndarray of shape (m, q)
-            Positions of the values, in units of the kernel's width.
-        values : ndarray of shape (m, D)
-            The summands; D may be 0 when only the mass is needed.
-        exclude : ndarray of int, shape (n,), default=None
-            For each target the number of one source to leave out. Leave-one-out is
-            ``np.arange(n)`` with targets equal to sources.
+        Values (m, D) may have no columns if only the mass is needed. ``exclude`` (n,) names one
+        source to leave out for each target; leave-one-out is ``np.arange(n)`` with targets equal to
+        sources.
         """
         log_shift, mass = np.empty(len(targets)), np.empty(len(targets))
         weighted = np.empty((len(targets), values.shape[1]))
@@ -92,20 +77,11 @@ class DenseSums:
 
 @dataclass(frozen=True)
 class DenseWeights:
-    """All weights among points, as a matrix; see `twofold.numerics.sums.GramWeights`.
+    """All weights among points (n, q), as a matrix; see `twofold.numerics.sums.GramWeights`.
 
-    Attributes
-    ----------
-    Z : ndarray of shape (n, q)
-        The points.
-    kernel_matrix : ndarray of shape (n, n)
-        ``k_ij``, zero on the diagonal.
-    slopes : ndarray of shape (n, n)
-        ``k'_ij``, the derivative with respect to the squared distance, over ``slope_unit``.
-    slope_unit : float
-        For a Gaussian ``k' = -k / 2``, and both matrices are one.
-    mass : ndarray of shape (n,)
-        Row sums.
+    ``kernel_matrix`` (n, n) is zero on the diagonal. ``slopes`` (n, n) are the derivatives
+    ``k'_ij`` with respect to the squared distance, over ``slope_unit``: for a Gaussian ``k' = -k /
+    2``, and both matrices are one. ``mass`` (n,) are row sums.
     """
 
     Z: Array

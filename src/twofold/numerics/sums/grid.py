@@ -147,8 +147,7 @@ class GridWeights:
 
     @cached_property
     def _transfer(self) -> Array:
-        """The spectrum of the kernel, over that of the splines squared, at the FFT's
-        frequencies."""
+        """The spectrum of the kernel over the squared spectrum of the splines."""
         transfer = np.ones(())
         for number, size in enumerate(self.shape):
             last = number == len(self.shape) - 1

@@ -53,20 +53,10 @@ LARGEST_SHARE = 0.08
 class LocalWeights:
     """Weights of the sources within reach of some targets, as rows of a sparse matrix.
 
-    Attributes
-    ----------
-    pointers, sources : ndarray of int, shape (n_targets + 1,) and (n_pairs,)
-        Rows and columns as in a CSR matrix, columns in ascending order.
-    targets : ndarray of int, shape (n_pairs,)
-        The row of each pair.
-    sqdist, weights : ndarray of shape (n_pairs,)
-        Squared distances; ``exp(log k - log_shift)``.
-    log_shift : ndarray of shape (n_targets,)
-        The largest log weight of each row; ``-inf`` where there is none.
-    mass : ndarray of shape (n_targets,)
-        Row sums of the weights.
-    n_sources : int
-        Columns.
+    ``pointers`` (n_targets + 1,) and ``sources`` (n_pairs,) are rows and columns as in a CSR
+    matrix, columns ascending; ``targets`` (n_pairs,) is the row of each pair. ``weights`` are
+    ``exp(log k - log_shift)``, with the largest log weight of each row, ``-inf`` for empty rows,
+    and row sums ``mass``.
     """
 
     pointers: IntArray
@@ -88,22 +78,11 @@ class LocalWeights:
 class LocalMeans:
     """Sources sorted into columns, for compiled loops.
 
-    Attributes
-    ----------
-    points : ndarray of shape (n, q)
-        Sources in the order of the columns.
-    order : ndarray of int, shape (n,)
-        Their numbers.
-    columns : ndarray of int, shape (n_columns + 1,)
-        Where columns begin.
-    lows, highs : ndarray of shape (n_columns, q - 1)
-        The boxes of the columns in all but the last dimension.
-    power : float
-        Power of a compact kernel; 0 for a Gaussian.
-    radius_sq : float
-        Squared radius where the kernel is cut.
-    margin_sq : float
-        Targets farther than this from every source, squared, are not covered.
+    ``points`` (n, q) are the sources in the order of the columns, ``order`` (n,) their numbers,
+    ``columns`` (n_columns + 1,) where columns begin, ``lows`` and ``highs`` (n_columns, q - 1)
+    their boxes in all but the last dimension. ``power`` is that of a compact kernel, 0 for a
+    Gaussian, cut at the squared radius. Targets farther than the margin from every source are not
+    covered.
     """
 
     points: Array

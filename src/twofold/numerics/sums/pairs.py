@@ -31,16 +31,9 @@ CHUNK = 1 << 20
 class PairWeights:
     """The weights of the pairs that reach each other; see `twofold.numerics.sums.GramWeights`.
 
-    Attributes
-    ----------
-    Z : ndarray of shape (n, q)
-        The points.
-    first, second : ndarray of int, shape (n_pairs,)
-        The points of each pair, ``first < second``.
-    k, slopes : ndarray of shape (n_pairs,)
-        Kernel and its derivative with respect to the squared distance.
-    mass : ndarray of shape (n,)
-        ``sum_j k_ij``.
+    ``first < second`` (n_pairs,) are the points of each pair, ``k`` and ``slopes`` (n_pairs,) the
+    kernel and its derivative with respect to the squared distance, ``mass`` (n,) the sums ``sum_j
+    k_ij``.
     """
 
     Z: Array

@@ -1,5 +1,4 @@
-r"""Kernel weights among points, each leaving itself out: the sums of unsupervised kernel
-regression.
+r"""Kernel weights among points, each leaving itself out.
 
 .. math:: k_{ij} = k(|z_i - z_j|^2), \quad i \ne j
 
@@ -47,23 +46,10 @@ class GramWeights(SelfWeights, Protocol):
     """Weights that also serve errors in terms of inner products."""
 
     def gram_products(self, scale: Array, gram: Array) -> tuple[float, Array, Array]:
-        """Return the products of ``C = diag(scale) K - I`` with a Gram matrix ``G``.
+        """Return the products of ``C = diag(scale) K - I`` with a Gram matrix ``G`` (n, n).
 
-        Parameters
-        ----------
-        scale : ndarray of shape (n,)
-            Factors of the rows of the weights.
-        gram : ndarray of shape (n, n)
-            Inner products.
-
-        Returns
-        -------
-        error : float
-            ``sum_ij C_ij (C G)_ij``.
-        own : ndarray of shape (n,)
-            ``sum_j scale_i k_ij (C G)_ij``.
-        products : ndarray of shape (n, n), or (2, n_pairs) for lists of pairs
-            ``(C G)_ij`` for the stored pairs, the input of `pull_gradient`.
+        They are ``sum_ij C_ij (C G)_ij``; ``sum_j scale_i k_ij (C G)_ij`` (n,); and ``(C G)_ij``
+        for the stored pairs, (n, n) or (2, n_pairs), the input of `pull_gradient`.
         """
         ...
 
