@@ -12,7 +12,7 @@ from twofold.maps import NadarayaWatson
 from twofold.maps.affine import LeadingSubspace
 from twofold.numerics import threads as _blocks
 from twofold.numerics.neighbours import CellIndex, nearest_neighbors
-from twofold.numerics.sums import Cells, CellWeights, DenseWeights, GridWeights, error_bound
+from twofold.numerics.sums import Cells, CellWeights, DenseWeights, GridWeights
 from twofold.starts.coarse_map import CoarseMap
 from twofold.ukr.descent import rescue
 from twofold.ukr.objective import Reconstruction
@@ -360,6 +360,23 @@ def test_searching_images_by_cells(monkeypatch):
     plain = Projection(regression).fit(X, Z).predict(queries)
     monkeypatch.setattr("twofold.maps.projection.MAX_COMPARED", 500)
     np.testing.assert_allclose(Projection(regression).fit(X, Z).predict(queries), plain, atol=1e-6)
+
+
+def error_bound(spacing, n_components):
+    """Return the bound of `twofold.numerics.sums.grid`, relative to the kernel's value at zero."""
+    edge = np.pi / spacing
+    omega = np.linspace(-edge, edge, 4001)
+    spectrum = np.sqrt(2.0 * np.pi) * np.exp(-0.5 * omega**2)
+    blur = np.sinc(omega * spacing / (2.0 * np.pi)) ** 4
+    aliases = sum(
+        np.sinc(omega * spacing / (2.0 * np.pi) + shift) ** 4
+        for shift in range(-20, 21)
+        if shift != 0
+    )
+    inside = np.trapezoid(spectrum * ((1.0 + aliases / blur) ** 2 - 1.0), omega) / (2.0 * np.pi)
+    beyond = np.linspace(edge, edge + 12.0, 2001)
+    tail = 2.0 * np.trapezoid(np.sqrt(2.0 * np.pi) * np.exp(-0.5 * beyond**2), beyond)
+    return float((1.0 + inside + tail / (2.0 * np.pi)) ** n_components - 1.0)
 
 
 @pytest.mark.parametrize("q", [1, 2, 3])

@@ -15,7 +15,7 @@ regression. IEEE TPAMI 27(9), 2005.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy import linalg
@@ -25,7 +25,7 @@ from twofold.kernels import DensityKernel, Gaussian
 from twofold.numerics.density import likelihood_cv_bandwidth
 from twofold.protocols import Array, RadialKernel
 
-__all__ = ["Candidate", "scaled_candidate", "whitened"]
+__all__ = ["Candidate", "scaled_candidate", "scaled_candidates", "whitened"]
 
 MAX_SEARCH_STEPS = 25
 """Evaluations of the direct search for each latent dimension."""
@@ -68,9 +68,20 @@ def whitened(Z: Array) -> Array:
     return np.asarray(white @ vectors.T)
 
 
-def scaled_candidate(
-    name: str, Z: Array, error: Callable[[Array], float], kernel: RadialKernel
-) -> Candidate:
+Error = Callable[[Array], float]
+"""An error of latents (n, q)."""
+
+
+def scaled_candidates(
+    starts: dict[str, Array], error: Error, final_error: Error, kernel: RadialKernel
+) -> list[Candidate]:
+    """Return candidates at the scales that minimise an error, ordered by their final error."""
+    scaled = [scaled_candidate(name, Z, error, kernel) for name, Z in starts.items()]
+    scaled = [replace(one, error=final_error(one.latents)) for one in scaled]
+    return sorted(scaled, key=lambda candidate: candidate.error)
+
+
+def scaled_candidate(name: str, Z: Array, error: Error, kernel: RadialKernel) -> Candidate:
     """Find the scale of each latent dimension that minimises the leave-one-out error."""
     white = whitened(Z)
     density_kernel = kernel if isinstance(kernel, DensityKernel) else Gaussian()

@@ -57,9 +57,11 @@ from twofold.numerics.units import CentredUnits
 from twofold.numerics.validation import check_data, check_latents
 from twofold.optimize import SpectralGuidance
 from twofold.protocols import Array, Minimizer, MinimizeResult, RadialKernel
-from twofold.starts.candidates import Candidate
+from twofold.starts.candidates import Candidate, scaled_candidates
+from twofold.starts.named import first_latents
 from twofold.ukr.descent import minimise, rescue, validated_iterations
 from twofold.ukr.feature_space import SHIFT_INVARIANT, FeatureEncoder, FeatureSpace, PreimageDecoder
+from twofold.ukr.large import many_candidates
 from twofold.ukr.regression import KernelRegression
 from twofold.ukr.settings import (
     FEW_AND_MANY_STARTS,
@@ -70,7 +72,6 @@ from twofold.ukr.settings import (
     groups_of,
     log_threshold,
 )
-from twofold.ukr.starts import few_candidates, many_candidates
 
 __all__ = ["UKR"]
 
@@ -242,9 +243,16 @@ class UKR(TwoWayEstimator):
             n_jobs=settings.n_jobs,
             many=settings.many,
         )
-        in_subspace = isinstance(space, LeadingSubspace)
-        candidates_of = many_candidates if in_subspace else few_candidates
-        candidates = candidates_of(self.init, scheme, data, problem)
+        # Steps 1 to 3 of section 2.3: candidates, each at its best scale.
+        if isinstance(space, LeadingSubspace):
+            candidates = many_candidates(self.init, scheme, data, problem)
+        else:
+            with problem.progress.phase("candidates"):
+                starts = first_latents(self.init, data, problem)
+            with problem.progress.phase("scales"):
+                error = scheme.objective().value
+                candidates = scaled_candidates(starts, error, scheme.cv_error, settings.kernel)
+        # Steps 4 and 5: homotopy and descent from the best.
         guide = prepared(settings.guidance, data, self._squared_unit(problem))
         n_iter, validation = settings.max_iter, list[float]()
         if settings.validation_fraction is not None:
@@ -255,6 +263,7 @@ class UKR(TwoWayEstimator):
         with problem.progress.phase("maps"):
             Z, _ = rescue(scheme, result.Z)
             Z = Z - Z.mean(axis=0)
+            # Step 6: maps, and the domain.
             return self._assemble(problem, scheme, space, Z, candidates, result, validation)
 
     def _space_and_data(self, problem: Problem, settings: Settings) -> tuple[Space | None, Array]:

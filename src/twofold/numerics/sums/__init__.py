@@ -8,18 +8,17 @@ are tested against each other.
 
 from twofold.numerics.sums.cells import Cells, CellWeights, sorted_into_columns
 from twofold.numerics.sums.dense import DenseSums, DenseWeights, Sums
-from twofold.numerics.sums.grid import GridWeights, error_bound, weigh_many
+from twofold.numerics.sums.grid import GridWeights, weigh_many
 from twofold.numerics.sums.neighbours import LocalMeans, LocalWeights, Neighbours, target_blocks
 from twofold.numerics.sums.pairs import PairWeights
 from twofold.numerics.sums.reach import kernel_radius, share_in_reach
-from twofold.numerics.sums.weights import GramWeights, SelfWeights
+from twofold.numerics.sums.weights import SelfWeights
 
 __all__ = [
     "CellWeights",
     "Cells",
     "DenseSums",
     "DenseWeights",
-    "GramWeights",
     "GridWeights",
     "LocalMeans",
     "LocalWeights",
@@ -27,7 +26,6 @@ __all__ = [
     "PairWeights",
     "SelfWeights",
     "Sums",
-    "error_bound",
     "kernel_radius",
     "share_in_reach",
     "sorted_into_columns",

@@ -77,7 +77,7 @@ class DenseSums:
 
 @dataclass(frozen=True)
 class DenseWeights:
-    """All weights among points (n, q), as a matrix; see `twofold.numerics.sums.GramWeights`.
+    """All weights among points (n, q), as a matrix; see `twofold.numerics.sums.SelfWeights`.
 
     ``kernel_matrix`` (n, n) is zero on the diagonal. ``slopes`` (n, n) are the derivatives
     ``k'_ij`` with respect to the squared distance, over ``slope_unit``: for a Gaussian ``k' = -k /
@@ -141,7 +141,10 @@ class DenseWeights:
         return self._gradient(pull)
 
     def gram_products(self, scale: Array, gram: Array) -> tuple[float, Array, Array]:
-        """Return ``C . (C G)``, its part at the weights, and ``C G``; see `GramWeights`."""
+        """Return the products of ``C = diag(scale) K - I`` with a Gram matrix ``G`` (n, n).
+
+        They are ``sum_ij C_ij (C G)_ij``, ``sum_j scale_i k_ij (C G)_ij`` (n,) and ``C G`` (n, n).
+        """
         n = len(self.Z)
         products, error, own = np.empty((n, n)), np.empty(n), np.empty(n)
 

@@ -9,7 +9,7 @@ interpolated back by the same splines:
 
 The splines blur twice, which the convolution undoes: in frequencies, :math:`\hat{\tilde k} = \hat k
 / \hat w^2` with :math:`\hat w(\omega) = \mathrm{sinc}^4(\omega h / 2)`. The remaining error is
-aliasing, frequencies that the grid cannot distinguish; `error_bound` sums it:
+aliasing, frequencies that the grid cannot distinguish:
 
 .. math:: \varepsilon \le \frac{1}{2 \pi} \int_{|\omega| < \pi / h} \hat k(\omega) \Big[ \Big(1 +
           \sum_{l \ne 0} \frac{|\hat w(\omega + 2 \pi l / h)|}{\hat w(\omega)}\Big)^2 - 1 \Big]
@@ -41,7 +41,7 @@ from twofold.numerics.sums.cells import CellWeights
 from twofold.numerics.threads import n_threads
 from twofold.protocols import AnyArray, Array, RadialKernel
 
-__all__ = ["GridWeights", "error_bound", "weigh_many"]
+__all__ = ["GridWeights", "weigh_many"]
 
 SPACING = 0.3
 """In kernel widths. Errors of kernel values are at most 2e-4 in two dimensions; errors of sums over
@@ -60,26 +60,6 @@ COSTS_OF_MASSES = (2.0e-8, 1.0e-7, 2.5e-7)
 """The same for masses and their gradient, of 10^4 and 10^5 points in one to three dimensions."""
 
 COLUMNS_AT_ONCE = 16
-
-
-def error_bound(spacing: float, n_components: int) -> float:
-    """Return a bound on the error of a kernel value, relative to that at zero.
-
-    The spacing of the nodes is in kernel widths.
-    """
-    edge = np.pi / spacing
-    omega = np.linspace(-edge, edge, 4001)
-    spectrum = np.sqrt(2.0 * np.pi) * np.exp(-0.5 * omega**2)
-    blur = np.sinc(omega * spacing / (2.0 * np.pi)) ** 4
-    aliases = sum(
-        np.sinc(omega * spacing / (2.0 * np.pi) + shift) ** 4
-        for shift in range(-20, 21)
-        if shift != 0
-    )
-    inside = np.trapezoid(spectrum * ((1.0 + aliases / blur) ** 2 - 1.0), omega) / (2.0 * np.pi)
-    beyond = np.linspace(edge, edge + 12.0, 2001)
-    tail = 2.0 * np.trapezoid(np.sqrt(2.0 * np.pi) * np.exp(-0.5 * beyond**2), beyond)
-    return float((1.0 + inside + tail / (2.0 * np.pi)) ** n_components - 1.0)
 
 
 @dataclass(frozen=True)

@@ -29,7 +29,7 @@ CHUNK = 1 << 20
 
 @dataclass(frozen=True)
 class PairWeights:
-    """The weights of the pairs that reach each other; see `twofold.numerics.sums.GramWeights`.
+    """The weights of the pairs that reach each other; see `twofold.numerics.sums.SelfWeights`.
 
     ``first < second`` (n_pairs,) are the points of each pair, ``k`` and ``slopes`` (n_pairs,) the
     kernel and its derivative with respect to the squared distance, ``mass`` (n,) the sums ``sum_j
@@ -90,7 +90,7 @@ class PairWeights:
         return self._gradient(pull)
 
     def gram_products(self, scale: Array, gram: Array) -> tuple[float, Array, Array]:
-        """Return ``C . (C G)``, its part at the weights, and ``C G`` at the pairs, both ways."""
+        """Return the same as `DenseWeights.gram_products`, with ``C G`` at the pairs (2, n_pairs)."""
         n, n_pairs = len(self.Z), len(self.first)
         rows = np.concatenate([self.first, self.second])
         # 16-bit keys get a radix sort, in a tenth of the time.

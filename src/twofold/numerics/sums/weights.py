@@ -2,7 +2,7 @@ r"""Kernel weights among points, each leaving itself out.
 
 .. math:: k_{ij} = k(|z_i - z_j|^2), \quad i \ne j
 
-The protocols here have four implementations. `DenseWeights` is a symmetric matrix, half of which is
+The protocol here has four implementations. `DenseWeights` is a symmetric matrix, half of which is
 computed; it suits wide kernels and any number of features. `PairWeights` lists the pairs within
 reach of the kernel. `CellWeights` and `GridWeights` are for many points.
 
@@ -22,7 +22,7 @@ from typing import Protocol
 
 from twofold.protocols import Array
 
-__all__ = ["GramWeights", "SelfWeights"]
+__all__ = ["SelfWeights"]
 
 
 class SelfWeights(Protocol):
@@ -39,20 +39,4 @@ class SelfWeights(Protocol):
 
     def gradient(self, left: Array, right: Array, offset: Array) -> Array:
         """Return the gradient of ``sum_ij k_ij (left_i . right_j + offset_i)``, shape (n, q)."""
-        ...
-
-
-class GramWeights(SelfWeights, Protocol):
-    """Weights that also serve errors in terms of inner products."""
-
-    def gram_products(self, scale: Array, gram: Array) -> tuple[float, Array, Array]:
-        """Return the products of ``C = diag(scale) K - I`` with a Gram matrix ``G`` (n, n).
-
-        They are ``sum_ij C_ij (C G)_ij``; ``sum_j scale_i k_ij (C G)_ij`` (n,); and ``(C G)_ij``
-        for the stored pairs, (n, n) or (2, n_pairs), the input of `pull_gradient`.
-        """
-        ...
-
-    def pull_gradient(self, products: Array, scale: Array, offset: Array) -> Array:
-        """Return the gradient of ``sum_ij k_ij scale_i (products_ij + offset_i)``, shape (n, q)."""
         ...

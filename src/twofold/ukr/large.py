@@ -1,17 +1,15 @@
-"""Steps 1 to 3 of the learning scheme: candidates for the latents, each at its best scale.
+"""Candidates for the initial latents of many rows (steps 1 to 3), nearly linear in their number.
 
-For few rows the candidates and their scales are exact (`twofold.starts.candidates`). For many rows
-all steps are linear in the number of rows, or nearly: a neighborhood graph of the data in their
-leading principal subspace, a coarse map extended to all rows (`twofold.starts.coarse_map`), and its
-scale. That scale, one factor for all dimensions, gives the lowest leave-one-out error of some rows,
-among factors around three points in a unit of the kernel's volume. The search is bounded because
-for uninformative latents wider kernels would always win.
+A neighborhood graph of the data in their leading principal subspace, a coarse map extended to all
+rows (`twofold.starts.coarse_map`), and its scale. That scale, one factor for all dimensions, gives
+the lowest leave-one-out error of some rows, among factors around three points in a unit of the
+kernel's volume. The search is bounded because for uninformative latents wider kernels would always
+win.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from math import gamma, pi
 
 import numpy as np
@@ -23,12 +21,11 @@ from twofold.numerics.neighbours import nearest_neighbors
 from twofold.numerics.sums.reach import profile
 from twofold.numerics.threads import some_rows
 from twofold.protocols import Array, IntArray
-from twofold.starts.candidates import Candidate, scaled_candidate, whitened
+from twofold.starts.candidates import Candidate, whitened
 from twofold.starts.coarse_map import CoarseMap
 from twofold.starts.initializers import tsne
 from twofold.starts.named import (
     attempt,
-    first_latents,
     init_is_auto,
     latents_of,
     named_inits,
@@ -36,7 +33,7 @@ from twofold.starts.named import (
 )
 from twofold.ukr.regression import KernelRegression
 
-__all__ = ["few_candidates", "many_candidates"]
+__all__ = ["many_candidates"]
 
 AUTO_MANY = ("tsne", "isomap:10")
 N_NEIGHBORS = 10
@@ -53,23 +50,10 @@ points in reach cost twice the time, and did not improve a refined map (100,000 
 sheet)."""
 
 
-def few_candidates(
-    init: object, scheme: KernelRegression, data: Array, problem: Problem
-) -> list[Candidate]:
-    """Return the candidates of few rows at their best scales, best first."""
-    with problem.progress.phase("candidates"):
-        starts = first_latents(init, data, problem)
-    error = scheme.objective().value
-    with problem.progress.phase("scales"):
-        scaled = [scaled_candidate(name, Z, error, scheme.kernel) for name, Z in starts.items()]
-    scaled = [replace(one, error=scheme.cv_error(one.latents)) for one in scaled]
-    return sorted(scaled, key=lambda candidate: candidate.error)
-
-
 def many_candidates(
     init: object, scheme: KernelRegression, coordinates: Array, problem: Problem
 ) -> list[Candidate]:
-    """Return the candidates of many rows at their best scales, best first.
+    """Return candidates at their best scales, best first.
 
     Named methods embed some rows of the coordinates (n, rank) in the leading subspace and are
     extended to all.
