@@ -3,7 +3,7 @@
 Up to ``MOST_COMPARED`` pairs all distances are computed, in blocks. Beyond, callers that accept an
 approximate search get an inverted file: points lie in cells of about 512 around centres found by
 k-means on a sample, and each query searches the cells nearest to it. All queries of a cell share
-one matrix product. Among neighbours of one set a second pass searches the neighbours of neighbours.
+one matrix product. Among neighbors of one set a second pass searches the neighbors of neighbors.
 On MNIST in 50 dimensions this finds 99 % of the ten nearest.
 """
 
@@ -27,7 +27,7 @@ PROBES = 9
 MAX_CHUNK = 100_000
 SAMPLE_PER_CELL = 40
 FEW = 7
-"""Neighbours of each neighbour that the second pass searches."""
+"""Neighbors of each neighbor that the second pass searches."""
 
 
 def nearest(
@@ -225,7 +225,7 @@ def _smallest(values: AnyArray, k: int) -> tuple[AnyArray, AnyArray]:
 
 
 def _among_neighbors_of_neighbors(X: AnyArray, found: AnyArray, n_jobs: int | None) -> AnyArray:
-    """Return the best of the known neighbours and their own nearest neighbours."""
+    """Return the best of the known neighbors and their own nearest neighbors."""
     n, k = found.shape
     few = min(k, FEW)
     better = np.empty_like(found)

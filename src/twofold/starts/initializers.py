@@ -1,4 +1,4 @@
-r"""Initial latents: random, linear, spectral, or a neighbour embedding.
+r"""Initial latents: random, linear, spectral, or a neighbor embedding.
 
 An initializer is a function ``(X, n_components, rng, ...) -> Z`` of data ``X`` (n, D) that returns
 latents ``Z`` (n, q). Missing directions give columns of zeros. Options of several of them:

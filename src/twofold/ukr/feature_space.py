@@ -240,7 +240,7 @@ def _kernel(metric: Metric, params: dict[str, Any]) -> PairwiseKernel:
         return lambda A, B: -0.5 * manhattan_distances(A, B)
     if callable(metric):
         return lambda A, B: np.asarray(metric(A, B), dtype=np.float64)
-    if metric not in PAIRWISE_KERNEL_FUNCTIONS:
+    if str(metric) not in PAIRWISE_KERNEL_FUNCTIONS:  # it may be of any type
         names = sorted({"euclidean", "l1", "precomputed", *PAIRWISE_KERNEL_FUNCTIONS})
         raise ValueError(f"metric={metric!r} must be a function or one of {names}.")
     return lambda A, B: np.asarray(

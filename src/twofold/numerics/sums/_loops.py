@@ -1,4 +1,4 @@
-"""Loops over neighbours, compiled by numba. Each has a NumPy twin where it is called.
+"""Loops over neighbors, compiled by numba. Each has a NumPy twin where it is called.
 
 Reductions may be reordered (``reassoc``), so that they use vector instructions. No result relies on
 the order of rounding.
@@ -9,7 +9,7 @@ from __future__ import annotations
 import numba
 import numpy as np
 
-__all__ = ["cell_backward", "cell_forward", "over_common_neighbours", "pair_products", "pair_sums"]
+__all__ = ["cell_backward", "cell_forward", "over_common_neighbors", "pair_products", "pair_sums"]
 
 serial = numba.njit(nogil=True, cache=True, fastmath={"reassoc", "contract"})
 
@@ -36,7 +36,7 @@ def pair_products(left, right, first, second, products):  # type: ignore[no-unty
 
 
 @serial
-def over_common_neighbours(pointers, columns, weights, gram, sums):  # type: ignore[no-untyped-def]
+def over_common_neighbors(pointers, columns, weights, gram, sums):  # type: ignore[no-untyped-def]
     """Write ``sum_l B_il G_lj`` for the entries (i, j) of a sparse symmetric pattern."""
     for row in range(len(pointers) - 1):
         start, stop = pointers[row], pointers[row + 1]

@@ -1,6 +1,6 @@
 r"""Gaussian kernel sums among many points on a grid: spread, convolve, interpolate.
 
-A grid suits kernels that overlap widely, where lists of neighbours would hold nearly all points.
+A grid suits kernels that overlap widely, where lists of neighbors would hold nearly all points.
 Values are spread to the nodes of a grid by cubic B-splines ``w``, convolved there by FFT, and
 interpolated back by the same splines:
 

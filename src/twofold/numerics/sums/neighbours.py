@@ -33,7 +33,7 @@ Mask = NDArray[np.bool_]
 
 TOLERANCE = 1e-10
 MARGIN = 2.0
-"""Targets farther than this from every source are compared with all sources, one by one."""
+"""Targets farther than this from every source are compared with all sources."""
 
 FARTHEST = 1e100
 """Coordinates of targets are clipped here: their squares would overflow in the tree."""

@@ -1,11 +1,11 @@
-"""Kernel weights of the pairs within reach of each other; the cost follows the neighbours.
+"""Kernel weights of the pairs within reach of each other; the cost follows the neighbors.
 
 A KD-tree finds the pairs. For a compact kernel the list is exact; for other kernels, pairs below a
 ``tolerance`` are left out.
 
-With a Gram matrix ``G``, the products ``(B G)_ij = sum_l B_il G_lj`` are needed for neighbours j of
-i only, and l runs over neighbours of i as well. So an evaluation reads the entries of ``G`` between
-neighbours of a common point, ``sum_i k_i^2`` of them, whatever the number of features: the "sparse
+With a Gram matrix ``G``, the products ``(B G)_ij = sum_l B_il G_lj`` are needed for neighbors j of
+i only, and l runs over neighbors of i as well. So an evaluation reads the entries of ``G`` between
+neighbors of a common point, ``sum_i k_i^2`` of them, whatever the number of features: the "sparse
 structure" of Meinicke et al. (2005), Appendix B. This loop and the inner products of pairs are
 compiled for large problems if numba is installed.
 """
@@ -90,7 +90,7 @@ class PairWeights:
         return self._gradient(pull)
 
     def gram_products(self, scale: Array, gram: Array) -> tuple[float, Array, Array]:
-        """Return the same as `DenseWeights.gram_products`, with ``C G`` at the pairs (2, n_pairs)."""
+        """Return the same as `DenseWeights.gram_products`; ``C G`` at the pairs (2, n_pairs)."""
         n, n_pairs = len(self.Z), len(self.first)
         rows = np.concatenate([self.first, self.second])
         # 16-bit keys get a radix sort, in a tenth of the time.
@@ -102,7 +102,11 @@ class PairWeights:
         rows = rows[order]
         weights = scale[rows] * k
         held = gram[rows, columns]
-        products = _over_common_neighbours(pointers, columns, weights, gram) - held
+        products = np.empty(len(columns))
+        loops = compiled(work=int(np.square(np.diff(pointers)).sum()))
+        over_neighbors = _over_common_neighbors if loops is None else loops.over_common_neighbors
+        over_neighbors(pointers, columns, weights, gram, products)
+        products -= held
         shares = weights * products
         own = _total(rows, shares, n)
         # sum_ij C_ij (C G)_ij, of which the diagonal is sum_j B_ij G_ij - G_ii.
@@ -151,16 +155,11 @@ def _pair_products(left: Array, right: Array, first: IntArray, second: IntArray)
     return products
 
 
-def _over_common_neighbours(
-    pointers: IntArray, columns: IntArray, weights: Array, gram: Array
-) -> Array:
-    """Return ``sum_l B_il G_lj`` for the entries (i, j) of a sparse ``B`` in CSR form."""
+def _over_common_neighbors(
+    pointers: IntArray, columns: IntArray, weights: Array, gram: Array, sums: Array
+) -> None:
+    """Write ``sum_l B_il G_lj`` for the entries (i, j) of a sparse ``B`` in CSR form."""
     counts = np.diff(pointers)
-    sums = np.empty(len(columns))
-    loops = compiled(work=int(np.square(counts).sum()))
-    if loops is not None:
-        loops.over_common_neighbours(pointers, columns, weights, gram, sums)
-        return sums
     repeats = np.repeat(counts, counts)
     firsts = np.repeat(pointers[:-1], counts)
     ends = np.cumsum(repeats)
@@ -175,4 +174,3 @@ def _over_common_neighbours(
         of = np.repeat(columns[some], repeats[some])
         sums[some] = np.add.reduceat(weights[partner] * gram[columns[partner], of], begins)
         start = stop
-    return sums
