@@ -15,7 +15,7 @@ from twofold.base import TwoWayEstimator
 from twofold.numerics.threads import some_rows
 from twofold.principal_manifold.domains import Domain, Points
 from twofold.protocols import AnyArray, Array
-from twofold.ukr.feature_maps import FeatureEncoder
+from twofold.ukr.feature_space import FeatureEncoder
 
 __all__ = ["LatentGrid", "LatentSpace", "Model", "check_components", "final_step", "grid_axes"]
 
