@@ -43,9 +43,9 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.spatial.distance import cdist
-from sklearn.neighbors import NearestNeighbors
 from sklearn.utils import check_array, check_consistent_length
 
+from twofold.numerics.neighbours import nearest
 from twofold.numerics.threads import row_blocks
 from twofold.protocols import Array, IntArray
 
@@ -317,9 +317,9 @@ def nearest_neighbor_accuracy(
     check_consistent_length(test, true)
     exponent = _exponent(train, test)
     shift = np.median(np.ldexp(train, -exponent), axis=0)
-    search = NearestNeighbors(n_neighbors=1).fit(np.ldexp(train, -exponent) - shift)
-    nearest = search.kneighbors(np.ldexp(test, -exponent) - shift, return_distance=False)
-    return float(np.mean(known[nearest[:, 0]] == true))
+    train, test = (np.ldexp(points, -exponent) - shift for points in (train, test))
+    found, _ = nearest(train, test, 1)
+    return float(np.mean(known[found[:, 0]] == true))
 
 
 def _check(name: str, values: ArrayLike) -> Array:
@@ -367,17 +367,17 @@ def _tame(values: Array) -> Array:
 
 def _nearest(points: Array, n_neighbors: int) -> IntArray:
     """Return the nearest other samples (n_samples, n_neighbors); ties go to the lower index."""
-    search = NearestNeighbors(n_neighbors=n_neighbors + 1).fit(points)
-    distances, neighbors = search.kneighbors()
-    nearest: IntArray = neighbors[:, :n_neighbors]
+    everyone = np.arange(len(points))
+    found, distances = nearest(points, points, n_neighbors + 1, exclude=everyone)
+    neighbors: IntArray = found[:, :n_neighbors]
     # The choice matters only if the last neighbor and the next sample are equally far.
     tied = np.flatnonzero(distances[:, -2] == distances[:, -1])
     for block in row_blocks(len(tied), 8 * len(points)):
         rows = tied[block]
         to_all = cdist(points[rows], points, "sqeuclidean")
         to_all[np.arange(len(rows)), rows] = np.inf
-        nearest[rows] = np.argsort(to_all, axis=1, kind="stable")[:, :n_neighbors]
-    return nearest
+        neighbors[rows] = np.argsort(to_all, axis=1, kind="stable")[:, :n_neighbors]
+    return neighbors
 
 
 def _ranks(points: Array, others: IntArray) -> IntArray:

@@ -21,7 +21,8 @@ from twofold.base.maps_for_latents import MapSettings, learn_maps
 from twofold.maps.projection import Projection
 from twofold.numerics.validation import RandomLike, check_choice, check_int
 from twofold.protocols import Array, Map
-from twofold.starts.initializers import INITIALIZERS, resolve_init
+from twofold.starts.initializers import INITIALIZERS
+from twofold.starts.named import resolve_init
 
 __all__ = ["TwoWay"]
 

@@ -15,10 +15,9 @@ import pytest
 from public import PUBLIC_MODULES
 
 from twofold.base.estimator import TwoWayEstimator
-from twofold.plotting._figures import Display
 
-IN_THEIR_OWN_RIGHT = (TwoWayEstimator, Display)
-"""Classes of which every method has its own example. Methods of the others are in the example of their class, or have one."""
+IN_THEIR_OWN_RIGHT = (TwoWayEstimator,)
+"""Classes of which every method has its own example. Other methods may be in the class's example."""
 
 SECTIONS = (
     "Parameters",

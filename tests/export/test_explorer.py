@@ -274,7 +274,7 @@ def test_refused(tmp_path, model, iris):
         explorer.write(model, X, y[:-1], path=path)
     with pytest.raises(ValueError, match="inconsistent numbers of samples"):
         explorer.write(model, X, path=path, columns={"more": y[:3]})
-    with pytest.raises(ValueError, match="one value each row"):
+    with pytest.raises(ValueError, match="one value per row"):
         explorer.write(model, X, X, path=path)
     with pytest.raises(ValueError, match="feature_names has 2 names"):
         explorer.write(model, X, path=path, feature_names=["a", "b"])

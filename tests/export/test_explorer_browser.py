@@ -95,7 +95,7 @@ def test_every_kernel_of_nodes(browser, tmp_path, kernel):
 
 
 def test_rows_beyond_reach_and_many_rows(browser, tmp_path):
-    # More rows than a cell holds, in clusters, so that most cells are empty; a compact kernel's gaps between them.
+    # More rows than a cell holds, in clusters with empty cells between them.
     rng = np.random.default_rng(0)
     Z = rng.normal(size=(1500, 2)) + 40.0 * rng.integers(0, 3, size=(1500, 1))
     X = np.column_stack([Z, np.sin(Z[:, 0]), np.ones(1500)])
@@ -113,7 +113,8 @@ def test_hover_decodes(page, digits):
         np.testing.assert_allclose(state["here"], model.transform(digits[1][[row]])[0], atol=0.3)
         assert f"near row {row} ({digits[2][row]})" in page.page.inner_text("#place")
     drawn = page.page.evaluate(
-        "Array.from(document.querySelector('#decoded canvas').getContext('2d').getImageData(0, 0, 8, 8).data)"
+        "Array.from(document.querySelector('#decoded canvas').getContext('2d')"
+        ".getImageData(0, 0, 8, 8).data)"
     )
     decoded = model.inverse_transform([state["here"]])[0]
     np.testing.assert_allclose(drawn[::4], np.clip(decoded * 255 / 16, 0, 255), atol=1.0)
@@ -324,7 +325,7 @@ def test_100_000_points_stay_smooth(browser, tmp_path):
 
 
 def drawn_while_dragging(opened):
-    """Drag for 60 steps; return how often the page drew, and the median time between frames in milliseconds."""
+    """Drag for 60 steps; return the number of draws, and the median frame time in milliseconds."""
     x, y = opened.middle()
     opened.page.mouse.move(x, y)
     opened.page.mouse.down()

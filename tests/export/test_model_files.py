@@ -81,7 +81,7 @@ def test_round_trip_is_bit_equal(name, X, tmp_path):
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_many_rows(tmp_path, monkeypatch):
-    monkeypatch.setattr("twofold.ukr.regression.MANY_ROWS", 400)
+    monkeypatch.setattr("twofold.ukr.settings.MANY_ROWS", 400)
     monkeypatch.setattr("twofold.numerics.sums.neighbours.MANY_SOURCES", 400)
     monkeypatch.setattr("twofold.numerics.sums.neighbours.LARGEST_SHARE", 1.0)
     X = make_s_curve(600, random_state=0)[0]

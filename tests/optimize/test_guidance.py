@@ -217,7 +217,7 @@ class TestDescent:
         ).prepare(X)
         objective = Reconstruction(X - X.mean(axis=0), lambda Z: DenseWeights.of(Z, Gaussian()))
         Z0 = np.random.default_rng(0).standard_normal((60, 1))
-        # A tolerance that any guided step meets ends the one at once, and the other not before its guidance has ended.
+        # Any guided step meets this tolerance, but it counts only after the guidance has ended.
         loose = GradientDescent(tol=10.0, window=1)
         assert replace(loose, guide=endless).minimize(objective, Z0).n_iter == 1
         assert replace(loose, guide=faded).minimize(objective, Z0).n_iter > 8 * hold

@@ -9,17 +9,17 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from twofold.datasets import make_s_curve, make_swiss_roll
-from twofold.geodesics.landmarks import extend_from_landmarks
 from twofold.metrics import procrustes_r2
 from twofold.starts.initializers import (
     INITIALIZERS,
+    extend_from_landmarks,
     isomap,
     kernel_pca,
     laplacian_eigenmaps,
     pca,
-    resolve_init,
     tsne,
 )
+from twofold.starts.named import resolve_init
 
 
 @pytest.fixture
@@ -45,7 +45,7 @@ def test_shape_repeatability_and_purity(name, roll):
 @pytest.mark.parametrize("name", [n for n in INITIALIZERS if n not in ("random", "pca")])
 def test_landmarks(name):
     X, _ = make_s_curve(300, random_state=0)
-    Z = resolve_init(name, X, 2, rng(), n_landmarks=100)
+    Z = INITIALIZERS[name](X, 2, rng(), n_landmarks=100)
     assert Z.shape == (300, 2)
     assert np.isfinite(Z).all()
 
@@ -180,8 +180,8 @@ def test_extension_is_exact_for_linear_maps():
 
 
 def test_many_rows_get_landmarks(monkeypatch):
-    monkeypatch.setattr("twofold.geodesics.landmarks.MAX_EXACT", 100)
-    monkeypatch.setattr("twofold.geodesics.landmarks.DEFAULT_LANDMARKS", 150)
+    monkeypatch.setattr("twofold.starts.initializers.MAX_EXACT", 100)
+    monkeypatch.setattr("twofold.starts.initializers.DEFAULT_LANDMARKS", 150)
     X, truth = make_s_curve(500, random_state=0)
     assert procrustes_r2(truth, resolve_init("isomap", X, 2, rng())) > 0.98
 

@@ -8,7 +8,9 @@ from twofold.kernels import Compact, Gaussian, StudentT
 from twofold.numerics.sums import DenseWeights, PairWeights
 from twofold.optimize import LBFGS
 from twofold.starts.candidates import scaled_candidate, whitened
-from twofold.ukr.regression import KernelRegression, check_memory
+from twofold.ukr.descent import anneal, rescue
+from twofold.ukr.regression import KernelRegression
+from twofold.ukr.settings import check_memory
 
 
 @pytest.fixture
@@ -68,9 +70,9 @@ def test_homotopy_unrolls_from_one_place(spiral):
     X, _ = spiral
     scheme = KernelRegression.of(X, Gaussian())
     start = X[:, :1]
-    Z = scheme.anneal(start, LBFGS(max_iter=20))
+    Z = anneal(scheme, start, LBFGS(max_iter=20))
     assert scheme.cv_error(Z) < scheme.cv_error(whitened(start))
-    kept = scheme.anneal(start, LBFGS(max_iter=20), until=0.1)
+    kept = anneal(scheme, start, LBFGS(max_iter=20), until=0.1)
     density = (1.0 + scheme.weigh(kept).mass) / len(X)
     assert density.min() >= 0.25  # the last threshold above 0.1
 
@@ -81,11 +83,11 @@ def test_strays_are_given_a_place(spiral):
     Z = 3.0 * truth
     Z[7] += 1e4
     before = scheme.cv_error(Z)
-    moved, n_moved = scheme.rescue(Z)
+    moved, n_moved = rescue(scheme, Z)
     assert n_moved == 1
     assert abs(moved[7, 0] - 3.0 * truth[7, 0]) < 5.0
     assert scheme.cv_error(moved) < before
-    again, none = scheme.rescue(3.0 * truth)
+    again, none = rescue(scheme, 3.0 * truth)
     assert none == 0
     assert again is not None
 

@@ -12,8 +12,9 @@ from twofold.maps import NadarayaWatson
 from twofold.maps.affine import Affine
 from twofold.numerics import threads as _blocks
 from twofold.numerics.neighbours import CellIndex, nearest_neighbors
-from twofold.numerics.sums import Cells, CellWeights, DenseWeights, GridWeights, error_bound
+from twofold.numerics.sums import Cells, CellWeights, DenseWeights, GridWeights
 from twofold.starts.coarse_map import CoarseMap
+from twofold.ukr.descent import rescue
 from twofold.ukr.objective import Reconstruction
 from twofold.ukr.regression import KernelRegression
 
@@ -53,11 +54,12 @@ def test_cells_equal_all_pairs(engine, q, kernel, dtype):
     # Coordinates relative to a leaf's first point: strays leave wide leaves, and few digits.
     rtol = 1e-12 if dtype is np.float64 else 1e-4
     np.testing.assert_allclose(mass, dense.mass, rtol=rtol, atol=10 * rtol)
-    np.testing.assert_allclose(sums, dense.apply(X), rtol=rtol, atol=10 * rtol)
+    np.testing.assert_allclose(sums, dense.mass_and_apply(X)[1], rtol=rtol, atol=10 * rtol)
     expected = dense.gradient(left, X, offset)
     np.testing.assert_allclose(gradient, expected, atol=rtol * np.abs(expected).max())
     np.testing.assert_allclose(cells.mass, dense.mass, rtol=1e-12, atol=1e-11)
-    np.testing.assert_allclose(cells.apply(X), sums, rtol=10 * rtol, atol=10 * rtol)
+    exact = cells.mass_and_apply(X)[1]
+    np.testing.assert_allclose(exact, sums, rtol=10 * rtol, atol=10 * rtol)
 
 
 @pytest.mark.parametrize("q", [2, 5, 10, 30])
@@ -69,20 +71,20 @@ def test_columns_are_not_more_than_leaves(q):
 
 @pytest.mark.parametrize("most_compared", [10**8, 0])
 def test_a_lone_point_beside_a_blob_is_rebuilt_by_the_mean(most_compared, monkeypatch):
-    monkeypatch.setattr("twofold.ukr.regression.MOST_COMPARED", most_compared)
+    monkeypatch.setattr("twofold.numerics.neighbours.MOST_COMPARED", most_compared)
     rng = np.random.default_rng(0)
     Z, X = rng.standard_normal((6_000, 2)), rng.standard_normal((6_000, 3))
     Z[0] = [300.0, 0.0]
     scheme = KernelRegression.of(X, Gaussian(), pseudo_count=0.0)
     assert isinstance(scheme.weigh(Z), CellWeights)
     assert 0.0 < scheme.cv_error(Z) < 10.0
-    moved, n_moved = scheme.rescue(Z)
+    moved, n_moved = rescue(scheme, Z)
     assert n_moved == 1
     assert np.linalg.norm(moved[0]) < 6.0
 
 
 def test_cells_of_equal_rows_are_searched_exactly(monkeypatch):
-    monkeypatch.setattr("twofold.numerics.neighbours.MAX_EXACT", 2_000)
+    monkeypatch.setattr("twofold.numerics.neighbours.MOST_COMPARED", 2_000**2)
     monkeypatch.setattr("twofold.numerics.neighbours.POINTS_PER_CELL", 100)
     rng = np.random.default_rng(0)
     X = rng.standard_normal((5_000, 5)).astype(np.float32)
@@ -162,7 +164,7 @@ def test_nearest_neighbors_by_cells(monkeypatch):
     squared = np.square(X[:50, None] - X).sum(axis=2)
     squared[np.arange(50), np.arange(50)] = np.inf
     np.testing.assert_array_equal(exact[:50], np.argsort(squared, axis=1)[:, :5])
-    monkeypatch.setattr("twofold.numerics.neighbours.MAX_EXACT", 10)
+    monkeypatch.setattr("twofold.numerics.neighbours.MOST_COMPARED", 100)
     monkeypatch.setattr("twofold.numerics.neighbours.MAX_CHUNK", 1000)
     found = nearest_neighbors(X, 5, rng)
     assert (found != np.arange(3000)[:, None]).all()
@@ -244,7 +246,7 @@ class TestFit:
 
     @pytest.fixture(autouse=True)
     def few_are_many(self, monkeypatch):
-        monkeypatch.setattr("twofold.ukr.regression.MANY_ROWS", 400)
+        monkeypatch.setattr("twofold.ukr.settings.MANY_ROWS", 400)
 
     @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
     @pytest.mark.parametrize("kernel", ["gaussian", "quartic"])
@@ -253,7 +255,7 @@ class TestFit:
         X, test = X[:900], X[900:]
         many = UKR(kernel=kernel, init="isomap:10", random_state=0).fit(X)
         assert many.embedding_.shape == (900, 2)
-        monkeypatch.setattr("twofold.ukr.regression.MANY_ROWS", 10**9)
+        monkeypatch.setattr("twofold.ukr.settings.MANY_ROWS", 10**9)
         direct = UKR(kernel=kernel, init="isomap:10", random_state=0).fit(X)
         assert 1.0 - many.score(test) < 1.5 * (1.0 - direct.score(test))
 
@@ -360,6 +362,23 @@ def test_searching_images_by_cells(monkeypatch):
     np.testing.assert_allclose(Projection(regression).fit(X, Z).predict(queries), plain, atol=1e-6)
 
 
+def error_bound(spacing, n_components):
+    """Return the bound of `twofold.numerics.sums.grid`, relative to the kernel's value at zero."""
+    edge = np.pi / spacing
+    omega = np.linspace(-edge, edge, 4001)
+    spectrum = np.sqrt(2.0 * np.pi) * np.exp(-0.5 * omega**2)
+    blur = np.sinc(omega * spacing / (2.0 * np.pi)) ** 4
+    aliases = sum(
+        np.sinc(omega * spacing / (2.0 * np.pi) + shift) ** 4
+        for shift in range(-20, 21)
+        if shift != 0
+    )
+    inside = np.trapezoid(spectrum * ((1.0 + aliases / blur) ** 2 - 1.0), omega) / (2.0 * np.pi)
+    beyond = np.linspace(edge, edge + 12.0, 2001)
+    tail = 2.0 * np.trapezoid(np.sqrt(2.0 * np.pi) * np.exp(-0.5 * beyond**2), beyond)
+    return float((1.0 + inside + tail / (2.0 * np.pi)) ** n_components - 1.0)
+
+
 @pytest.mark.parametrize("q", [1, 2, 3])
 def test_grid_equals_all_pairs_within_its_bound(q):
     rng = np.random.default_rng(q)
@@ -371,7 +390,7 @@ def test_grid_equals_all_pairs_within_its_bound(q):
     assert np.abs(grid.mass - dense.mass).max() <= 300 * bound
     largest = np.abs(X).sum(axis=0).max()
     mass, sums = grid.mass_and_apply(X)
-    assert np.abs(sums - dense.apply(X)).max() <= largest * bound
+    assert np.abs(sums - dense.mass_and_apply(X)[1]).max() <= largest * bound
     np.testing.assert_array_equal(mass, grid.mass)
     expected = dense.gradient(left, X, offset)
     error = np.abs(grid.gradient(left, X, offset) - expected).max()
@@ -379,7 +398,7 @@ def test_grid_equals_all_pairs_within_its_bound(q):
 
 
 def test_sums_run_where_they_are_cheaper(monkeypatch):
-    monkeypatch.setattr("twofold.ukr.regression.MANY_ROWS", 400)
+    monkeypatch.setattr("twofold.ukr.settings.MANY_ROWS", 400)
     rng = np.random.default_rng(0)
     X, Z = rng.standard_normal((4000, 10)), rng.standard_normal((4000, 2))
     scheme = KernelRegression.of(X, KERNELS["gaussian"])
@@ -387,7 +406,7 @@ def test_sums_run_where_they_are_cheaper(monkeypatch):
     assert isinstance(scheme.weigh(30.0 * Z), CellWeights)
     assert isinstance(KernelRegression.of(X, KERNELS["quartic"]).weigh(0.1 * Z), CellWeights)
     wide = scheme.objective().value(0.3 * Z)
-    monkeypatch.setattr("twofold.ukr.regression.MANY_ROWS", 10**9)
+    monkeypatch.setattr("twofold.ukr.settings.MANY_ROWS", 10**9)
     exact = KernelRegression.of(X, KERNELS["gaussian"]).objective().value(0.3 * Z)
     assert wide == pytest.approx(exact, rel=1e-4)
 

@@ -5,7 +5,7 @@ from registry import KERNELS
 
 from twofold.numerics.sums import DenseWeights, PairWeights, kernel_radius
 from twofold.protocols import Objective
-from twofold.ukr.objective import Barrier, CheaperReconstruction, GramReconstruction, Reconstruction
+from twofold.ukr.objective import Barrier, Reconstruction
 
 COMPACT = ("quartic", "triweight")
 WAYS = {"dense": DenseWeights.of, "pairs": PairWeights.of}
@@ -25,6 +25,10 @@ def weigher(way, kernel, **options):
     if way is PairWeights.of and kernel.startswith("student"):
         options["tolerance"] = 1e-12
     return lambda Z: way(Z, KERNELS[kernel], **options)
+
+
+def by_gram(X, weigh, pseudo_count=0.0, barrier=None):
+    return Reconstruction(X, weigh, pseudo_count, barrier=barrier, gram=X @ X.T, wide=True)
 
 
 def naive(X, Z, kernel, pseudo_count=0.0, leave_one_out=True, groups=None):
@@ -65,7 +69,7 @@ def test_gradient_by_differences(way, kernel, pseudo_count, form, problem):
     weigh = weigher(way, kernel)
     barrier = Barrier(0.01, 0.05) if "barrier" in form else None
     if "gram" in form:
-        objective = GramReconstruction(X @ X.T, weigh, pseudo_count, barrier)
+        objective = by_gram(X, weigh, pseudo_count, barrier)
     else:
         objective = Reconstruction(X, weigh, pseudo_count, form != "plain", barrier)
     numeric = central_gradient(lambda z: objective.value(z), Z, step=1e-4)
@@ -79,9 +83,9 @@ def test_gradient_by_differences(way, kernel, pseudo_count, form, problem):
 def test_all_forms_agree(kernel, barrier, problem):
     X, Z = problem
     results = [
-        form(data, weigher(way, kernel), pseudo_count=0.2, barrier=barrier).value_and_grad(Z)
+        form(X, weigher(way, kernel), pseudo_count=0.2, barrier=barrier).value_and_grad(Z)
         for way in WAYS.values()
-        for form, data in ((Reconstruction, X), (GramReconstruction, X @ X.T))
+        for form in (Reconstruction, by_gram)
     ]
     for value, gradient in results[1:]:
         assert value == pytest.approx(results[0][0], rel=1e-9)
@@ -146,18 +150,18 @@ def test_tiles_and_blocks_do_not_matter(monkeypatch):
     reference = [
         (
             Reconstruction(X, weigher(way, kernel)).value_and_grad(Z),
-            GramReconstruction(X @ X.T, weigher(way, kernel)).value_and_grad(Z),
+            by_gram(X, weigher(way, kernel)).value_and_grad(Z),
         )
         for way in WAYS.values()
         for kernel in ("gaussian", "quartic")
     ]
-    monkeypatch.setattr("twofold.numerics.sums.weights.TILE", 17)
+    monkeypatch.setattr("twofold.numerics.sums.dense.TILE", 17)
     monkeypatch.setattr("twofold.numerics.sums.pairs.CHUNK", 64)
     monkeypatch.setattr("twofold.numerics.threads.BLOCK_BYTES", 9_000)
     again = [
         (
             Reconstruction(X, weigher(way, kernel)).value_and_grad(Z),
-            GramReconstruction(X @ X.T, weigher(way, kernel)).value_and_grad(Z),
+            by_gram(X, weigher(way, kernel)).value_and_grad(Z),
         )
         for way in WAYS.values()
         for kernel in ("gaussian", "quartic")
@@ -179,21 +183,21 @@ def test_the_cheaper_form_is_the_same_error():
     X, Z = rng.standard_normal((60, 5)), 3.0 * rng.standard_normal((60, 2))
     for way in WAYS.values():
         weigh = weigher(way, "quartic")
-        by_data, by_gram = Reconstruction(X, weigh, 0.1), GramReconstruction(X @ X.T, weigh, 0.1)
-        cheaper = CheaperReconstruction(by_data, by_gram)
+        by_data = Reconstruction(X, weigh, 0.1)
+        cheaper = Reconstruction(X, weigh, 0.1, gram=X @ X.T)
         assert cheaper.value(Z) == by_data.value(Z)
         value, gradient = cheaper.value_and_grad(Z)
-        for form in (by_data, by_gram):
+        for form in (by_data, by_gram(X, weigh, 0.1)):
             assert value == pytest.approx(form.value_and_grad(Z)[0], rel=1e-12)
             np.testing.assert_allclose(gradient, form.value_and_grad(Z)[1], atol=1e-13)
 
 
-@pytest.mark.parametrize("form", [Reconstruction, GramReconstruction])
+@pytest.mark.parametrize("form", [Reconstruction, by_gram])
 def test_compiled_loops_equal_their_twins(form, monkeypatch):
     pytest.importorskip("numba")
     rng = np.random.default_rng(0)
     X, Z = rng.standard_normal((300, 40)), 4.0 * rng.standard_normal((300, 2))
-    objective = form(X if form is Reconstruction else X @ X.T, weigher(PairWeights.of, "gaussian"))
+    objective = form(X, weigher(PairWeights.of, "gaussian"))
     results = []
     for least in (0, 1 << 62):
         monkeypatch.setattr("twofold.numerics.sums._compiled.WORTH_COMPILING", least)

@@ -19,7 +19,7 @@ from twofold.plotting import DecodedGridDisplay, LatentMapDisplay
 from twofold.protocols import Array, RadialKernel
 from twofold.starts.candidates import scaled_candidate
 from twofold.starts.initializers import lle
-from twofold.ukr.objective import GramReconstruction, Reconstruction
+from twofold.ukr.objective import Reconstruction
 from twofold.ukr.regression import KernelRegression
 
 KERNELS = ("gaussian", "quartic")
@@ -112,7 +112,7 @@ def times(quick: bool, folder: Path) -> Outcome:  # noqa: ARG001 - no pictures
         candidate = scaled_candidate("lle", start, scheme.objective().value, kernel)
         for form, objective in (
             ("data space", Reconstruction(X, scheme.weigh)),
-            ("feature space", GramReconstruction(gram, scheme.weigh)),
+            ("feature space", Reconstruction(X, scheme.weigh, gram=gram, wide=True)),
         ):
             RProp(max_iter=2).minimize(objective, candidate.latents)  # compiles
             began = time.process_time()

@@ -61,8 +61,7 @@ CLASSES: Final[dict[str, str]] = {
         "twofold.maps.rbf_network": "RBFNetwork",
         "twofold.numerics.density": "LatentDensity",
         "twofold.numerics.neighbours": "CellIndex",
-        "twofold.numerics.sums.local": "LocalMeans",
-        "twofold.numerics.sums.neighbours": "Neighbours",
+        "twofold.numerics.sums.neighbours": "LocalMeans Neighbours",
         "twofold.numerics.units": "CentredUnits",
         "twofold.optimize.guidance": "SpectralGuidance",
         "twofold.principal_manifold.alpha_path": "AlphaChoice",
@@ -81,8 +80,7 @@ CLASSES: Final[dict[str, str]] = {
         "twofold.sne.estimator": "SNE",
         "twofold.two_way": "TwoWay",
         "twofold.ukr.estimator": "UKR",
-        "twofold.ukr.feature_maps": "FeatureEncoder PreimageDecoder",
-        "twofold.ukr.feature_space": "FeatureSpace",
+        "twofold.ukr.feature_space": "FeatureEncoder FeatureSpace PreimageDecoder",
     }.items()
     for name in names.split()
 }

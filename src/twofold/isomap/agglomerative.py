@@ -50,7 +50,6 @@ from twofold.geodesics.dissimilarities import (
     check_distances,
 )
 from twofold.geodesics.graph import connect_components, knn_graph
-from twofold.geodesics.landmarks import choose_landmarks
 from twofold.geodesics.scaling import (
     classical_scaling,
     elbow,
@@ -79,6 +78,7 @@ from twofold.numerics.validation import (
     warn_user,
 )
 from twofold.protocols import Array, IntArray, Map
+from twofold.starts.initializers import choose_landmarks
 
 __all__ = ["AUTO", "AgglomerativeIsomap", "is_auto"]
 

@@ -72,6 +72,17 @@ class Projection(BaseEstimator):
         polished to working precision.
     guess : Map, default=None
         A fitted down-map whose value is one more start for each point.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from twofold.maps import KernelRidgeMap, Projection
+    >>> z = np.linspace(0.0, 1.0, 30)[:, None]
+    >>> curve = np.hstack([z, z**2])
+    >>> up = KernelRidgeMap(bandwidth=0.3, alpha=1e-8).fit(z, curve)
+    >>> down = Projection(up).fit(curve, z)
+    >>> bool(np.allclose(down.predict(curve), z, atol=1e-3))
+    True
     """
 
     def __init__(

@@ -1,9 +1,11 @@
-"""Nearest neighbours of many points in data space: exact for few points, by cells for many.
+"""The nearest of some points: `nearest`, exact for few comparisons, by cells for many.
 
-Up to 20,000 points all distances are computed, in blocks. Beyond, points are put into cells of about 512 around
-centres found by k-means on a sample (an inverted file). Each point looks into the cells nearest to it; all
-that look into a cell share one matrix product. A second pass looks among the neighbours of neighbours. On MNIST
-in 50 dimensions this finds 99 % of the ten nearest.
+In double precision scikit-learn searches: by a tree in few dimensions, else by blocks of distances.
+In single precision up to ``MOST_COMPARED`` pairs all distances are computed here, in blocks. Beyond,
+callers that accept an approximate search get an inverted file: points lie in cells of about 512 around centres found by
+k-means on a sample, and each query searches the cells nearest to it. All queries of a cell share
+one matrix product. Among neighbors of one set a second pass searches the neighbors of neighbors.
+On MNIST in 50 dimensions this finds 99 % of the ten nearest.
 """
 
 from __future__ import annotations
@@ -13,52 +15,108 @@ from dataclasses import dataclass
 import numpy as np
 
 from twofold.numerics.linalg import row_norms_sq
-from twofold.numerics.threads import map_blocks, row_blocks
+from twofold.numerics.threads import BLOCK_BYTES, map_blocks, row_blocks
 from twofold.protocols import AnyArray
 
-__all__ = ["CellIndex", "nearest_neighbors"]
+__all__ = ["CellIndex", "nearest", "nearest_neighbors"]
 
-MAX_EXACT = 20_000
+MOST_COMPARED = 4 * 10**8
+"""Pairs up to which all distances are computed: 20,000 points among themselves."""
+
 POINTS_PER_CELL = 512
 PROBES = 9
 MAX_CHUNK = 100_000
 SAMPLE_PER_CELL = 40
 FEW = 7
-"""Neighbours of each neighbour that the second pass looks at."""
+"""Neighbors of each neighbor that the second pass searches."""
+
+
+def nearest(
+    points: AnyArray,
+    queries: AnyArray,
+    k: int,
+    *,
+    exclude: AnyArray | None = None,
+    rng: np.random.Generator | None = None,
+    n_jobs: int | None = None,
+) -> tuple[AnyArray, AnyArray]:
+    """Return the numbers (m, k) of the nearest points, nearest first, and what ranks them (m, k).
+
+    Parameters
+    ----------
+    points : ndarray of shape (n, D)
+        The points. In single precision they must be near the origin.
+    queries : ndarray of shape (m, D)
+        Where to search.
+    k : int
+        Number of points to find, at most n.
+    exclude : ndarray of int, shape (m,), default=None
+        For each query one point to leave out.
+    rng : Generator, default=None
+        Allows an approximate search by cells for many pairs, and seeds it. None means exact.
+    n_jobs : int or None, default=None
+        Threads.
+
+    Returns
+    -------
+    numbers : ndarray of int, shape (m, k)
+        Numbers of the points.
+    distances : ndarray of shape (m, k)
+        Distances; in single precision, and from cells, squared and less the query's squared norm.
+    """
+    if rng is not None and len(points) * len(queries) > MOST_COMPARED:
+        return CellIndex.of(points, rng, n_jobs=n_jobs).search(queries, k, exclude, n_jobs)
+    if not points.dtype == queries.dtype == np.float32:
+        return _nearest_in_double_precision(points, queries, k, exclude)
+    norms, everyone = row_norms_sq(points), np.arange(len(points))
+
+    def work(rows: slice) -> tuple[AnyArray, AnyArray]:
+        left_out = None if exclude is None else exclude[rows, None] == everyone
+        found, ranks = _closest(queries[rows], points, norms, k, left_out)
+        return found.astype(np.int32), ranks
+
+    # Each block goes through all points, so it should hold several queries.
+    size = min(2 * points.itemsize * len(points), BLOCK_BYTES // 32)
+    found = map_blocks(work, row_blocks(len(queries), size), n_jobs=n_jobs)
+    numbers, distances = zip(*found, strict=True)
+    return np.concatenate(numbers), np.concatenate(distances)
+
+
+def _nearest_in_double_precision(
+    points: AnyArray, queries: AnyArray, k: int, exclude: AnyArray | None
+) -> tuple[AnyArray, AnyArray]:
+    from sklearn.neighbors import NearestNeighbors  # slow to import
+
+    n_found = k if exclude is None else min(k + 1, len(points))
+    distances, found = NearestNeighbors(n_neighbors=n_found).fit(points).kneighbors(queries)
+    if exclude is None:
+        return found, distances
+    kept = found != exclude[:, None]
+    kept[kept.all(axis=1), -1] = False  # among many equal points the excluded one may be missing
+    return found[kept].reshape(-1, k), distances[kept].reshape(-1, k)
+
+
+def nearest_neighbors(
+    X: AnyArray, n_neighbors: int, rng: np.random.Generator, *, n_jobs: int | None = None
+) -> AnyArray:
+    """Return the numbers (n, n_neighbors) of each point's nearest other points, nearest first.
+
+    The search runs in single precision on centred points (n, D); the generator seeds the cells.
+    """
+    X = np.ascontiguousarray(X - X.mean(axis=0), dtype=np.float32)
+    everyone = np.arange(len(X), dtype=np.int32)
+    found, _ = nearest(X, X, n_neighbors, exclude=everyone, rng=rng, n_jobs=n_jobs)
+    if len(X) ** 2 <= MOST_COMPARED:
+        return found
+    return _among_neighbors_of_neighbors(X, found, n_jobs)
 
 
 @dataclass(frozen=True)
 class CellIndex:
-    """Points in cells around centres, to be searched.
+    """Points (n, D) in cells around centres (n_cells, D), for approximate searches.
 
-    Attributes
-    ----------
-    points : ndarray of shape (n, D)
-        The points, in single precision.
-    norms : ndarray of shape (n,)
-        Their squared norms.
-    centers : ndarray of shape (n_cells, D)
-        The cells' centres.
-    order : ndarray of int, shape (n,)
-        The points cell by cell.
-    bounds : ndarray of int, shape (n_cells + 1,)
-        Where cells begin in that order.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from twofold.numerics.neighbours import CellIndex
-    >>> X = np.random.default_rng(0).normal(size=(2_000, 3))
-    >>> index = CellIndex.of(X, np.random.default_rng(0))
-    >>> index.centers.shape
-    (3, 3)
-
-    The nearest to a point is that point itself, unless it is left out:
-
-    >>> index.query(X[:2], 1).ravel()
-    array([0, 1], dtype=int32)
-    >>> index.query(X[:2], 3, exclude=np.arange(2)).shape
-    (2, 3)
+    Points and their squared norms (n,) are in single precision. ``order`` (n,) lists the points
+    cell by cell, ``bounds`` (n_cells + 1,) tells where cells begin.
     """
 
     points: AnyArray
@@ -71,21 +129,7 @@ class CellIndex:
     def of(
         cls, points: AnyArray, rng: np.random.Generator, *, n_jobs: int | None = None
     ) -> CellIndex:
-        """Put points into cells.
-
-        Parameters
-        ----------
-        points : ndarray of shape (n, D)
-            The points, near the origin.
-        rng : Generator
-            Seeds the cells.
-        n_jobs : int or None, default=None
-            Threads.
-
-        Returns
-        -------
-        CellIndex
-        """
+        """Put points (n, D) near the origin into cells; the generator seeds the cells."""
         from sklearn.cluster import MiniBatchKMeans  # slow to import
 
         points = np.ascontiguousarray(points, dtype=np.float32)
@@ -100,47 +144,40 @@ class CellIndex:
             random_state=int(rng.integers(2**31)),
         )
         centers = kmeans.fit(sample).cluster_centers_.astype(np.float32)
-        cell = _nearest_centers(points, centers, 1, n_jobs)[:, 0]
+        cell = nearest(centers, points, 1, n_jobs=n_jobs)[0][:, 0]
         used, cell = np.unique(cell, return_inverse=True)  # equal rows may share centres
         centers, n_cells = centers[used], len(used)
         order = np.argsort(cell, kind="stable").astype(np.int32)
         bounds = np.searchsorted(cell[order], np.arange(n_cells + 1))
         return cls(points, row_norms_sq(points), centers, order, bounds)
 
-    def query(
+    def query(self, queries: AnyArray, k: int, *, exclude: AnyArray | None = None) -> AnyArray:
+        """Return the numbers of the k nearest points (m, k) that were found, nearest first."""
+        return self.search(queries, k, exclude)[0]
+
+    def search(
         self,
         queries: AnyArray,
         k: int,
-        *,
         exclude: AnyArray | None = None,
         n_jobs: int | None = None,
-    ) -> AnyArray:
-        """Return the numbers of the k nearest points (m, k) that were found, nearest first.
-
-        Parameters
-        ----------
-        queries : ndarray of shape (m, D)
-            Where to look.
-        k : int
-            How many.
-        exclude : ndarray of int, shape (m,), default=None
-            For each query one point to leave out.
-        n_jobs : int or None, default=None
-            Threads.
-        """
+    ) -> tuple[AnyArray, AnyArray]:
+        """Return the nearest points that were found, as `nearest` does."""
         queries = np.ascontiguousarray(queries, dtype=np.float32)
         found = np.empty((len(queries), k), dtype=np.int32)
+        ranks = np.empty((len(queries), k), dtype=np.float32)
         for start in range(0, len(queries), MAX_CHUNK):
             rows = slice(start, start + MAX_CHUNK)
             left_out = None if exclude is None else exclude[rows]
-            found[rows] = self._query(queries[rows], k, left_out, n_jobs)
-        return found
+            found[rows], ranks[rows] = self._search(queries[rows], k, left_out, n_jobs)
+        return found, ranks
 
-    def _query(
+    def _search(
         self, queries: AnyArray, k: int, exclude: AnyArray | None, n_jobs: int | None
-    ) -> AnyArray:
+    ) -> tuple[AnyArray, AnyArray]:
+        """Search the cells nearest to some queries; see `search`."""
         n_probes = min(PROBES, len(self.centers))
-        probes = _nearest_centers(queries, self.centers, n_probes, n_jobs)
+        probes, _ = nearest(self.centers, queries, n_probes, n_jobs=n_jobs)
         by_cell = np.argsort(probes.ravel(), kind="stable")
         starts = np.searchsorted(probes.ravel()[by_cell], np.arange(len(self.bounds)))
         candidates = np.zeros((len(queries) * n_probes, k), dtype=np.int32)
@@ -162,99 +199,45 @@ class CellIndex:
         map_blocks(work, busy.tolist(), n_jobs=n_jobs)
         candidates = candidates.reshape(len(queries), -1)
         distances = distances.reshape(len(queries), -1)
-        best = np.argpartition(distances, k - 1, axis=1)[:, :k]
-        ranked = np.argsort(np.take_along_axis(distances, best, axis=1), axis=1)
-        best = np.take_along_axis(best, ranked, axis=1)
+        best, ranks = _smallest(distances, k)
         found = np.take_along_axis(candidates, best, axis=1)
-        short = np.flatnonzero(np.isinf(np.take_along_axis(distances, best[:, -1:], axis=1)))
+        short = np.flatnonzero(np.isinf(ranks[:, -1]))
         everyone = np.arange(len(self.points))
         for some in row_blocks(len(short), 3 * 4 * len(everyone)) if len(short) else []:
             rows = short[some]  # the cells they probed hold fewer than k points
             left_out = None if exclude is None else exclude[rows, None] == everyone
-            found[rows], _ = _closest(queries[rows], self.points, self.norms, k, left_out)
-        return np.asarray(found)
-
-
-def nearest_neighbors(
-    X: AnyArray, n_neighbors: int, rng: np.random.Generator, *, n_jobs: int | None = None
-) -> AnyArray:
-    """Return for each point the numbers of its nearest other points, nearest first.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n, D)
-        The points.
-    n_neighbors : int
-        How many, at most ``n - 1``.
-    rng : Generator
-        Seeds the cells.
-    n_jobs : int or None, default=None
-        Threads.
-
-    Returns
-    -------
-    ndarray of int, shape (n, n_neighbors)
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from twofold.numerics.neighbours import nearest_neighbors
-    >>> X = np.array([[0.0], [1.0], [3.0], [7.0]])
-    >>> nearest_neighbors(X, 2, np.random.default_rng(0))
-    array([[1, 2],
-           [0, 2],
-           [1, 0],
-           [2, 1]], dtype=int32)
-    """
-    X = np.ascontiguousarray(X - X.mean(axis=0), dtype=np.float32)
-    everyone = np.arange(len(X), dtype=np.int32)
-    if len(X) > MAX_EXACT:
-        index = CellIndex.of(X, rng, n_jobs=n_jobs)
-        found = index.query(X, n_neighbors, exclude=everyone, n_jobs=n_jobs)
-        return _among_neighbors_of_neighbors(X, found, n_jobs)
-    norms = row_norms_sq(X)
-    found = np.empty((len(X), n_neighbors), dtype=np.int32)
-
-    def work(rows: slice) -> None:
-        left_out = everyone[rows, None] == everyone
-        found[rows], _ = _closest(X[rows], X, norms, n_neighbors, left_out)
-
-    map_blocks(work, row_blocks(len(X), 2 * 4 * len(X)), n_jobs=n_jobs)
-    return found
-
-
-def _nearest_centers(X: AnyArray, centers: AnyArray, k: int, n_jobs: int | None) -> AnyArray:
-    """Return the numbers of the k centres (n, k) nearest to each point."""
-    half_norms = 0.5 * row_norms_sq(centers)
-
-    def work(rows: slice) -> AnyArray:
-        distances = half_norms - X[rows] @ centers.T
-        if k == 1:
-            return np.asarray(distances.argmin(axis=1)[:, None], dtype=np.int32)
-        # A copy: a view would keep the ranks of all centres.
-        return np.argpartition(distances, k - 1, axis=1)[:, :k].astype(np.int32)
-
-    return np.concatenate(map_blocks(work, row_blocks(len(X), 4 * len(centers)), n_jobs=n_jobs))
+            found[rows], ranks[rows] = _closest(queries[rows], self.points, self.norms, k, left_out)
+        return found, ranks
 
 
 def _closest(
     queries: AnyArray, points: AnyArray, norms: AnyArray, k: int, left_out: AnyArray | None
 ) -> tuple[AnyArray, AnyArray]:
-    """Return the k points (m, k) nearest to each query, nearest first, and what ranks them."""
-    # |x|^2 of the query is the same for all points and left out.
+    """Return the k points (m, k) nearest to each query, nearest first, and what ranks them.
+
+    These are squared distances less the squared norm of the query.
+    """
     distances = queries @ points.T
     distances *= -2.0
     distances += norms
     if left_out is not None:
         distances[left_out] = np.inf
-    best = np.argpartition(distances, k - 1, axis=1)[:, :k]
-    closest = np.take_along_axis(distances, best, axis=1)
-    ranked = np.argsort(closest, axis=1)
-    return np.take_along_axis(best, ranked, axis=1), np.take_along_axis(closest, ranked, axis=1)
+    return _smallest(distances, k)
+
+
+def _smallest(values: AnyArray, k: int) -> tuple[AnyArray, AnyArray]:
+    """Return the columns (m, k) of each row's k smallest values, and the values, ascending."""
+    if k == 1:
+        best = values.argmin(axis=1)[:, None]
+        return best, np.take_along_axis(values, best, axis=1)
+    best = np.argpartition(values, k - 1, axis=1)[:, :k]
+    smallest = np.take_along_axis(values, best, axis=1)
+    ranked = np.argsort(smallest, axis=1)
+    return np.take_along_axis(best, ranked, axis=1), np.take_along_axis(smallest, ranked, axis=1)
 
 
 def _among_neighbors_of_neighbors(X: AnyArray, found: AnyArray, n_jobs: int | None) -> AnyArray:
-    """Return better neighbours: the best of the known ones and their nearest neighbours."""
+    """Return the best of the known neighbors and their own nearest neighbors."""
     n, k = found.shape
     few = min(k, FEW)
     better = np.empty_like(found)

@@ -1,19 +1,19 @@
-"""Minimizers: they lower any `twofold.protocols.Objective` from a start and know nothing else.
+"""Minimizers of any `twofold.protocols.Objective`.
 
 =====================  ==========  ================================================================
 class                  name        when
 =====================  ==========  ================================================================
 `LBFGS`                "lbfgs"     the default: fewest evaluations
-`RProp`                "rprop"     the papers' choice; sturdy, one evaluation a step
-`ConjugateGradient`    "cg"        values that never rise, in little memory
-`GradientDescent`      "gd"        the plain reference
+`RProp`                "rprop"     the papers' choice: robust, one evaluation per step
+`ConjugateGradient`    "cg"        values that never rise, little memory
+`GradientDescent`      "gd"        the reference
 `Staged`                           any of these under spectral guidance
 `GaussNewton`                      many small least-squares problems at once, one per row
 =====================  ==========  ================================================================
 
-All are frozen dataclasses holding their settings; a run's outcome is a `MinimizeResult` (or, row by
-row, a `RowsResult`). The four that minimize an objective share their stopping rule and the
-treatment of values that are not finite, see `twofold.optimize._progress`.
+All are frozen dataclasses that hold their settings. A run returns a `MinimizeResult`, or a
+`RowsResult` for rows. The first four share their stopping rule and the treatment of values that are
+not finite, see `twofold.optimize._progress`.
 """
 
 from __future__ import annotations
@@ -61,16 +61,16 @@ _BY_NAME: Final[dict[str, Callable[..., Minimizer]]] = {
 def resolve_minimizer(
     optimizer: str | Minimizer, *, max_iter: int | None = None, tol: float | None = None
 ) -> Minimizer:
-    """Return the minimizer of that name, or the given one.
+    """Return the minimizer with a name, or the given one.
 
     Parameters
     ----------
     optimizer : {"lbfgs", "rprop", "cg", "gd"} or Minimizer
         A name, or an object with ``minimize(objective, Z0, *, callback=None)``.
     max_iter : int, default=None
-        Iterations of a minimizer given by name; None is its default. An object keeps its own.
+        Iterations of a minimizer given by name; None means its default. Objects keep theirs.
     tol : float, default=None
-        Tolerance of a minimizer given by name; None is its default. An object keeps its own.
+        Tolerance of a minimizer given by name; None means its default. Objects keep theirs.
 
     Returns
     -------
@@ -85,16 +85,16 @@ def resolve_minimizer(
     candidate: object = optimizer
     if isinstance(candidate, str):
         if candidate not in _BY_NAME:
-            msg = f"optimizer={candidate!r} is unknown; it must be one of {names}, or a Minimizer."
-            raise ValueError(msg)
+            raise ValueError(
+                f"optimizer={candidate!r} is unknown; it must be one of {names}, or a Minimizer."
+            )
         given: dict[str, Any] = {"max_iter": max_iter, "tol": tol}
         return _BY_NAME[candidate](**{k: v for k, v in given.items() if v is not None})
     # A class has the method too, but no settings; isinstance cannot tell it from an instance.
     if isinstance(candidate, Minimizer) and not isinstance(candidate, type):
         return candidate
     kind = "a class" if isinstance(candidate, type) else f"of type {type(candidate).__name__}"
-    msg = (
+    raise TypeError(
         f"optimizer={candidate!r} is {kind}; it must be one of {names}, or an object with "
         "minimize(objective, Z0, *, callback=None), for example LBFGS(max_iter=100)."
     )
-    raise TypeError(msg)

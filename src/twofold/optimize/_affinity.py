@@ -1,15 +1,18 @@
-r"""Affinity matrices of data: what guidance multiplies gradients by.
+r"""Affinity matrices of data, by which guidance multiplies gradients.
 
-``M = D^{-1/2} K D^{-1/2}`` (clustering; Memisevic & Hinton 2005, Eq. 12) or ``(I - e e^T) K (I - e e^T)`` (kernel PCA, Eq. 21), with
-``K_ij = e^{-|x_i - x_j|^2 / h}``, or a matrix of one's own. All are scaled to a largest eigenvalue of one: the paper's trace (Eq. 17) only scales as
-well, and powers of matrices far from one would take a change of variables far from the data's scale.
+``M = D^{-1/2} K D^{-1/2}`` (clustering; Memisevic & Hinton 2005, Eq. 12), or
+``(I - e e^T) K (I - e e^T)`` (kernel PCA, Eq. 21), with ``K_ij = e^{-|x_i - x_j|^2 / h}``, or a
+user-supplied matrix. All are scaled to a largest eigenvalue of one. The paper divides by the trace
+(Eq. 17), which also only scales; powers of a matrix with another norm would move the change of
+variables away from the scale of the data.
 
-Of many rows only neighbours are linked. A sparse ``K`` is not positive semi-definite, ``(I + M) / 2`` is. Centring would fill it, so it is applied as an
-operator.
+With many rows only neighbors are linked. A sparse ``K`` is not positive semi-definite, but
+``(I + M) / 2`` is. Centering would make it dense, so it is applied as an operator.
 
 References
 ----------
-R. Memisevic, G. Hinton. Improving dimensionality reduction with spectral gradient descent. Neural Networks 18, 2005.
+R. Memisevic, G. Hinton. Improving dimensionality reduction with spectral gradient descent. Neural
+Networks 18, 2005.
 """
 
 from __future__ import annotations
@@ -35,13 +38,7 @@ EIGENVALUE_TOLERANCE = 1e-3
 
 @dataclass(frozen=True)
 class Centred:
-    """``(I - e e^T) K (I - e e^T)`` of a sparse ``K``, as an operator.
-
-    Attributes
-    ----------
-    matrix : csr_array of shape (n, n)
-        K.
-    """
+    """``(I - e e^T) K (I - e e^T)`` of a sparse ``K`` (n, n), as an operator."""
 
     matrix: Any
 
@@ -71,20 +68,9 @@ def dense_affinity(X: Array, bandwidth: float, *, centred: bool) -> Array:
 def sparse_affinity(
     X: Array, bandwidth: float, n_neighbors: int, neighbors: IntArray | None, *, centred: bool
 ) -> Any:
-    """Return M (n, n) for neighbours alone.
+    """Return M (n, n) with links between neighbors only.
 
-    Parameters
-    ----------
-    X : ndarray of shape (n, D)
-        The data.
-    bandwidth : float
-        h.
-    n_neighbors : int
-        Links of a row.
-    neighbors : ndarray of int, shape (n, k), or None
-        The nearest others of each row, where they are known already.
-    centred : bool
-        Whether M is that of kernel PCA.
+    ``neighbors`` (n, k) holds the nearest other rows of each row if they are known already.
     """
     if n_neighbors >= len(X):
         raise ValueError(
@@ -99,14 +85,15 @@ def sparse_affinity(
 
 
 def own_affinity(matrix: Any, n: int) -> Any:
-    """Return a matrix of the caller's, checked, with a largest eigenvalue of one."""
+    """Check a user-supplied matrix and scale it to a largest eigenvalue of one."""
     try:
         is_sparse = bool(issparse(matrix))
         M: Any = matrix.tocsr() if is_sparse else np.asarray(matrix)
         M = M.astype(np.float64)
     except (TypeError, ValueError) as error:
         raise TypeError(
-            f"affinity of type {type(matrix).__name__} must be a matrix of numbers, 'clustering' or 'kpca'."
+            f"affinity of type {type(matrix).__name__} must be a matrix of numbers, 'clustering' "
+            "or 'kpca'."
         ) from error
     if M.shape != (n, n):
         raise ValueError(f"affinity has shape {M.shape}; the data have {n} rows.")
@@ -129,7 +116,7 @@ def taken(M: Any, rows: IntArray) -> Any:
 
 
 def as_operator(M: Any) -> Any:
-    """Return what SciPy's eigensolvers take."""
+    """Convert to a type that SciPy's eigensolvers accept."""
     if not isinstance(M, Centred):
         return M
     return LinearOperator(M.shape, matvec=M.__matmul__, matmat=M.__matmul__, dtype=np.float64)

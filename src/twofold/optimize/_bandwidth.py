@@ -1,16 +1,19 @@
-r"""How wide an affinity may be before it reaches across a gap.
+r"""The widest affinity that does not reach across gaps in the data.
 
-Guidance makes rows move together that the affinity ``K_ij = e^{-|x_i - x_j|^2 / h}`` links. On a helix a wide ``h`` links neighbouring turns, and
-moving them together is wrong; a narrow one links each row to a few others, and guides little. The two are told apart by
-geodesic distances ``g_ij``, shortest paths in a graph of neighbours: a link is a *leak* where
+Guidance moves rows together that the affinity ``K_ij = e^{-|x_i - x_j|^2 / h}`` links. On a helix a
+wide ``h`` links neighboring turns, which must not move together. A narrow ``h`` links each row to
+few others and guides little. Geodesic distances ``g_ij``, shortest paths in a neighborhood graph,
+tell the two apart: a link is a *leak* if
 
 .. math:: g_{ij} > 2 |x_i - x_j|,
 
-the way along the data being twice the way across. Chosen is the widest ``h`` for which leaks have at most a twelfth of the affinity, and rows reach
-at most an eighth of all rows. It is never so narrow that the fifth distinct neighbour is out of reach: in many dimensions paths
-along noisy data are long, and every link looks like a leak.
+that is, if the path along the data is twice as long as the straight line. The result is the widest
+``h`` for which leaks have at most a twelfth of the affinity and rows reach at most an eighth of all
+rows. The fifth distinct neighbor always stays in reach: in many dimensions paths along noisy data
+are long, and every link looks like a leak.
 
-At most 1,000 rows are looked at, chosen by their numbers: beyond, the order of the rows is felt in the second digit.
+At most 1,000 rows are used, spread evenly over the row numbers. With more rows, the order of the
+rows changes the second digit of the result.
 """
 
 from __future__ import annotations
@@ -39,9 +42,7 @@ def bandwidth_within_gaps(X: Array) -> float:
     some = np.asarray(X[:: -(-len(X) // MOST_ROWS)], dtype=np.float64)
     n = len(some)
     squares = np.maximum(sqdist(some, some), 0.0)
-    equal = squares <= ROUNDING * float(
-        squares.max()
-    )  # distances of equal rows are off by rounding
+    equal = squares <= ROUNDING * float(squares.max())  # equal rows differ by rounding
     distinct = np.where(equal, np.inf, squares)
     rank = min(FEW_NEIGHBORS, n - 1) - 1
     least = float(np.median(np.partition(distinct, rank, axis=1)[:, rank]))

@@ -1,4 +1,4 @@
-r"""What the four minimizers share: evaluating, recording, and deciding that a run is over.
+r"""What the four minimizers share: settings, evaluation, recording, and the stopping rule.
 
 **Units.** With ``f(Z_0)`` the start's value, a run works on ``f / u`` where ``u`` is the power of
 two below ``|f(Z_0)|``. Dividing by a power of two changes exponents only, so ``f`` and ``2^k f``
@@ -23,21 +23,24 @@ infinitely bad: line searches step back from it, and it never becomes the best p
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
+from twofold.numerics.validation import check_int, check_real
 from twofold.protocols import Array, Callback, MinimizeResult, Objective
 
-__all__ = ["EPS", "FIRST_STEP", "Point", "Progress", "spread"]
+__all__ = ["EPS", "FIRST_STEP", "IterativeMinimizer", "Point", "Progress", "spread"]
 
 EPS = float(np.finfo(np.float64).eps)
 
 FIRST_STEP = 0.1
 """The first step of every minimizer moves no coordinate further than this part of the spread."""
 
-# A predicted decrease below this part of the value, or of the start's value, is as good as zero:
-# the rounding of a sum of many terms hides it.
+# A predicted decrease below this part of the value, or of the start's value, counts as zero: the
+# rounding of a sum of many terms hides it.
 _HIDDEN_IN_VALUE = 1e-8
 _HIDDEN_IN_START = 1e-12
 
@@ -55,22 +58,57 @@ class Point(NamedTuple):
     grad: Array
 
 
-class Progress:
-    """The record of one run: best point, history, evaluations, and why it ended.
+@dataclass(frozen=True)
+class IterativeMinimizer(ABC):
+    """A minimizer with a limit on its iterations and the shared stopping rule.
 
-    Parameters
-    ----------
-    objective : Objective
-        What is minimized.
-    Z0 : ndarray
-        The start; copied.
-    callback : callable or None
-        Called as ``callback(n_iter, value, Z)`` with a read-only ``Z``.
-    tol : float
-        Relative decrease below which a run is over.
-    window : int
-        Iterations over which that decrease is measured.
+    Subclasses implement `_run`. The rule looks at ``window`` iterations: a field of the subclass,
+    or two iterations, since one of them may be a short step.
     """
+
+    max_iter: int = 500
+    tol: float = 1e-6
+
+    def __post_init__(self) -> None:
+        owner = type(self).__name__
+        check_int("max_iter", self.max_iter, owner=owner)
+        check_real("tol", self.tol, low=0.0, owner=owner)
+        check_int("window", self._window, owner=owner)
+
+    @property
+    def _window(self) -> int:
+        window: int = getattr(self, "window", 2)
+        return window
+
+    def minimize(
+        self, objective: Objective, Z0: Array, *, callback: Callback | None = None
+    ) -> MinimizeResult:
+        """Minimize an objective from the start ``Z0``, which is left unchanged.
+
+        Parameters
+        ----------
+        objective : Objective
+            The function to minimize.
+        Z0 : ndarray of any shape
+            The start.
+        callback : callable, default=None
+            ``callback(n_iter, value, Z)`` after each iteration; returning True ends the run.
+
+        Returns
+        -------
+        MinimizeResult
+            Its ``Z`` is the best point evaluated, which may be a trial of a line search.
+        """
+        progress = Progress(objective, Z0, callback, self.tol, self._window)
+        return self._run(progress) if progress.start.grad.any() else progress.zero_gradient()
+
+    @abstractmethod
+    def _run(self, progress: Progress) -> MinimizeResult:
+        """Minimize from ``progress.start``, where the gradient is not zero."""
+
+
+class Progress:
+    """The record of one run: best point, history, evaluations, and why it ended."""
 
     def __init__(
         self, objective: Objective, Z0: Array, callback: Callback | None, tol: float, window: int
@@ -78,11 +116,10 @@ class Progress:
         Z = np.array(Z0, dtype=np.float64, order="C")
         if Z.size == 0 or not np.isfinite(Z).all():
             n_bad = Z.size - int(np.isfinite(Z).sum())
-            msg = (
+            raise ValueError(
                 f"Z0 of shape {Z.shape} has {n_bad} entries that are not finite; it must be a "
                 "non-empty array of finite numbers. Pass another start."
             )
-            raise ValueError(msg)
         self._objective = objective
         self._callback = callback
         self._tol = tol
@@ -94,11 +131,10 @@ class Progress:
         raw = self._raw(Z)
         if not _is_finite(raw):
             n_bad = raw.grad.size - int(np.isfinite(raw.grad).sum())
-            msg = (
+            raise ValueError(
                 f"the objective at Z0 is {raw.value}, with {n_bad} gradient entries that are not "
                 "finite; a run must start where both are finite. Pass another start."
             )
-            raise ValueError(msg)
         self._unit = _power_of_two(raw)
         self.start = Point(Z, raw.value / self._unit, raw.grad / self._unit)
         self._best = self.start
@@ -124,7 +160,7 @@ class Progress:
     def record(self, point: Point, *, may_end: bool = True) -> MinimizeResult | None:
         """Note that an iteration ended at ``point``; return the result if the run is over.
 
-        Where it may not end yet, small decreases do not count, then or later.
+        With ``may_end=False`` the stopping rule starts to count after this iteration.
         """
         value = point.value * self._unit
         self._history.append(value)
@@ -139,14 +175,13 @@ class Progress:
             return self.zero_gradient()
         if not may_end:
             self._counted_from = self.n_iter
-        counted = self.n_iter - self._counted_from
-        if counted >= self._window and self._decrease() <= self._smallest_decrease():
-            status = (
-                f"The relative decrease of the objective over {self._window} iteration(s) fell "
-                f"below tol={self._tol:g}."
-            )
-            return self.result(status, converged=True)
-        return None
+        if self.n_iter - self._counted_from < self._window:
+            return None
+        decrease = self._lows[-1 - self._window] - self._lows[-1]
+        if decrease > max(self._tol * abs(self._lows[-1]), EPS * abs(self._history[0])):
+            return None
+        over = f"over {self._window} iteration(s) fell below tol={self._tol:g}"
+        return self.result(f"The relative decrease of the objective {over}.", converged=True)
 
     def zero_gradient(self) -> MinimizeResult:
         """End where no direction leads down."""
@@ -154,28 +189,22 @@ class Progress:
 
     def out_of_iterations(self) -> MinimizeResult:
         """End because the iterations ran out."""
-        status = (
-            f"The iterations ran out (max_iter={self.n_iter}) before tol={self._tol:g} was met."
-        )
-        return self.result(status, converged=False)
+        reason = f"(max_iter={self.n_iter}) before tol={self._tol:g} was met"
+        return self.result(f"The iterations ran out {reason}.", converged=False)
 
     def no_lower_point(self, point: Point) -> MinimizeResult:
         """End because a line search failed at ``point``.
 
-        That is convergence when there is nothing to gain: when the parabola along the negative
-        gradient has its minimum less than a tolerance below. Otherwise the gradient promised what
-        the objective did not keep.
+        The run has converged if the parabola along the negative gradient has its minimum less than
+        a tolerance below. Otherwise the gradient predicts a decrease that the objective does not
+        show.
         """
         negligible = max(self._tol, _HIDDEN_IN_VALUE) * abs(point.value)
         if self._attainable_decrease(point) <= max(negligible, _HIDDEN_IN_START):
-            status = (
-                "No lower point was found, and the gradient promises none beyond the tolerance."
-            )
-            return self.result(status, converged=True)
-        status = (
-            "No lower point was found along a descent direction: the objective is not smooth here, "
-            "or its gradient is wrong."
-        )
+            reason = "and the gradient promises none beyond the tolerance"
+            return self.result(f"No lower point was found, {reason}.", converged=True)
+        reason = "the objective is not smooth here, or its gradient is wrong"
+        status = f"No lower point was found along a descent direction: {reason}."
         return self.result(status, converged=False)
 
     def step_within(self, part: float, direction: Array) -> float:
@@ -199,11 +228,10 @@ class Progress:
         self.n_evaluations += 1
         grad = np.asarray(grad, dtype=np.float64)
         if grad.shape != Z.shape:
-            msg = (
+            raise ValueError(
                 f"objective.value_and_grad returned a gradient of shape {grad.shape}; it must have "
                 f"the shape of Z0, {Z.shape}."
             )
-            raise ValueError(msg)
         return Point(Z, float(value), grad)
 
     def _attainable_decrease(self, point: Point) -> float:
@@ -221,12 +249,6 @@ class Progress:
         if math.isinf(excess):
             return math.inf
         return promised * (promised / (4.0 * excess)) if excess > 0.0 else promised
-
-    def _decrease(self) -> float:
-        return self._lows[-1 - self._window] - self._lows[-1]
-
-    def _smallest_decrease(self) -> float:
-        return max(self._tol * abs(self._lows[-1]), EPS * abs(self._history[0]))
 
 
 def _is_finite(point: Point) -> bool:

@@ -30,21 +30,9 @@ def damped_steps(
 ) -> tuple[Array, NDArray[np.bool_]]:
     """Solve ``(A + damping trace(A) / q I) p = b`` for every row.
 
-    Parameters
-    ----------
-    curvature : ndarray of shape (m, q, q)
-        The matrices ``A``.
-    descent : ndarray of shape (m, q)
-        The right-hand sides ``b``.
-    damping : ndarray of shape (m,)
-        What is added to the diagonal, in units of its mean.
-
-    Returns
-    -------
-    steps : ndarray of shape (m, q)
-        The solutions; 0 for a zero matrix, and for rows that are not solved.
-    solved : ndarray of shape (m,)
-        False where the terms or the solution are not finite.
+    ``A`` is ``curvature`` (m, q, q), ``b`` is ``descent`` (m, q), ``damping`` has shape (m,).
+    Return the solutions (m, q) and a mask (m,). The mask is False, and the solution 0, where the
+    terms or the solution are not finite.
     """
     q = descent.shape[1]
     with np.errstate(over="ignore", invalid="ignore"):

@@ -5,16 +5,16 @@ With ``g_k`` the gradient at iteration ``k``, the search direction is::
     d_0 = -g_0
     d_k = -g_k + beta_k d_{k-1},    beta_k = max(0, <g_k, g_k - g_{k-1}> / <g_{k-1}, g_{k-1}>)
 
-The maximum ("PR+") is a restart: the negative gradient takes over when a step has made no headway.
-There are three more. Powell's: in exact line searches on a quadratic, successive gradients are
-orthogonal, and once ``|<g_k, g_{k-1}>| >= 0.1 |g_k|^2`` the directions have lost their conjugacy
-for good. (Without this restart an ill-conditioned quadratic took four times the evaluations.) The
+The maximum ("PR+") is a restart: the negative gradient replaces a direction that made no progress.
+There are three other restarts. Powell's: in exact line searches on a quadratic, successive
+gradients are orthogonal; once ``|<g_k, g_{k-1}>| >= 0.1 |g_k|^2`` the directions have lost their
+conjugacy. (Without this restart an ill-conditioned quadratic took four times the evaluations.) The
 others: ``d_k`` is no descent direction, or the line search along it finds no lower point.
 
-The line search (`twofold.optimize.line_search.wolfe_search`) closes in on a minimum along ``d_k``:
-the conjugacy of the directions rests on that. Its first trial expects the decrease of the last
+The line search (`twofold.optimize.line_search.wolfe_search`) closes in on a minimum along ``d_k``,
+which the conjugacy of the directions requires. Its first trial expects the decrease of the last
 iteration, ``s_k = s_{k-1} <g_{k-1}, d_{k-1}> / <g_k, d_k>`` (Nocedal & Wright, section 3.5), and
-moves no coordinate further than the start's spread; in the first iteration, than a tenth of it. The
+moves no coordinate further than the start's spread (a tenth of it in the first iteration). The
 values never rise.
 
 Notation
@@ -36,10 +36,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from twofold.numerics.validation import check_int, check_real
-from twofold.optimize._progress import FIRST_STEP, Point, Progress
+from twofold.numerics.validation import check_real
+from twofold.optimize._progress import FIRST_STEP, IterativeMinimizer, Point, Progress
 from twofold.optimize.line_search import slope_along, wolfe_search
-from twofold.protocols import Array, Callback, MinimizeResult, Objective
+from twofold.protocols import Array, MinimizeResult
 
 __all__ = ["ConjugateGradient"]
 
@@ -48,15 +48,15 @@ _MAX_OVERLAP = 0.1
 
 
 @dataclass(frozen=True)
-class ConjugateGradient:
+class ConjugateGradient(IterativeMinimizer):
     """Polak-Ribiere+ conjugate gradients with automatic restarts.
 
     Parameters
     ----------
     max_iter : int, default=500
-        Iterations at most.
+        Maximum number of iterations.
     tol : float, default=1e-6
-        Relative decrease of the objective over ``window`` iterations below which the run is over.
+        The run ends when the objective decreases by less than this share in ``window`` iterations.
     window : int, default=3
         Iterations over which the decrease is measured; the one after a restart is often poor.
     curvature : float, default=0.1
@@ -65,49 +65,24 @@ class ConjugateGradient:
     Examples
     --------
     >>> import numpy as np
-    >>> class Bowl:
+    >>> from scipy.optimize import rosen, rosen_der
+    >>> class Valley:
     ...     def value_and_grad(self, Z):
-    ...         return float(np.sum(Z**2)), 2.0 * Z
-    >>> result = ConjugateGradient().minimize(Bowl(), np.array([[3.0, 4.0]]))
-    >>> result.converged, round(result.value, 12)
-    (True, 0.0)
+    ...         return rosen(Z), rosen_der(Z)
+    >>> ConjugateGradient().minimize(Valley(), np.zeros(2)).Z.round(2)
+    array([1., 1.])
     """
 
-    max_iter: int = 500
-    tol: float = 1e-6
     window: int = 3
     curvature: float = 0.1
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         owner = type(self).__name__
-        check_int("max_iter", self.max_iter, owner=owner)
-        check_real("tol", self.tol, low=0.0, owner=owner)
-        check_int("window", self.window, owner=owner)
         check_real("curvature", self.curvature, above=0.0, below=0.5, owner=owner)
 
-    def minimize(
-        self, objective: Objective, Z0: Array, *, callback: Callback | None = None
-    ) -> MinimizeResult:
-        """Minimize from ``Z0``, which is left unchanged.
-
-        Parameters
-        ----------
-        objective : Objective
-            What is minimized.
-        Z0 : ndarray of any shape
-            The start.
-        callback : callable, default=None
-            ``callback(n_iter, value, Z)`` after each iteration; True ends the run.
-
-        Returns
-        -------
-        MinimizeResult
-            Its ``history`` never rises.
-        """
-        progress = Progress(objective, Z0, callback, self.tol, self.window)
+    def _run(self, progress: Progress) -> MinimizeResult:
         point = progress.start
-        if not point.grad.any():
-            return progress.zero_gradient()
         directions = [-point.grad]
         expected, reach = math.inf, FIRST_STEP
         for _ in range(self.max_iter):
@@ -123,8 +98,7 @@ class ConjugateGradient:
             if found is None:
                 return progress.no_lower_point(point)
             step, new = found
-            result = progress.record(new)
-            if result is not None:
+            if result := progress.record(new):
                 return result
             directions = _directions(point, new, direction)
             point = new
@@ -134,7 +108,7 @@ class ConjugateGradient:
 
 
 def _directions(old: Point, new: Point, direction: Array) -> list[Array]:
-    """Return what to try next: the conjugate direction unless it is time to restart, then -grad."""
+    """Return the directions to try: the conjugate one, unless it is time to restart, and -grad."""
     overlap = float(np.vdot(new.grad, old.grad))
     square = float(np.vdot(new.grad, new.grad))
     steepest = -new.grad

@@ -13,21 +13,21 @@ that the pull makes the matrix positive definite)::
 The parabola it rests on predicts that the full step lowers the loss by ``<J^T r + w (c - z), p>``.
 
 **Backtracking.** The step is halved until it satisfies Armijo's condition and the trial is feasible
-and finite. A loss never rises. A start outside the feasible set may move to a feasible point that
-is lower; otherwise it stays where it is.
+and finite. A loss never rises. A start outside the feasible set moves only to a feasible point that
+is lower.
 
 **Damping.** Without a pull ``J^T J`` may be singular. ``damping * trace(J^T J) / q`` is added to
 its diagonal, and directions whose pivot is still zero to rounding are left out of the step. A row
-whose step had to be cut takes ten times the damping into its next iteration, and a tenth after a
-full step: far from the minimum or with large residuals the step turns towards the gradient, as
-Levenberg and Marquardt's. (On a map with large residuals, 60,000 rows, this took 18 loss
-evaluations a row instead of 48, and left 0.4 % of the rows unconverged instead of 10 %.) The
-paper's projections, where full steps nearly always succeed, do not change.
+whose step was cut has ten times the damping in its next iteration, and a tenth after a full step:
+far from the minimum or with large residuals the step turns towards the gradient, as in Levenberg
+and Marquardt's method. (On a map with large residuals, 60,000 rows, this took 18 loss evaluations
+per row instead of 48, and left 0.4 % of the rows unconverged instead of 10 %.) The paper's
+projections, where full steps nearly always succeed, do not change.
 
 **Convergence**, row by row: the gradient is zero, or the full step ``p`` is short against ``z``, or
 its predicted decrease is small against the loss (or below rounding of the row's first loss). The
-*full* step with the least damping counts: a step that was cut, or damped, is small without saying
-anything about the minimum. A row stuck at the border of the feasible set is not converged.
+*full* step with the least damping counts: a step that was cut or damped may be small far from the
+minimum. A row stuck at the border of the feasible set is not converged.
 
 **Independence.** Only unfinished rows are evaluated, and a row's arithmetic does not involve
 others: as long as the problem computes its rows independently, so does the solver.
@@ -74,7 +74,7 @@ __all__ = ["Feasible", "GaussNewton", "RowProblem", "RowsResult"]
 Mask = NDArray[np.bool_]
 
 Feasible = Callable[[Array, IntArray], Mask]
-"""``feasible(Z, rows)`` tells whether row ``rows[k]`` may be at the point ``Z[k]``, for each k."""
+"""``feasible(Z, rows)`` returns for each k whether row ``rows[k]`` may be at the point ``Z[k]``."""
 
 # c_1 of Armijo's condition. Not the usual 1e-4: on the convex side of a curved manifold the full
 # step can jump from one side of the minimum to the other, a little lower each time, for ever.
@@ -94,7 +94,7 @@ class RowProblem(Protocol):
 
     Examples
     --------
-    Square roots, each row with a number of its own:
+    Square roots, one number per row:
 
     >>> import numpy as np
     >>> from twofold.optimize import GaussNewton
@@ -123,34 +123,32 @@ class RowProblem(Protocol):
 
 @dataclass(frozen=True)
 class RowsResult:
-    """Where the rows ended.
+    """The result of `GaussNewton.minimize_rows`.
 
     Attributes
     ----------
     Z : ndarray of shape (n, q)
-        The points.
+        The final points.
     losses : ndarray of shape (n,)
         Their losses, none above that of its start.
     n_iter : ndarray of shape (n,)
         Steps computed for each row.
     converged : ndarray of shape (n,)
-        Which rows met the tolerance. The others ran out of iterations or could not go on: held by
-        the constraint, or no shorter step was lower.
+        Which rows met the tolerance. The others ran out of iterations, were held by the constraint,
+        or found no lower point.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from twofold.maps.projection import NearestImage
-    >>> from twofold.maps import KernelRidgeMap
     >>> from twofold.optimize import GaussNewton
-    >>> z = np.linspace(0.0, 1.0, 30)[:, None]
-    >>> curve = KernelRidgeMap(bandwidth=0.3, alpha=1e-8).fit(z, np.hstack([z, z**2]))
-    >>> problem = NearestImage(curve, np.array([[0.5, 0.25], [0.2, 0.3]]), n_starts=1, floor=0.0)
-    >>> result = GaussNewton().minimize_rows(problem, np.array([[0.4], [0.4]]))
-    >>> result.Z.shape, result.converged.all().item(), bool((result.n_iter > 0).all())
-    ((2, 1), True, True)
-    >>> bool(result.losses[0] < 1e-6 < result.losses[1])
-    True
+    >>> class AtThree:
+    ...     def losses(self, Z, rows):
+    ...         return (3.0 - Z[:, 0]) ** 2
+    ...     def normal_terms(self, Z, rows):
+    ...         return np.ones((len(Z), 1, 1)), 3.0 - Z, self.losses(Z, rows)
+    >>> result = GaussNewton(damping=0.0).minimize_rows(AtThree(), np.zeros((1, 1)))
+    >>> result.Z, result.losses, result.n_iter, result.converged
+    (array([[3.]]), array([0.]), array([2]), array([ True]))
     """
 
     Z: Array
@@ -166,14 +164,14 @@ class GaussNewton:
     Parameters
     ----------
     max_iter : int, default=50
-        Steps per row at most.
+        Maximum number of steps per row.
     tol : float, default=1e-6
-        A row has converged when its full step is below ``tol`` of its norm, or promises a decrease
+        A row has converged when its full step is below ``tol`` of its norm, or predicts a decrease
         below ``tol`` of its loss. That last step is still taken.
     damping : float, default=1e-6
-        Added to the diagonal, in units of its mean: the least that a row's damping returns to.
+        The smallest damping of a row, added to the diagonal in units of its mean.
     max_halvings : int, default=12
-        How often a step is halved before the row gives up.
+        Maximum number of halvings of a step.
 
     Examples
     --------
@@ -227,8 +225,7 @@ class GaussNewton:
         """
         Z = np.array(Z0, dtype=np.float64, order="C")
         if Z.ndim != 2 or not np.isfinite(Z).all():
-            msg = f"Z0 of shape {Z.shape} must be a matrix (n, q) of finite numbers."
-            raise ValueError(msg)
+            raise ValueError(f"Z0 of shape {Z.shape} must be a matrix (n, q) of finite numbers.")
         losses = rounding = np.zeros(Z.shape[0])
         damping = np.full(Z.shape[0], float(self.damping))
         n_iter = np.zeros(Z.shape[0], dtype=np.intp)
@@ -314,9 +311,8 @@ def _checked_start(losses: Array) -> Array:
     """Return a copy of the first losses, all of which must be finite."""
     bad = np.flatnonzero(~np.isfinite(losses))
     if bad.size:
-        msg = (
+        raise ValueError(
             f"the loss at Z0 is {losses[bad[0]]} in row {bad[0]} and not finite in {bad.size} rows "
             f"of {losses.size}; every row must start where its loss is finite. Move these rows."
         )
-        raise ValueError(msg)
     return np.array(losses, dtype=np.float64)

@@ -10,16 +10,17 @@ tenth of the start's spread::
 so that neither the units of the objective nor those of the latents matter. No later iteration
 starts with a move of more than ten spreads. The values never rise.
 
-Plain and slow: the reference for the other minimizers, and the one whose every step can be
-explained.
+This method is slow. It is the reference for the other minimizers.
 
-Doubling on and on, nearly to the lowest point of a line, serves narrow valleys and is harmful far from a minimum: single steps then throw
-points across the map. From random starts on a helix it left a quarter of the guided descents in the wrong order, at twice the error.
-So a guided step is doubled once at most, and ``max_doublings`` says so for plain ones.
+Doubling nearly to the lowest point of a line helps in narrow valleys and harms far from a minimum,
+where single steps throw points across the map. From random starts on a helix it left a quarter of
+the guided descents in the wrong order, at twice the error. Therefore a guided step is doubled at
+most once; ``max_doublings`` sets the limit for plain steps.
 
-With a guide (`twofold.optimize.guidance`) the direction is ``-A grad f(Z)`` as long as the guide has not faded away. The operator changes
-the length of directions from one iteration to the next, so then the root mean square of the move is carried over instead of ``s``. A
-guided direction that leads to no lower point is replaced by the plain one. Tolerances count from the end of the guidance on, if it has one.
+With a guide (`twofold.optimize.guidance`) the direction is ``-A grad f(Z)`` until the guidance
+ends. The operator changes the length of directions from one iteration to the next, so the root
+mean square of the move is carried over instead of ``s``. If a guided direction leads to no lower
+point, the plain one replaces it. The stopping rule counts from the end of the guidance on.
 
 Notation
 --------
@@ -37,90 +38,62 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from twofold.numerics.validation import check_int, check_real
-from twofold.optimize._progress import FIRST_STEP, Point, Progress
+from twofold.optimize._progress import FIRST_STEP, IterativeMinimizer, Point, Progress
 from twofold.optimize.guidance import Guide
 from twofold.optimize.line_search import armijo_search
-from twofold.protocols import Array, Callback, MinimizeResult, Objective
+from twofold.protocols import Array, MinimizeResult
 
 __all__ = ["GradientDescent"]
 
+# Added to the status of a run whose iterations were too few for its guide.
 NOT_ENDED = " The guidance had not ended."
-"""Added to the status of a run whose iterations were too few for its guide."""
-
 MAX_DOUBLINGS = 30
 _LONGEST_STEP = 10.0  # of an iteration's first trial, in spreads
 
 
 @dataclass(frozen=True)
-class GradientDescent:
+class GradientDescent(IterativeMinimizer):
     """Steepest descent with Armijo's rule, halving and doubling.
 
     Parameters
     ----------
     max_iter : int, default=500
-        Iterations at most.
+        Maximum number of iterations.
     tol : float, default=1e-6
-        Relative decrease of the objective over ``window`` iterations below which the run is over.
+        The run ends when the objective decreases by less than this share in ``window`` iterations.
     window : int, default=10
         Iterations over which the decrease is measured; the zigzag of a narrow valley has short
         steps in between.
     sufficient : float, default=1e-4
         The part of the decrease predicted by the gradient that a step must deliver.
     max_doublings : int, default=None
-        How often a step may be doubled in an iteration; None means 30, with a guide 1.
+        Maximum number of doublings of a step in an iteration; None means 30, with a guide 1.
     guide : Guide, default=None
-        What turns gradients into directions in the first iterations.
+        The operator that turns gradients into directions in the first iterations.
 
     Examples
     --------
     >>> import numpy as np
-    >>> class Bowl:
-    ...     def value_and_grad(self, Z):
-    ...         return float(np.sum(Z**2)), 2.0 * Z
-    >>> result = GradientDescent().minimize(Bowl(), np.array([[3.0, 4.0]]))
-    >>> result.converged, round(result.value, 12)
-    (True, 0.0)
+    >>> from types import SimpleNamespace
+    >>> bowl = SimpleNamespace(value_and_grad=lambda Z: (1.0 + Z @ Z, 2.0 * Z))
+    >>> round(GradientDescent().minimize(bowl, np.array([3.0, 4.0])).value, 6)
+    1.0
     """
 
-    max_iter: int = 500
-    tol: float = 1e-6
     window: int = 10
     sufficient: float = 1e-4
     max_doublings: int | None = None
     guide: Guide | None = field(default=None, repr=False, compare=False)
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         owner = type(self).__name__
-        check_int("max_iter", self.max_iter, owner=owner)
-        check_real("tol", self.tol, low=0.0, owner=owner)
-        check_int("window", self.window, owner=owner)
         check_real("sufficient", self.sufficient, above=0.0, below=0.5, owner=owner)
         if self.max_doublings is not None:
             check_int("max_doublings", self.max_doublings, low=0, owner=owner)
 
-    def minimize(
-        self, objective: Objective, Z0: Array, *, callback: Callback | None = None
-    ) -> MinimizeResult:
-        """Minimize from ``Z0``, which is left unchanged.
-
-        Parameters
-        ----------
-        objective : Objective
-            What is minimized.
-        Z0 : ndarray of any shape
-            The start.
-        callback : callable, default=None
-            ``callback(n_iter, value, Z)`` after each iteration; True ends the run.
-
-        Returns
-        -------
-        MinimizeResult
-            Its ``history`` never rises.
-        """
-        progress = Progress(objective, Z0, callback, self.tol, self.window)
+    def _run(self, progress: Progress) -> MinimizeResult:
         point = progress.start
-        if not point.grad.any():
-            return progress.zero_gradient()
         direction = self._direction(point.grad, 0)
         step = progress.step_within(FIRST_STEP, direction)
         for n_iter in range(self.max_iter):
@@ -133,8 +106,7 @@ class GradientDescent:
             if found is None:
                 return progress.no_lower_point(point)
             step, point = found
-            result = progress.record(point, may_end=not self._is_guided(n_iter))
-            if result is not None:
+            if result := progress.record(point, may_end=not self._is_guided(n_iter)):
                 return result
             last, direction = direction, self._direction(point.grad, n_iter + 1)
             if self.guide is not None:
@@ -144,11 +116,11 @@ class GradientDescent:
         return replace(result, status=result.status + NOT_ENDED) if cut_short else result
 
     def _is_guided(self, n_iter: int) -> bool:
-        """Tell whether an iteration belongs to a guidance that will end: the plain objective is still to come."""
+        """Return whether an iteration belongs to a guidance that ends later."""
         return self.guide is not None and self.guide.fades and not self.guide.is_plain(n_iter)
 
     def _direction(self, gradient: Array, n_iter: int) -> Array:
-        """Return what is descended against: the gradient, or what a guide makes of it where that leads down."""
+        """Return the gradient, or the guided gradient if its negative is a descent direction."""
         if self.guide is None or self.guide.is_plain(n_iter):
             return gradient
         guided = self.guide.guided(gradient, n_iter)
@@ -162,14 +134,7 @@ class GradientDescent:
             most = MAX_DOUBLINGS if self.guide is None else 1
         # A gradient that has grown suddenly must not throw the first trial far away.
         step = min(step, progress.step_within(_LONGEST_STEP, direction))
-        return armijo_search(
-            progress.evaluate,
-            point,
-            -direction,
-            step,
-            sufficient=self.sufficient,
-            max_doublings=most,
-        )
+        return armijo_search(progress.evaluate, point, -direction, step, self.sufficient, most)
 
 
 def _root_mean_square(values: Array) -> float:

@@ -1,20 +1,24 @@
-r"""Spectral guidance: early steps that move neighbours together.
+r"""Spectral guidance: early steps that move neighbors together.
 
-A gradient ``G`` (n, q) of an objective of latents is replaced by ``A G``, where ``A`` comes from an affinity matrix ``M`` of the data, so
-that rows which are neighbours in the data move alike (Memisevic & Hinton 2005). Three forms:
+A gradient ``G`` (n, q) of an objective of latents is replaced by ``A G``. The operator ``A`` comes
+from an affinity matrix ``M`` of the data, so that neighbors in the data move alike (Memisevic &
+Hinton 2005). It has three forms:
 
-* *truncated*: ``A = V_l V_l^T`` with the ``l`` leading eigenvectors, ``l`` growing with every iteration (Eqs. 14-15, section 3.3);
-* *power*: ``A = M^nu / tr(M^nu)`` with ``nu`` falling (Eqs. 16-17), as repeated products and without an eigenvector; the trace
-  only scales, and the largest eigenvalue does it as well (`twofold.optimize._affinity`);
-* *deflated*: the same for one latent dimension after the other, each without the directions of those before (Eqs. 18-20).
+* *truncated*: ``A = V_l V_l^T`` with the ``l`` leading eigenvectors, where ``l`` grows with every
+  iteration (Eqs. 14-15, section 3.3);
+* *power*: ``A = M^nu / tr(M^nu)`` with decreasing ``nu`` (Eqs. 16-17), by repeated products and
+  without eigenvectors; the trace only scales, and so does the largest eigenvalue
+  (`twofold.optimize._affinity`);
+* *deflated*: the same for one latent dimension after the other, each without the directions of
+  those before (Eqs. 18-20).
 
-Guidance belongs to the beginning: the minimum that guided steps lead to is not that of the objective. So the schedule ends, and
-the run goes on with the plain gradient.
+The minimum that guided steps lead to is not that of the objective. So the schedule ends, and the
+run continues with the plain gradient.
 
 Choices that the paper leaves open
 ----------------------------------
-The first eigenvector of the clustering matrix is nearly constant, and moving all rows alike changes nothing: the truncated form
-leaves it out. In Eq. (19) the row has to be of length one.
+The first eigenvector of the clustering matrix is nearly constant, and moving all rows alike changes
+nothing: the truncated form leaves it out. In Eq. (19) the row must have length one.
 
 Notation
 --------
@@ -28,7 +32,8 @@ Memisevic & Hinton    here
 
 References
 ----------
-R. Memisevic, G. Hinton. Improving dimensionality reduction with spectral gradient descent. Neural Networks 18, 2005.
+R. Memisevic, G. Hinton. Improving dimensionality reduction with spectral gradient descent. Neural
+Networks 18, 2005.
 """
 
 from __future__ import annotations
@@ -63,31 +68,33 @@ N_NEIGHBORS = 10
 MOST_EIGENVECTORS = 300
 HOLD_IN_STAGES = 5
 MOST_LEVELS = 4_000
-"""Levels that are looked at; the last of them is kept for the rest of a run."""
+"""Levels of a schedule that are used; the last one is kept for the rest of a run."""
 
 
 @dataclass(frozen=True, eq=False)
 class SpectralGuidance:
-    """What guides a descent; `prepare` makes it for some data.
+    """Settings of spectral guidance; `prepare` builds the guide for some data.
 
     Parameters
     ----------
     affinity : {"clustering", "kpca"} or array of shape (n, n), default="clustering"
-        M, dense or sparse. A matrix of one's own has to be symmetric; it is scaled to a largest eigenvalue of one.
+        M, dense or sparse. A user-supplied matrix must be symmetric; it is scaled to a largest
+        eigenvalue of one.
     bandwidth : float or "auto", default="auto"
-        h, in squared units of the data. "auto" is as wide as can be without reaching across the gaps between the turns of a manifold,
-        see `twofold.optimize._bandwidth`.
+        h, in squared units of the data. "auto" is the widest bandwidth that does not reach across
+        the gaps between the turns of a manifold.
     form : {"power", "truncated", "deflated"}, default="power"
-        See the module's notes.
+        The powers of M, its leading eigenvectors, or powers for one latent dimension at a time.
     schedule : "auto", (int, int) or callable, default="auto"
-        The levels, one after the other. A pair falls by one from the first to the second number (powers; 0 is plain), or rises (truncated;
-        all eigenvectors are plain). A function takes the number of levels done and returns the next. "auto" is (10, 0) for powers, and for the
-        truncated form numbers that double from 1 on.
+        The sequence of levels: powers of M, or numbers of eigenvectors. A pair steps by one from
+        the first to the second number, downwards for powers (0 is plain) and upwards for the
+        truncated form (all eigenvectors are plain). A function maps the number of completed levels
+        to the next level. "auto" is (10, 0) for powers; for the truncated form it doubles from 1.
     hold : int or "auto", default="auto"
-        Iterations for which a level is kept. "auto" is one for gradient descent, as in the paper, and five for other minimizers, which
-        have to learn the curvature at every level anew.
+        Iterations for which a level is kept. "auto" is one for gradient descent, as in the paper,
+        and five for other minimizers, which must learn the curvature again at every level.
     n_neighbors : int, default=10
-        Links of a row where there are more than 2,000.
+        Links of a row if there are more than 2,000 rows.
 
     Examples
     --------
@@ -98,8 +105,8 @@ class SpectralGuidance:
     >>> line = np.linspace(0, 1, 50)[:, None]
     >>> guide = SpectralGuidance(bandwidth=0.01).prepare(line)
     >>> noise = np.random.default_rng(0).standard_normal((50, 1))
-    >>> rough = lambda values: float(np.square(np.diff(values, axis=0)).sum() / np.square(values).sum())
-    >>> rough(guide.guided(noise, 0)) < 0.1 * rough(noise)
+    >>> rough = lambda values: np.square(np.diff(values, axis=0)).sum() / np.square(values).sum()
+    >>> bool(rough(guide.guided(noise, 0)) < 0.1 * rough(noise))
     True
     """
 
@@ -131,26 +138,25 @@ class SpectralGuidance:
             return
         if not isinstance(schedule, tuple | list) or len(schedule) != 2:
             raise TypeError(
-                f"schedule={schedule!r} must be 'auto', a pair of integers such as (10, 0), or a function."
+                f"schedule={schedule!r} must be 'auto', a pair of integers such as (10, 0), or a "
+                "function."
             )
         truncated = self.form == "truncated"
         for level in schedule:
             check_int("schedule", level, low=int(truncated), owner=owner)
         first, last = schedule
         if max(schedule) > MOST_LEVELS or (first > last if truncated else first < last):
+            way = "rise" if truncated else "fall"
             raise ValueError(
-                f"schedule={schedule!r} must {'rise' if truncated else 'fall'} for form={self.form!r}, from or to at most {MOST_LEVELS}."
+                f"schedule={schedule!r} must {way} for form={self.form!r}, from or to at most "
+                f"{MOST_LEVELS}."
             )
 
     def prepare(self, X: Array, neighbors: IntArray | None = None) -> Guide:
-        """Return the guide for data.
+        """Return the guide for data X (n, D).
 
-        Parameters
-        ----------
-        X : ndarray of shape (n, D)
-            The data.
-        neighbors : ndarray of int, shape (n, k), default=None
-            Numbers of each row's nearest others, nearest first, where they are known already.
+        ``neighbors`` (n, k) holds the row numbers of the nearest other rows, nearest first, if they
+        are known already.
         """
         X = np.asarray(X)
         if X.ndim != 2 or len(X) < 2:
@@ -187,16 +193,9 @@ class SpectralGuidance:
 
 @dataclass(frozen=True)
 class Change:
-    """A change of variables ``Z = Z_s + S U``.
+    """A change of variables ``Z = Z_s + S U`` with ``U`` (n_variables, q).
 
-    Attributes
-    ----------
-    apply : callable
-        From ``U`` (n_variables, q) to ``S U`` (n, q).
-    adjoint : callable
-        From ``G`` (n, q) to ``S^T G`` (n_variables, q).
-    n_variables : int
-        Rows of ``U``.
+    ``apply`` maps ``U`` to ``S U`` (n, q), ``adjoint`` maps ``G`` (n, q) to ``S^T G``.
     """
 
     apply: Callable[[Array], Array]
@@ -206,24 +205,24 @@ class Change:
 
 @dataclass
 class Guide:
-    """An operator on gradients that fades away.
+    """An operator on gradients that fades out.
 
     Attributes
     ----------
     matrix : array of shape (n, n)
         M.
     form : str
-        How it is used.
+        How M is used.
     level : callable
-        From the number of levels done.
+        The level for the number of levels done.
     bandwidth : float
-        h, NaN where the matrix was given.
+        h, NaN for a user-supplied matrix.
     hold : int or None
         Iterations for which a level is kept; None is one, in stages five.
 
     Examples
     --------
-    A guide by powers: tenth power at first, then one less in every iteration.
+    A guide by powers starts at the tenth power and decreases by one in every iteration.
 
     >>> import numpy as np
     >>> from twofold.optimize import SpectralGuidance
@@ -237,7 +236,7 @@ class Guide:
     >>> bool(np.allclose(guide.guided(gradient, 0), guide.power(gradient, 10)))
     True
 
-    Its eigenvectors, the guide of some of the rows, and what a staged minimiser asks of it:
+    Its eigenvectors, the guide of some of the rows, and the stages for other minimizers:
 
     >>> guide.vectors().shape, guide.take(np.arange(10)).matrix.shape
     ((50, 50), (10, 10))
@@ -255,7 +254,7 @@ class Guide:
     _vectors: Array | None = field(default=None, repr=False)
 
     def is_plain(self, n_iter: int) -> bool:
-        """Return whether the gradient of this iteration is left as it is."""
+        """Return whether this iteration uses the plain gradient."""
         return self._is_plain(self._level_at(n_iter))
 
     def _level_at(self, n_iter: int) -> int:
@@ -265,7 +264,7 @@ class Guide:
         return level >= self._most if self.form == "truncated" else level == 0
 
     def take(self, rows: IntArray) -> Guide:
-        """Return the guide of some rows, in their order."""
+        """Return the guide of some rows, in the given order."""
         return replace(self, matrix=taken(self.matrix, rows), _vectors=None)
 
     @property
@@ -274,18 +273,19 @@ class Guide:
         return self._is_plain(self.level(MOST_LEVELS))
 
     def check_linear(self, minimizer: str) -> None:
-        """Raise where the form is no linear operator, which a change of variables has to be."""
+        """Raise an error if the form is not linear, which a change of variables must be."""
         if self.form == "deflated":
             raise ValueError(
-                f"form='deflated' depends on the gradient and is no change of variables for {minimizer}; use "
-                "form='power' or 'truncated', or the optimizer 'gd'."
+                f"form='deflated' depends on the gradient and is no change of variables for "
+                f"{minimizer}; use form='power' or 'truncated', or the optimizer 'gd'."
             )
 
     def stages(self) -> Iterator[tuple[Change | None, float]]:
-        """Yield changes of variables with the iterations each is kept for; the last is kept for ever.
+        """Yield changes of variables, each with the number of iterations for which it is kept.
 
-        ``S = M^ceil(nu / 2)``, so that ``S S^T`` is ``M^nu`` (``M^(nu + 1)`` where nu is odd), or ``V_l``. None stands for the identity,
-        at which the guidance has ended.
+        ``S = M^ceil(nu / 2)``, so that ``S S^T`` is ``M^nu`` (``M^(nu + 1)`` for odd nu), or
+        ``V_l``. None stands for the identity, at which the guidance has ended. The last change is
+        kept forever.
         """
         hold = self.hold or HOLD_IN_STAGES
         levels = [self.level(number) for number in range(MOST_LEVELS)]
@@ -313,14 +313,17 @@ class Guide:
         return Change(power, power, self.matrix.shape[0])
 
     def _leading(self, level: int) -> Array:
-        """Return so many leading eigenvectors; a first one of one sign moves all rows alike, and does not count."""
+        """Return leading eigenvectors, without a first one of constant sign.
+
+        It would move all rows alike.
+        """
         first = self.vectors()[:, 0]
         skipped = int((first >= 0.0).all() or (first <= 0.0).all())
         return self.vectors()[:, skipped : skipped + level]
 
     @property
     def _most(self) -> int:
-        """The level of the truncated form at which nothing is left out."""
+        """The level at which the truncated form is the identity."""
         n: int = self.matrix.shape[0]
         return n - 1 if n <= MOST_DENSE else MOST_EIGENVECTORS
 
@@ -344,7 +347,7 @@ class Guide:
         return gradient
 
     def _deflated(self, gradient: Array, level: int) -> Array:
-        """Take one column after the other, each without what the last ones found, Eqs. (18)-(20)."""
+        """Guide the columns in turn, each without the directions of the last, Eqs. (18)-(20)."""
         found: list[tuple[float, Array]] = []
 
         def product(column: Array) -> Array:
@@ -364,7 +367,7 @@ class Guide:
         return np.stack(columns, axis=1)
 
     def vectors(self) -> Array:
-        """Return eigenvectors of M (n, k), leading first: all of small matrices, 301 of large ones."""
+        """Return eigenvectors of M (n, k), leading first; for large matrices only 301."""
         if self._vectors is None:
             n = self.matrix.shape[0]
             if n <= MOST_DENSE:

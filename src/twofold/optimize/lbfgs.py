@@ -2,9 +2,8 @@ r"""L-BFGS: a quasi-Newton method that remembers the last few steps.
 
 From the last ``m`` pairs ``s = Z_{k+1} - Z_k``, ``y = g_{k+1} - g_k`` the method holds an
 approximation ``H`` of the inverse Hessian, as a product of rank-one updates of a multiple of the
-identity, and searches along ``-H g`` with the strong Wolfe conditions. SciPy's L-BFGS-B does the
-work; this module makes it scale-free, keeps the best point, and keeps it away from places where the
-objective is not finite.
+identity, and searches along ``-H g`` with the strong Wolfe conditions. This module runs SciPy's
+L-BFGS-B, makes it scale-free, keeps the best point, and handles values that are not finite.
 
 **First step.** L-BFGS-B's first trial has length 1. The variables handed to it are ``Z / c`` with::
 
@@ -14,9 +13,8 @@ rounded to a power of two, so that the first trial moves no coordinate further t
 of the spread of the start.
 
 **Stopping.** SciPy's ``ftol`` compares a decrease with ``max(|f|, 1)`` and its ``gtol`` is an
-absolute bound: both depend on the units of the objective. Both are set to 0, and the rule all our
-minimizers share decides: the relative decrease, here over two iterations, since one of them may just be a
-short step.
+absolute bound: both depend on the units of the objective. Both are set to 0, and the shared rule
+decides: the relative decrease, here over two iterations.
 
 **Walls.** At a trial ``Z_k + t`` with a value or a gradient that is not finite, the line search
 sees a parabola through ``Z_k`` instead. With ``m = <g_k, t> < 0``, it has slope ``m`` at ``Z_k``,
@@ -47,28 +45,27 @@ from typing import Any
 import numpy as np
 from scipy import optimize
 
-from twofold.numerics.validation import check_int, check_real
-from twofold.optimize._progress import FIRST_STEP, Progress
-from twofold.protocols import Array, Callback, MinimizeResult, Objective
+from twofold.numerics.validation import check_int
+from twofold.optimize._progress import FIRST_STEP, IterativeMinimizer, Progress
+from twofold.protocols import Array, MinimizeResult
 
 __all__ = ["LBFGS"]
 
 _scipy_minimize: Any = optimize.minimize  # typed or not, depending on the stubs installed
 
 _MAX_TRIALS = 30  # evaluations of one line search
-_WINDOW = 2  # iterations of too little decrease
 
 
 @dataclass(frozen=True)
-class LBFGS:
+class LBFGS(IterativeMinimizer):
     """Limited-memory BFGS, scale-free, around SciPy's L-BFGS-B.
 
     Parameters
     ----------
     max_iter : int, default=500
-        Iterations at most.
+        Maximum number of iterations.
     tol : float, default=1e-6
-        Relative decrease of the objective over two iterations below which the run is over.
+        The run ends when the objective decreases by less than this share in two iterations.
     memory : int, default=10
         Pairs of steps and gradient differences kept.
 
@@ -83,38 +80,14 @@ class LBFGS:
     (True, 0.0)
     """
 
-    max_iter: int = 500
-    tol: float = 1e-6
     memory: int = 10
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         owner = type(self).__name__
-        check_int("max_iter", self.max_iter, owner=owner)
-        check_real("tol", self.tol, low=0.0, owner=owner)
         check_int("memory", self.memory, owner=owner)
 
-    def minimize(
-        self, objective: Objective, Z0: Array, *, callback: Callback | None = None
-    ) -> MinimizeResult:
-        """Minimize from ``Z0``, which is left unchanged.
-
-        Parameters
-        ----------
-        objective : Objective
-            What is minimized.
-        Z0 : ndarray of any shape
-            The start.
-        callback : callable, default=None
-            ``callback(n_iter, value, Z)`` after each iteration; True ends the run.
-
-        Returns
-        -------
-        MinimizeResult
-            Its ``Z`` is the best point evaluated, which may be a trial of a line search.
-        """
-        progress = Progress(objective, Z0, callback, self.tol, window=_WINDOW)
-        if not progress.start.grad.any():
-            return progress.zero_gradient()
+    def _run(self, progress: Progress) -> MinimizeResult:
         search = _Search(progress)
         try:
             _scipy_minimize(
@@ -152,10 +125,7 @@ class _Ended(Exception):
 class _Search:
     """One run as SciPy sees it: a function of a flat vector, and a callback.
 
-    Attributes
-    ----------
-    iterate : Point
-        Where the current line search starts.
+    The current line search starts at the point ``iterate``.
     """
 
     def __init__(self, progress: Progress) -> None:
@@ -194,7 +164,7 @@ class _Search:
             result = self._progress.record(self.iterate)
         except StopIteration as error:
             raise _Ended(error) from None
-        if result is not None:
+        if result:
             raise _Ended(result)
 
     def _as_scipy_wants(self, value: float, grad: Array) -> tuple[float, Array]:

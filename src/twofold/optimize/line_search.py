@@ -63,32 +63,14 @@ def armijo_search(
     point: Point,
     direction: Array,
     step: float,
-    *,
     sufficient: float = 1e-4,
-    max_halvings: int = 60,
     max_doublings: int = 30,
+    max_halvings: int = 60,
 ) -> tuple[float, Point] | None:
-    """Halve the step until it is acceptable, or double it while that helps.
+    """Halve the step until it is acceptable, or double it while that lowers the value.
 
-    Parameters
-    ----------
-    evaluate : callable
-        Returns the `Point` at an array.
-    point : Point
-        Where the search starts.
-    direction : ndarray
-        A descent direction, shaped like ``point.Z``.
-    step : float
-        The first step tried.
-    sufficient : float, default=1e-4
-        ``c_1`` of Armijo's condition.
-    max_halvings, max_doublings : int
-        Trials in either direction.
-
-    Returns
-    -------
-    (step, Point) or None
-        None when no lower point was found.
+    Return the step and the point there, or None if no lower point was found. ``sufficient`` is
+    ``c_1`` of Armijo's condition.
     """
     slope = slope_along(point, direction)
 
@@ -127,25 +109,9 @@ def wolfe_search(
 ) -> tuple[float, Point] | None:
     """Close in on a minimum along the direction, by secants on the slopes within a bracket.
 
-    Parameters
-    ----------
-    evaluate : callable
-        Returns the `Point` at an array.
-    point : Point
-        Where the search starts.
-    direction : ndarray
-        A descent direction, shaped like ``point.Z``.
-    step : float
-        The first step tried.
-    sufficient, curvature : float
-        ``c_1`` and ``c_2`` of the strong Wolfe conditions.
-    max_trials : int, default=40
-        Evaluations; when they run out, the lowest acceptable point counts.
-
-    Returns
-    -------
-    (step, Point) or None
-        None when no lower point was found.
+    Return the step and the point there, or None if no lower point was found. ``sufficient`` and
+    ``curvature`` are ``c_1`` and ``c_2`` of the strong Wolfe conditions. After ``max_trials``
+    evaluations the lowest acceptable point counts.
     """
     first_slope = slope_along(point, direction)
     # Invariant: phi'(low) < 0 and low satisfies (1). Once high is finite, phi rises again before

@@ -1,15 +1,16 @@
 r"""Newton polishing of many small least-squares problems, one per row.
 
-Gauss-Newton drops the curvature of ``f``; with large residuals it then converges linearly, and where it
-stops depends on rounding: two runs that differ in the last bit may end a square root of the tolerance
-apart. A few Newton steps from there settle the minimum to working precision, so that a row's result
-does not depend on how the rows around it were rounded.
+Gauss-Newton drops the curvature of ``f``. With large residuals it converges linearly, and where it
+stops depends on rounding: two runs that differ in the last bit may end a square root of the
+tolerance apart. A few Newton steps settle the minimum to working precision, so that the result of a
+row does not depend on the rounding of other rows.
 
-With ``d(z) = J^T r``, minus half the gradient of ``|r|^2``, the Newton step solves ``H p = d`` where column l
-of ``H`` is the central difference ``-(d(z + h e_l) - d(z - h e_l)) / 2h``. The length h is a small share
-of ``|r| / |J|``, over which the linear model changes by the residual. A step is taken where ``H`` is
-positive definite, the step is short, the gradient shrinks and the loss does not rise. ``H`` is measured where the
-polish begins and serves all its steps: its 2q gradients are most of the cost, and so near the minimum it hardly changes.
+With ``d(z) = J^T r``, minus half the gradient of ``|r|^2``, the Newton step solves ``H p = d``.
+Column l of ``H`` is the central difference ``-(d(z + h e_l) - d(z - h e_l)) / 2h``. The length h is
+a small share of ``|r| / |J|``, over which the linear model changes by the residual. A step is taken
+if ``H`` is positive definite, the step is short, the gradient shrinks and the loss does not rise.
+``H`` is computed once and used for all steps: its 2q gradients are most of the cost, and it hardly
+changes near the minimum.
 """
 
 from __future__ import annotations
@@ -23,24 +24,23 @@ from twofold.protocols import Array, IntArray
 
 __all__ = ["NewtonPolish"]
 
-DIFFERENCE = 1e-3
-"""h above, as a share of ``|r| / |J|``."""
+DIFFERENCE = 1e-3  # h above, as a share of ``|r| / |J|``
 
 
 @dataclass(frozen=True)
 class NewtonPolish:
-    """A few Newton steps for rows that are nearly at their minimum.
+    """A few Newton steps for rows that are close to their minimum.
 
     Parameters
     ----------
     max_iter : int, default=6
-        Steps at most.
+        Maximum number of steps.
     tol : float, default=1e-11
-        A row is done when its step is below this share of ``|r| / |J|``.
+        A row has converged when its step is below this share of ``|r| / |J|``.
 
     Examples
     --------
-    The point of a parabola nearest to (0, 1), which is nearly found, to working precision:
+    The point of a parabola nearest to (0, 1), from a close start to working precision:
 
     >>> import numpy as np
     >>> from twofold.optimize import NewtonPolish
@@ -61,17 +61,7 @@ class NewtonPolish:
     def polish_rows(
         self, problem: RowProblem, Z0: Array, *, feasible: Feasible | None = None
     ) -> Array:
-        """Return the polished points (n, q).
-
-        Parameters
-        ----------
-        problem : RowProblem
-            The rows' losses and normal equations.
-        Z0 : ndarray of shape (n, q)
-            Points near their minima; left unchanged.
-        feasible : callable, default=None
-            As for `GaussNewton`: rows stay where they are allowed.
-        """
+        """Return the polished points (n, q); arguments are those of `GaussNewton.minimize_rows`."""
         Z = np.array(Z0, dtype=np.float64)
         rows = np.arange(len(Z))
         curvature, descent, losses = problem.normal_terms(Z, rows)

@@ -37,11 +37,11 @@ class Pull:
     Parameters
     ----------
     problem : RowProblem
-        What the pull is added to.
+        The problem to which the pull is added.
     centres : ndarray of shape (n, q)
-        Where each row is pulled.
+        The center to which each row is pulled.
     weight : float or ndarray of shape (n,), default=1.0
-        How strongly; not negative.
+        The strength of the pull; not negative.
 
     Examples
     --------
@@ -69,14 +69,14 @@ class Pull:
     def __post_init__(self) -> None:
         weight = np.asarray(self.weight, dtype=np.float64)
         if not (np.isfinite(weight).all() and (weight >= 0.0).all()):
-            msg = f"Pull(weight={self.weight!r}): weight must be finite and not negative."
-            raise ValueError(msg)
+            raise ValueError(
+                f"Pull(weight={self.weight!r}): weight must be finite and not negative."
+            )
         if weight.shape not in {(), self.centres.shape[:1]}:
-            msg = (
+            raise ValueError(
                 f"Pull: weight has shape {weight.shape}; it must be one number or one per row of "
                 f"centres, {self.centres.shape[:1]}."
             )
-            raise ValueError(msg)
 
     def normal_terms(self, Z: Array, rows: IntArray) -> NormalTerms:
         """Return the problem's terms with those of the pull added (Eq. 8 and 11 of the paper)."""

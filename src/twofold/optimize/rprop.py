@@ -10,14 +10,13 @@ This is iRPROP- (Igel and Huesken 2000): after a sign change the coordinate rest
 and keeps its halved step in the next. Meinicke et al. (2005) minimize UKR's leave-one-out error
 this way.
 
-No value enters the steps, so values may rise for a while: the best point is kept, and ``history``
-is not monotone. Where the objective is not finite, or the gradient vanishes at a point that is no
-improvement, the run goes back to its best point with all steps halved; such an iteration enters
-``history`` with the best value.
+The steps do not depend on values, so values may rise for a while: the best point is kept, and
+``history`` is not monotone. If the objective is not finite, or the gradient vanishes at a point
+that is no improvement, the run returns to its best point with all steps halved. ``history`` then
+records the best value.
 
-Step sizes are lengths in the units of the latents. "auto" takes them from the spread of the start
-(root mean square about the mean row): the first step is a tenth of it, the longest the spread
-itself.
+Step sizes are in units of the latents. "auto" derives them from the spread of the start (root mean
+square about the mean row): the first step is a tenth of it, the longest the spread itself.
 
 Notation
 --------
@@ -45,9 +44,9 @@ from typing import Literal
 
 import numpy as np
 
-from twofold.numerics.validation import check_int, check_real
-from twofold.optimize._progress import FIRST_STEP, Progress
-from twofold.protocols import Array, Callback, MinimizeResult, Objective
+from twofold.numerics.validation import check_real
+from twofold.optimize._progress import FIRST_STEP, IterativeMinimizer, Progress
+from twofold.protocols import MinimizeResult
 
 __all__ = ["RProp"]
 
@@ -56,18 +55,18 @@ _TINY_STEP = 1e-10
 
 
 @dataclass(frozen=True)
-class RProp:
+class RProp(IterativeMinimizer):
     """The iRPROP- algorithm.
 
     Parameters
     ----------
     max_iter : int, default=500
-        Iterations at most; each is one evaluation.
+        Maximum number of iterations; each is one evaluation.
     tol : float, default=1e-6
-        Relative decrease of the lowest value over ``window`` iterations below which the run is
-        over.
+        The run ends when the lowest value decreases by less than this share in ``window``
+        iterations.
     window : int, default=20
-        Iterations over which the decrease is measured; values rise in between.
+        Iterations over which the decrease is measured; values may rise in between.
     initial_step : float or "auto", default="auto"
         First step of every coordinate; "auto" is a tenth of the start's spread.
     max_step : float or "auto", default="auto"
@@ -80,16 +79,13 @@ class RProp:
     Examples
     --------
     >>> import numpy as np
-    >>> class Bowl:
+    >>> class Distance:
     ...     def value_and_grad(self, Z):
-    ...         return float(np.sum(Z**2)), 2.0 * Z
-    >>> result = RProp().minimize(Bowl(), np.array([[3.0, 4.0]]))
-    >>> result.converged, round(result.value, 12)
-    (True, 0.0)
+    ...         return float(np.abs(Z).sum()), np.sign(Z)
+    >>> RProp().minimize(Distance(), np.array([3.0, -4.0])).Z.round(3) + 0.0
+    array([0., 0.])
     """
 
-    max_iter: int = 500
-    tol: float = 1e-6
     window: int = 20
     initial_step: float | Literal["auto"] = "auto"
     max_step: float | Literal["auto"] = "auto"
@@ -97,10 +93,8 @@ class RProp:
     shrink: float = 0.5
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         owner = type(self).__name__
-        check_int("max_iter", self.max_iter, owner=owner)
-        check_real("tol", self.tol, low=0.0, owner=owner)
-        check_int("window", self.window, owner=owner)
         if self.initial_step != "auto":
             check_real("initial_step", self.initial_step, above=0.0, also="'auto'", owner=owner)
         if self.max_step != "auto":
@@ -108,37 +102,15 @@ class RProp:
         # A spread of 0 leaves only the steps given as numbers to compare.
         first, longest = self._step_range(0.0)
         if first > longest:
-            msg = (
+            raise ValueError(
                 f"{owner}(initial_step={self.initial_step!r}, max_step={self.max_step!r}): "
                 "initial_step must not exceed max_step; lower the one or raise the other."
             )
-            raise ValueError(msg)
         check_real("growth", self.growth, above=1.0, owner=owner)
         check_real("shrink", self.shrink, above=0.0, below=1.0, owner=owner)
 
-    def minimize(
-        self, objective: Objective, Z0: Array, *, callback: Callback | None = None
-    ) -> MinimizeResult:
-        """Minimize from ``Z0``, which is left unchanged.
-
-        Parameters
-        ----------
-        objective : Objective
-            What is minimized.
-        Z0 : ndarray of any shape
-            The start.
-        callback : callable, default=None
-            ``callback(n_iter, value, Z)`` after each iteration; True ends the run.
-
-        Returns
-        -------
-        MinimizeResult
-            Its ``Z`` is the best point, its ``history`` may rise.
-        """
-        progress = Progress(objective, Z0, callback, self.tol, self.window)
+    def _run(self, progress: Progress) -> MinimizeResult:
         point = best = progress.start
-        if not point.grad.any():
-            return progress.zero_gradient()
         first, longest = self._step_range(progress.spread)
         steps = np.full(point.Z.shape, min(first, longest))
         last_signs = np.zeros_like(point.Z)
@@ -156,8 +128,7 @@ class RProp:
                 point = best
                 steps = self.shrink * steps
                 last_signs = np.zeros_like(point.Z)
-            result = progress.record(point)
-            if result is not None:
+            if result := progress.record(point):
                 return result
             longest_in_use = np.max(steps, where=point.grad != 0.0, initial=0.0)
             if longest_in_use <= _TINY_STEP * progress.spread:

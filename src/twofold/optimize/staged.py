@@ -1,22 +1,26 @@
 r"""Spectral guidance for any minimizer: a change of variables, stage by stage.
 
-Along ``Z = Z_s + S U`` the gradient with respect to ``U`` is ``S^T G``, so that a step of steepest descent in ``U`` moves ``Z`` along
-``-S S^T G``. With ``S = M^{nu/2}`` that is the guided direction ``-M^nu G`` of Memisevic & Hinton (2005), Eqs. (16)-(17); with ``S = V_l`` it
-is the truncated one of Eq. (15). What is a rule for gradients there is a choice of variables here, in which *any* minimizer may run:
-``S S^T`` is the inverse of the metric it works in, a symmetric positive (semi-)definite preconditioner.
+Along ``Z = Z_s + S U`` the gradient with respect to ``U`` is ``S^T G``, so a step of steepest
+descent in ``U`` moves ``Z`` along ``-S S^T G``. With ``S = M^{nu/2}`` that is the guided direction
+``-M^nu G`` of Memisevic & Hinton (2005), Eqs. (16)-(17); with ``S = V_l`` it is the truncated one
+of Eq. (15). The paper's rule for gradients becomes a choice of variables, in which *any* minimizer
+can run: ``S S^T`` is the inverse of its metric, a symmetric positive (semi-)definite
+preconditioner.
 
-**Curvature stays valid.** Quasi-Newton pairs ``(s, y)``, conjugate directions and the step sizes of RPROP belong to one set of
-variables. So the operator is constant within a stage, the stage starts anew from ``U = 0`` at the latents ``Z_s`` that the last one found, and
-nothing is carried across. The last stage has ``S = I``: it is the plain minimizer on the plain objective, and where it converges, that
-objective has its minimum. Each stage lasts ``hold`` iterations of the guidance, or until it converges in its own variables; the
-value reported is that of the plain objective throughout.
+**Curvature stays valid.** Quasi-Newton pairs ``(s, y)``, conjugate directions and the step sizes of
+RPROP belong to one set of variables. So the operator is constant within a stage. Each stage starts
+from ``U = 0`` at the latents ``Z_s`` that the last one found, and nothing else is carried over. The
+last stage has ``S = I``: it is the plain minimizer on the plain objective. A stage lasts ``hold``
+iterations of the guidance, or until it converges in its own variables. The recorded values are
+always those of the plain objective.
 
-**Scale.** ``U`` is measured in units of the spread of ``Z_s``, since its own start, zero, has none to measure a first step by.
+**Scale.** ``U`` is measured in units of the spread of ``Z_s``: it starts at zero and has no spread
+of its own to scale the first step.
 
 References
 ----------
-R. Memisevic, G. Hinton. Improving dimensionality reduction with spectral gradient descent. Neural Networks 18, 2005; quasi-Newton
-methods are its section 7.
+R. Memisevic, G. Hinton. Improving dimensionality reduction with spectral gradient descent. Neural
+Networks 18, 2005; quasi-Newton methods are its section 7.
 """
 
 from __future__ import annotations
@@ -34,14 +38,14 @@ __all__ = ["Staged", "guided_minimizer"]
 
 
 def guided_minimizer(minimizer: Minimizer, guide: Guide | None) -> Minimizer:
-    """Return a minimizer that is guided: gradient descent as in the paper, any other by stages.
+    """Add guidance to a minimizer: to gradient descent as in the paper, to others by stages.
 
     Parameters
     ----------
     minimizer : Minimizer
-        What minimizes.
+        The minimizer to guide.
     guide : Guide or None
-        What guides it; None leaves it as it is.
+        The guidance; None returns the minimizer unchanged.
 
     Returns
     -------
@@ -50,14 +54,10 @@ def guided_minimizer(minimizer: Minimizer, guide: Guide | None) -> Minimizer:
     Examples
     --------
     >>> import numpy as np
-    >>> from twofold.optimize import LBFGS, GradientDescent, SpectralGuidance, guided_minimizer
+    >>> from twofold.optimize import LBFGS, SpectralGuidance, guided_minimizer
     >>> guide = SpectralGuidance(bandwidth=0.05).prepare(np.linspace(0.0, 1.0, 20)[:, None])
     >>> guided_minimizer(LBFGS(max_iter=100), guide)
     Staged(minimizer=LBFGS(max_iter=100, tol=1e-06, memory=10))
-    >>> guided_minimizer(GradientDescent(), guide).guide is guide
-    True
-    >>> guided_minimizer(LBFGS(max_iter=100), None)
-    LBFGS(max_iter=100, tol=1e-06, memory=10)
     """
     if guide is None:
         return minimizer
@@ -68,14 +68,15 @@ def guided_minimizer(minimizer: Minimizer, guide: Guide | None) -> Minimizer:
 
 @dataclass(frozen=True)
 class Staged:
-    """A minimizer in variables that follow the guide's affinities, less and less.
+    """Run a minimizer in variables given by a guide, stage by stage.
 
     Parameters
     ----------
     minimizer : Minimizer
-        What minimizes; its ``max_iter``, where it has one, counts the iterations of all stages.
+        The minimizer to run. Its ``max_iter``, if it has one, counts the iterations of all stages.
     guide : Guide
-        The operators and how long each is kept. Its form must not be "deflated", which is no linear operator.
+        The operators and how long each is kept. Its form must not be "deflated", which is not a
+        linear operator.
 
     Examples
     --------
@@ -100,21 +101,10 @@ class Staged:
     def minimize(
         self, objective: Objective, Z0: Array, *, callback: Callback | None = None
     ) -> MinimizeResult:
-        """Minimize from ``Z0``, which is left unchanged.
+        """Minimize from the start ``Z0`` (n, q), which is left unchanged.
 
-        Parameters
-        ----------
-        objective : Objective
-            What is minimized.
-        Z0 : ndarray of shape (n, q)
-            The start.
-        callback : callable, default=None
-            ``callback(n_iter, value, Z)`` after each iteration, of all stages in a row; True ends the run.
-
-        Returns
-        -------
-        MinimizeResult
-            Values in ``history`` are those of the plain objective.
+        The callback counts the iterations of all stages. Values in ``history`` are those of the
+        plain objective.
         """
         stages: list[MinimizeResult] = []
         guided = False
@@ -146,7 +136,7 @@ class _View:
         self._last: tuple[Array, Array] = (self.start.copy(), Z)
 
     def latents(self, variables: Array) -> Array:
-        """Return ``Z_s + S U``; those of the last variables are kept, since callbacks and results ask for them again."""
+        """Return ``Z_s + S U``; the last result is kept, since callbacks ask for it again."""
         if self._change is None:
             return variables
         if not np.array_equal(variables, self._last[0]):
@@ -163,7 +153,7 @@ class _View:
 
 
 class _StageEnd:
-    """Ends a stage when its iterations are done, or all when the caller asks for it."""
+    """Ends a stage after its iterations, or the run if the callback asks for it."""
 
     def __init__(
         self, callback: Callback | None, view: _View, done: int, n_iterations: float
@@ -182,7 +172,7 @@ class _StageEnd:
 
 
 def _joined(stages: list[MinimizeResult], *, ran_out: bool) -> MinimizeResult:
-    """Return one record of all stages, with the last one's outcome."""
+    """Join the records of all stages; the outcome is that of the last."""
     last = stages[-1]
     best = min(stages, key=lambda stage: stage.value)
     history = [stages[0].history, *(stage.history[1:] for stage in stages[1:])]

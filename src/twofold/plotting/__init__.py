@@ -1,8 +1,8 @@
 """Pictures of two-way models, with matplotlib.
 
-Each picture is a display in scikit-learn's manner: ``from_estimator`` computes what is drawn and draws it, ``plot`` draws it again, ``ax_`` and
-``figure_`` are matplotlib's. No window opens and pyplot keeps nothing: a display shows itself at the end of a notebook's cell, and `save_figure`
-writes it to a file.
+Each picture is a display as in scikit-learn: ``from_estimator`` computes and draws it, ``plot``
+draws it again, ``ax_`` and ``figure_`` belong to matplotlib. No window opens, and pyplot keeps no
+figure: a notebook shows a display at the end of a cell, and `save_figure` writes it to a file.
 """
 
 from twofold.plotting._figures import save_figure

@@ -1,7 +1,7 @@
-"""Figures without pyplot, and what all displays have in common.
+"""Figures without pyplot, and the base class of all displays.
 
-A figure of pyplot lives until it is closed, and may open a window. Ours belong to their display: they go when it goes, and show
-themselves at the end of a notebook's cell.
+A figure of pyplot lives until it is closed and may open a window. The figures here belong to their
+display: they are deleted with it, and a notebook shows them at the end of a cell.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from functools import partial
 from io import BytesIO
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -19,48 +19,35 @@ from twofold.numerics.files import whole_file
 from twofold.protocols import Array
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+    from matplotlib import axes
 
-__all__ = [
-    "Display",
-    "is_three_d",
-    "new_figure",
-    "plain",
-    "rasterize",
-    "readable_log",
-    "save_figure",
-    "show_legend",
-    "size_for",
-    "without_frame",
-]
+    Axes: TypeAlias = axes.Axes
+else:
+    Axes = Any  # matplotlib is imported when a picture is drawn
 
-LONGEST_NAME = 40
-"""Letters of a name; longer ones end in an ellipsis."""
 
-LABELS = (0.75, 0.6)
-"""Inches that labels take beside and below axes."""
+Extent = tuple[float, float, float, float]
+"""Left, right, bottom and top."""
 
-COLOR_BAR = 0.9
-"""Inches that a colour bar takes."""
-
+LONGEST_NAME = 40  # letters of a name; longer ones end in an ellipsis
+LABELS = (0.75, 0.6)  # inches that labels take beside and below axes
+COLOR_BAR = 0.9  # inches that a color bar takes
 IN_A_COLUMN = 25
 LETTER, LINE = 0.085, 0.22
 """Names in a column of a legend, and inches that a letter and a line take."""
 
-MOST_SLENDER = 1.5
-"""Height over width of a figure."""
-
-MANY_MARKS = 2_000
-"""Marks beyond which matplotlib's search for a legend's best place takes long."""
+MOST_SLENDER = 1.5  # maximum ratio of height to width of a figure
+MANY_MARKS = 2_000  # with more markers matplotlib's search for the best place of a legend is slow
+WIDE_RANGE = 20.0  # values whose ratio exceeds this get a logarithmic axis
 
 
 class Display:
-    """What all displays have: axes, a figure, and a picture for notebooks.
+    """Base of all displays: axes, a figure, and a picture for notebooks.
 
     Attributes
     ----------
     ax_ : matplotlib Axes
-        Where the picture was drawn.
+        The axes of the picture.
     figure_ : matplotlib Figure
         The figure of these axes.
     """
@@ -71,25 +58,24 @@ class Display:
     _legend_height = 0.0
 
     def _open(self, ax: Axes | None, size: tuple[float, float], *, three_d: bool = False) -> Any:
-        """Return the axes to draw on: those given, or those of a new figure of a size in inches."""
+        """Return the given axes, or those of a new figure of a size in inches."""
         self._has_own_figure, self._legend_height = ax is None, 0.0
         if ax is None:
             ax = new_figure(size).add_subplot(projection="3d" if three_d else None)
         elif is_three_d(ax) != three_d:
-            found, wanted = (3, 2) if is_three_d(ax) else (2, 3)
-            remedy = (
-                "make it with projection='3d'" if three_d else "make it without projection='3d'"
-            )
+            found, wanted, word = (2, 3, "with") if three_d else (3, 2, "without")
             raise ValueError(
-                f"ax has {found} dimensions and the picture {wanted}: {remedy}, or leave ax=None."
+                f"ax has {found} dimensions and the picture {wanted}: make it {word} "
+                "projection='3d', or leave ax=None."
             )
         self.ax_, self.figure_ = ax, _root_figure(ax)
         return ax
 
     def _settle(self) -> None:
-        """Give a figure of ours the height that its axes need to keep their proportions.
+        """Give an own figure the height that its axes need to keep their proportions.
 
-        Left to themselves, axes of fixed proportions shrink within the room that the layout has given them, and labels are cut.
+        Otherwise matplotlib shrinks axes of fixed proportions within the room of the layout, and
+        labels are cut.
         """
         ax, figure = self.ax_, self.figure_
         if not self._has_own_figure or is_three_d(ax) or ax.get_aspect() == "auto":
@@ -97,46 +83,63 @@ class Display:
         engine = figure.get_layout_engine()
         ratio = np.ptp(ax.get_ylim()) / np.ptp(ax.get_xlim())
         ax.set_aspect("auto")
-        for _ in range(2):  # numbers along the axes may change with the first
+        for _ in range(2):  # tick labels may change after the first
             engine.execute(figure)
             width, height = figure.get_size_inches()
             box = ax.get_position().size * (width, height)
             wanted = height - box[1] + ratio * box[0]
             highest = MOST_SLENDER * width
-            figure.set_size_inches(
-                width, float(np.clip(wanted, min(self._legend_height, highest), highest))
-            )
+            lowest = min(self._legend_height, highest)
+            figure.set_size_inches(width, float(np.clip(wanted, lowest, highest)))
         engine.execute(figure)
         _fill(ax, ax.get_position().size * figure.get_size_inches())
         ax.set_aspect("equal")
 
     def _widen(self, inches: float) -> None:
-        """Make a figure of ours so much wider: what stands beside the axes must not take their room."""
+        """Make an own figure wider, so that a legend or color bar leaves the axes their room."""
         if self._has_own_figure:
             width, height = self.figure_.get_size_inches()
             self.figure_.set_size_inches(width + inches, height)
 
-    def _explain(self, scale: Any, name: str | None) -> Any:
-        """Draw a colour bar and return it."""
+    def _show_colorbar(self, scale: Any, name: str | None) -> Any:
+        """Draw a color bar and return it."""
         self._widen(COLOR_BAR)
         pad = {"pad": 0.12} if is_three_d(self.ax_) else {}
         bar = self.figure_.colorbar(scale, ax=self.ax_, label=name, shrink=0.8, **pad)
-        bar.ax.yaxis.label.set_parse_math(False)
+        plain_texts([bar.ax.yaxis.label])
         return bar
 
+    def _show_legend(self, handles: Iterable[Any], names: Iterable[str], n_marks: int = 0) -> Any:
+        """Draw a legend: beside the axes of an own figure, within axes of the user.
+
+        Names are shown literally, including dollars and leading underscores. Among more than 2,000
+        marks the best place is not searched.
+        """
+        handles, names = list(handles), [plain(name) for name in names]
+        # matplotlib leaves out names with an underscore in front, and reads dollars as formulas.
+        labels = ["name"] * len(names)
+        if self._has_own_figure:
+            columns = 1 + (len(names) - 1) // IN_A_COLUMN
+            place = {"loc": "outside right upper", "ncols": columns}
+            legend = self.figure_.legend(handles, labels, frameon=False, **place)
+            self._legend_height = LINE * min(len(names), IN_A_COLUMN) + 0.2
+            self._widen(columns * (0.5 + LETTER * max(len(name) for name in names)))
+        else:
+            loc = "best" if n_marks <= MANY_MARKS else "upper right"
+            legend = self.ax_.legend(handles, labels, framealpha=0.8, edgecolor="none", loc=loc)
+        for text, name in zip(legend.get_texts(), names, strict=True):
+            text.set_text(name)
+        plain_texts(legend.get_texts())
+        return legend
+
     def _repr_png_(self) -> bytes | None:
-        """Return the picture, as notebooks ask for it; None before it is drawn."""
+        """Return the picture for notebooks; None before it is drawn."""
         figure = getattr(self, "figure_", None)
         return None if figure is None else _png_of(figure)
 
 
-def size_for(width: float, slender: float) -> tuple[float, float]:
-    """Return the size in inches of a figure so wide whose axes have some proportion of height to width."""
-    return width, (width - LABELS[0]) * slender + LABELS[1]
-
-
 def new_figure(size: tuple[float, float]) -> Any:
-    """Return a figure of a size in inches that pyplot does not know of."""
+    """Return a figure of a size in inches, unknown to pyplot."""
     try:
         from matplotlib.figure import Figure
     except ImportError as error:
@@ -148,18 +151,58 @@ def new_figure(size: tuple[float, float]) -> Any:
 
 
 def is_three_d(ax: Axes) -> bool:
-    """Tell whether axes have depth."""
+    """Return whether axes have three dimensions."""
     return getattr(ax, "name", "") == "3d"
 
 
+def extent_of(points: Array, margin: float = 0.04) -> Extent:
+    """Return the left, right, bottom and top of points, with a margin on each side."""
+    some = points if len(points) else np.array([[0.0, 0.0], [1.0, 1.0]])
+    low, high = some.min(axis=0), some.max(axis=0)
+    size = np.where(high > low, high - low, 1.0)
+    middle, half = 0.5 * low + 0.5 * high, (0.5 + margin) * size
+    left, bottom = (middle - half)[:2].tolist()
+    right, top = (middle + half)[:2].tolist()
+    return left, right, bottom, top
+
+
+def map_size(
+    extent: Extent, width: float, lowest: float = 0.4, highest: float = 1.2
+) -> tuple[float, float]:
+    """Return the size in inches of a figure with axes in the proportions of an extent.
+
+    The ratio of height to width is clipped to ``lowest`` and ``highest``.
+    """
+    left, right, bottom, top = extent
+    ratio = float(np.clip((top - bottom) / (right - left), lowest, highest))
+    return width, (width - LABELS[0]) * ratio + LABELS[1]
+
+
+def set_extent(ax: Any, extent: Extent) -> None:
+    """Set the limits of axes, with the same scale in both directions."""
+    left, right, bottom, top = extent
+    ax.set(xlim=(left, right), ylim=(bottom, top), aspect="equal")
+
+
 def plain(text: Any, most: int = LONGEST_NAME) -> str:
-    """Return a name as one short line: without line breaks, and cut where it is long."""
+    """Return a name as one short line, without line breaks, cut if it is long."""
     line = " ".join(str(text).split())
     return line if len(line) <= most else f"{line[: most - 1]}…"
 
 
+def plain_texts(texts: Iterable[Any]) -> None:
+    """Show texts literally, with dollars."""
+    for text in texts:
+        text.set_parse_math(False)
+
+
+def spans_decades(values: Array) -> bool:
+    """Return whether positive values differ so much that they need a logarithmic axis."""
+    return bool(values.min() > 0.0 and values.max() > WIDE_RANGE * values.min())
+
+
 def readable_log(axis: Any) -> None:
-    """Let a logarithmic axis show plain numbers, 1, 2 and 5 of each decade."""
+    """Label a logarithmic axis with plain numbers, 1, 2 and 5 of each decade."""
     from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
 
     axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0), numticks=12))
@@ -168,63 +211,29 @@ def readable_log(axis: Any) -> None:
 
 
 def rasterize(artist: Any) -> None:
-    """Let a file of vectors hold an artist as pixels, where matplotlib can (contours since 3.11)."""
+    """Store an artist as pixels in vector files, if matplotlib can (contours since 3.11)."""
     if getattr(artist.draw, "_supports_rasterization", False):
         artist.set_rasterized(True)
 
 
 def without_frame(ax: Axes) -> None:
-    """Leave out the upper and the right line around a chart."""
+    """Remove the upper and the right spine of a chart."""
     ax.spines[["top", "right"]].set_visible(False)
-
-
-def show_legend(
-    display: Display, handles: Iterable[Any], names: Iterable[str], *, n_marks: int = 0
-) -> Any:
-    """Draw a legend: beside the axes of a figure of ours, within axes of yours.
-
-    Names are shown as they are, dollars and leading underscores included.
-
-    Parameters
-    ----------
-    display : Display
-        Which has opened its axes.
-    handles, names : iterables
-        What is explained, and how.
-    n_marks : int, default=0
-        Marks of the picture: among many the best place for a legend is not searched.
-    """
-    handles, names = list(handles), [plain(name) for name in names]
-    # matplotlib leaves out names with an underscore in front, and reads dollars as formulas.
-    labels = ["name"] * len(names)
-    if display._has_own_figure:
-        columns = 1 + (len(names) - 1) // IN_A_COLUMN
-        place = {"loc": "outside right upper", "ncols": columns}
-        legend = display.figure_.legend(handles, labels, frameon=False, **place)
-        display._legend_height = LINE * min(len(names), IN_A_COLUMN) + 0.2
-        display._widen(columns * (0.5 + LETTER * max(len(name) for name in names)))
-    else:
-        loc = "best" if n_marks <= MANY_MARKS else "upper right"
-        legend = display.ax_.legend(handles, labels, framealpha=0.8, edgecolor="none", loc=loc)
-    for text, name in zip(legend.get_texts(), names, strict=True):
-        text.set_text(name)
-        text.set_parse_math(False)
-    return legend
 
 
 def save_figure(picture: Any, path: str | PathLike[str], *, dpi: float = 150) -> Path:
     """Write a picture to a file, in the format of its suffix, and return its path.
 
-    The file is complete or not there: it is written beside and then moved.
+    The file is either complete or absent: a temporary file is written and then moved.
 
     Parameters
     ----------
     picture : Display, matplotlib Figure or Axes
-        What to write.
+        The picture to write.
     path : str or path-like
-        Where to; without a suffix a PNG is written.
+        The file; without a suffix a PNG is written.
     dpi : float, default=150
-        Pixels per inch, of a vector format those of its rasterised parts.
+        Pixels per inch; in vector formats those of rasterized parts.
 
     Returns
     -------
@@ -247,7 +256,7 @@ def save_figure(picture: Any, path: str | PathLike[str], *, dpi: float = 150) ->
 
 
 def _saver(picture: Any) -> Callable[..., Any]:
-    """Return the ``savefig`` of whatever is or has a figure."""
+    """Return the ``savefig`` of a display, figure or axes."""
     figure = picture
     if isinstance(picture, Display):
         figure = getattr(picture, "figure_", None)
@@ -255,17 +264,16 @@ def _saver(picture: Any) -> Callable[..., Any]:
             raise ValueError(f"The {type(picture).__name__} is not drawn yet: call plot() first.")
     elif hasattr(picture, "figure"):
         figure = _root_figure(picture)
-    save = getattr(figure, "savefig", None)
-    if save is None:
+    if not hasattr(figure, "savefig"):
         raise TypeError(
             f"picture={type(picture).__name__} cannot be written: give a display, a Figure or Axes."
         )
-    found: Callable[..., Any] = save
+    found: Callable[..., Any] = figure.savefig
     return found
 
 
 def _fill(ax: Any, box: Array) -> None:
-    """Widen the limits of axes in one direction, so that both have the same scale in a box of some size."""
+    """Widen the limits of axes in one direction, so that both have the same scale in a box."""
     sides = np.array([ax.get_xlim(), ax.get_ylim()])
     spans = sides[:, 1] - sides[:, 0]
     scale = float((spans / box).max())
@@ -275,7 +283,7 @@ def _fill(ax: Any, box: Array) -> None:
 
 
 def _root_figure(artist: Any) -> Any:
-    """Return the figure that axes or a subfigure belong to."""
+    """Return the figure to which axes or a subfigure belong."""
     return artist.figure.figure
 
 

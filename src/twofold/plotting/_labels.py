@@ -1,4 +1,7 @@
-"""What labels are: classes with names, or numbers on a scale."""
+"""Labels and their colors: classes with names, or numbers on a scale.
+
+Color-blind readers can distinguish the colors.
+"""
 
 from __future__ import annotations
 
@@ -11,71 +14,73 @@ import numpy as np
 from twofold.numerics.validation import check_choice
 from twofold.protocols import AnyArray, Array, IntArray
 
-__all__ = ["KINDS", "Classes", "Values", "read_labels"]
+# Paul Tol's muted scheme, and black: some readers would confuse a grey with another color. From the
+# eleventh class on the colors repeat, with another marker.
+_TOL = "#CC6677 #332288 #DDCC77 #117733 #88CCEE #882255 #44AA99 #999933 #AA4499 #111111"
+COLORS = tuple(_TOL.split())
+MARKERS = ("o", "^", "s", "D", "v", "P", "X", "*", "<", ">")
 
-KINDS = ("auto", "classes", "values")
+# The colors that are dark enough for a thin line on white.
+_TOL_DARK = "#332288 #CC6677 #117733 #882255 #44AA99 #AA4499 #999933 #111111"
+LINE_COLORS = tuple(_TOL_DARK.split())
+LINE_STYLES = ("-", "--", "-.", ":")
 
-MOST_NUMBERED_CLASSES = 30
-"""Different numbers beyond which they are values, not classes, unless you say otherwise."""
+DARK = "#332288"  # the color of points without labels
+MISSING = "#BBBBBB"  # the color of rows whose label is missing
+SEQUENTIAL = "viridis"
+MOST_NUMBERED_CLASSES = 30  # more distinct numbers than this are values, not classes
+
+
+def class_color(number: int) -> str:
+    """Return the color of a class by its number; -1 is a missing label."""
+    return MISSING if number < 0 else COLORS[number % len(COLORS)]
+
+
+def class_marker(number: int) -> str:
+    """Return the marker of a class by its number; it changes every ten classes."""
+    return MARKERS[0] if number < 0 else MARKERS[number // len(COLORS) % len(MARKERS)]
+
+
+def dark_enough(color: str) -> str:
+    """Darken a light color until it can be read on white."""
+    red, green, blue = (int(color[i : i + 2], 16) for i in (1, 3, 5))
+    lightness = (0.299 * red + 0.587 * green + 0.114 * blue) / 255.0
+    factor = min(1.0, 0.32 / max(lightness, 1e-9))
+    return "#{:02X}{:02X}{:02X}".format(*(int(factor * part) for part in (red, green, blue)))
 
 
 @dataclass(frozen=True)
 class Classes:
-    """Labels that are names.
-
-    Attributes
-    ----------
-    names : tuple of str
-        The classes, in order.
-    codes : ndarray of int of shape (n,)
-        The class of each row by its number; -1 where the label is missing.
-    """
+    """Labels that are names: ``codes`` (n,) are positions in ``names``, -1 for missing labels."""
 
     names: tuple[str, ...]
     codes: IntArray
 
-    def take(self, rows: Any) -> Classes:
-        """Return the labels of some rows."""
-        return Classes(self.names, self.codes[rows])
+    def name(self, code: int) -> str:
+        """Return the name of a class by its code."""
+        return self.names[code] if code >= 0 else "no label"
 
 
 @dataclass(frozen=True)
 class Values:
-    """Labels that are numbers.
-
-    Attributes
-    ----------
-    values : ndarray of shape (n,)
-        The numbers; NaN where one is missing.
-    """
+    """Labels that are numbers (n,), NaN if missing."""
 
     values: Array
 
-    def take(self, rows: Any) -> Values:
-        """Return the labels of some rows."""
-        return Values(self.values[rows])
-
     @property
     def limits(self) -> tuple[float, float]:
-        """The smallest and the largest number, (0, 1) where there is none."""
+        """The smallest and the largest number, (0, 1) if there is none."""
         there = self.values[np.isfinite(self.values)]
         return (float(there.min()), float(there.max())) if len(there) else (0.0, 1.0)
 
 
 def read_labels(labels: Any, n_rows: int, kind: str = "auto") -> Classes | Values | None:
-    """Return what labels are, or None where there are none.
+    """Read labels of any type as classes or values; None, NaN and pandas' NA are missing.
 
-    Parameters
-    ----------
-    labels : array-like of shape (n_rows,) or None
-        Text, numbers, or anything else that can be told apart; None, NaN and the missing values of pandas are missing.
-    n_rows : int
-        How many there must be.
-    kind : {"auto", "classes", "values"}, default="auto"
-        What they are. "auto" takes whole numbers for classes while there are at most 30 different ones, other numbers for values, and all
-        else for classes.
+    With ``kind="auto"``, numbers are classes if they are whole and at most 30 different ones, else
+    values. All other labels are classes.
     """
-    check_choice("label_kind", kind, KINDS)
+    check_choice("label_kind", kind, ("auto", "classes", "values"))
     if labels is None:
         return None
     categories = getattr(getattr(labels, "dtype", None), "categories", None)  # of pandas
@@ -83,17 +88,16 @@ def read_labels(labels: Any, n_rows: int, kind: str = "auto") -> Classes | Value
     if column.ndim == 2 and column.shape[1] == 1:
         column = column[:, 0]
     if column.ndim != 1:
-        raise ValueError(
-            f"labels has shape {column.shape}: one label for each row is drawn, a column."
-        )
+        raise ValueError(f"labels has shape {column.shape}: pass a column with one label per row.")
     if len(column) != n_rows:
-        raise ValueError(f"labels has {len(column)} entries for {n_rows} rows: give one for each.")
+        raise ValueError(f"labels has {len(column)} entries for {n_rows} rows: pass one per row.")
     missing = _missing(column)
     numbers = _numbers(column, missing)
     if kind == "values":
         if numbers is None:
             raise ValueError(
-                "label_kind='values' needs numbers, and labels hold something else: convert them, or use 'classes'."
+                "label_kind='values' needs numbers, but labels hold other values: convert them, "
+                "or use 'classes'."
             )
         return Values(numbers)
     if kind == "auto" and categories is None and numbers is not None and _are_values(numbers):
@@ -102,7 +106,7 @@ def read_labels(labels: Any, n_rows: int, kind: str = "auto") -> Classes | Value
 
 
 def _missing(column: AnyArray) -> AnyArray:
-    """Tell where a label is missing, shape (n,)."""
+    """Return a mask (n,) of missing labels."""
     if column.dtype.kind in "fc":
         return ~np.isfinite(column)
     if column.dtype.kind in "mM":
@@ -119,7 +123,7 @@ def _is_missing(label: Any) -> bool:
 
 
 def _numbers(column: AnyArray, missing: AnyArray) -> Array | None:
-    """Return the labels as numbers with NaN for the missing ones, or None where they are no numbers."""
+    """Return the labels as numbers, NaN if missing, or None if some are not numbers."""
     there = column[~missing]
     if column.dtype.kind == "O":
         kinds = (int, float, np.integer, np.floating)
@@ -134,33 +138,30 @@ def _numbers(column: AnyArray, missing: AnyArray) -> Array | None:
 
 def _are_values(numbers: Array) -> bool:
     there = numbers[np.isfinite(numbers)]
-    if (there != np.rint(there)).any():
-        return True
-    return len(np.unique(there)) > MOST_NUMBERED_CLASSES
+    whole = bool((there == np.rint(there)).all())
+    return not whole or len(np.unique(there)) > MOST_NUMBERED_CLASSES
 
 
 def _classes(column: AnyArray, missing: AnyArray, categories: Any) -> Classes:
-    there = column[~missing]
-    codes = np.full(len(column), -1)
+    there = column[~missing].tolist()
     if categories is not None:
         found: list[Any] = list(categories)
     elif column.dtype.kind in "OU":
-        found = list(dict.fromkeys(there.tolist()))
+        found = list(dict.fromkeys(there))
         try:
-            found.sort(key=_in_order if all(isinstance(one, str) for one in found) else None)
+            found.sort(key=_natural_order if all(isinstance(one, str) for one in found) else None)
         except TypeError:  # text and numbers have no common order
             found.sort(key=str)
     else:
-        unique, inverse = np.unique(there, return_inverse=True)
-        codes[~missing] = inverse
-        return Classes(tuple(_name(one) for one in unique.tolist()), codes)
+        found = np.unique(column[~missing]).tolist()
     number = {label: place for place, label in enumerate(found)}
-    codes[~missing] = [number[label] for label in there.tolist()]
+    codes = np.full(len(column), -1)
+    codes[~missing] = [number[label] for label in there]
     return Classes(tuple(_name(one) for one in found), codes)
 
 
-def _in_order(name: str) -> list[tuple[bool, int, str]]:
-    """Return what text is sorted by: numbers within it by their size, so that 9 comes before 10."""
+def _natural_order(name: str) -> list[tuple[bool, int, str]]:
+    """Return a sort key that compares numbers within text by size, so that 9 is before 10."""
     parts = re.findall(r"[0-9]{1,18}|[^0-9]+", name)
     whole = [part[0] in "0123456789" for part in parts]
     return [

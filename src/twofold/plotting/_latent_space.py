@@ -1,10 +1,10 @@
-"""A fitted model as pictures need it: its latents, its maps, and where its latent space ends."""
+"""The latent space of a fitted model: its latents, maps, density and domain, and grids over it."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from scipy.spatial import cKDTree
@@ -15,30 +15,27 @@ from twofold.base import TwoWayEstimator
 from twofold.numerics.threads import some_rows
 from twofold.principal_manifold.domains import Domain, Points
 from twofold.protocols import AnyArray, Array
-from twofold.ukr.feature_maps import FeatureEncoder
+from twofold.ukr.feature_space import FeatureEncoder
 
-__all__ = ["LatentGrid", "LatentSpace", "check_components", "final_step"]
+__all__ = ["LatentGrid", "LatentSpace", "Model", "check_components", "final_step", "grid_axes"]
 
-MOST_JUDGED = 5_000
-"""Latents whose densities set the levels of a picture."""
+Model: TypeAlias = TwoWayEstimator | Pipeline
+"""A fitted estimator, or a pipeline that ends in one."""
 
-N_DRAWN = 2_000
-"""Latents that stand for those which a model has not kept."""
-
-FEW_LATENTS = 3_000
-"""Latents up to which the density of a whole grid takes no time."""
-
+MOST_JUDGED = 5_000  # number of latents whose densities set the levels of a picture
+N_DRAWN = 2_000  # number of latents drawn from the density of a model that has not kept its latents
+FEW_LATENTS = 3_000  # up to this many latents the density of a whole grid is fast
 MARGIN = 0.04
 MOST_WIDENINGS = 12
 
 
-def final_step(model: Any) -> Any:
-    """Return the two-way estimator, which is the last step where a pipeline is given."""
+def final_step(model: Model) -> TwoWayEstimator:
+    """Return the fitted estimator, which is the last step of a pipeline."""
     last = model.steps[-1][1] if isinstance(model, Pipeline) else model
     if not isinstance(last, TwoWayEstimator):
         raise TypeError(
-            f"model={type(last).__name__} is no two-way estimator: give one of twofold, or a pipeline that ends in one "
-            "(TwoWay makes one of any embedding)."
+            f"model={type(last).__name__} is no two-way estimator: give one of twofold, or a "
+            "pipeline that ends in one (TwoWay makes one of any embedding)."
         )
     check_is_fitted(last)
     return last
@@ -46,22 +43,14 @@ def final_step(model: Any) -> Any:
 
 @dataclass(frozen=True)
 class LatentSpace:
-    """The latent space of a fitted model.
+    """The latent space of a model; ``last`` is the estimator, without the rest of a pipeline."""
 
-    Attributes
-    ----------
-    model : TwoWayEstimator or Pipeline
-        As it was given: pipelines scale data on the way down, and back on the way up.
-    last : TwoWayEstimator
-        The estimator.
-    """
-
-    model: Any
-    last: Any
+    model: Model
+    last: TwoWayEstimator
 
     @classmethod
-    def of(cls, model: Any) -> LatentSpace:
-        """Return the latent space of a two-way estimator, or of a pipeline that ends in one."""
+    def of(cls, model: Model) -> LatentSpace:
+        """Return the latent space of an estimator, or of a pipeline that ends in one."""
         return cls(model, final_step(model))
 
     @property
@@ -76,7 +65,7 @@ class LatentSpace:
 
     @cached_property
     def latents(self) -> Array:
-        """The training latents (n, q); draws from their density where the model has not kept them."""
+        """The training latents (n, q), or draws from their density if the model has none."""
         if self.keeps_latents:
             return np.asarray(self.last.embedding_, dtype=np.float64)
         drawn = self.last.density_.sample(N_DRAWN, 0)
@@ -84,23 +73,29 @@ class LatentSpace:
 
     @cached_property
     def domain(self) -> Domain | Points | None:
-        """The shape of the latent space, where it has one."""
+        """The domain of the latent space, if it has one."""
         found = getattr(self.last.decoder_, "domain", None)
         return found if isinstance(found, Domain | Points) else None
 
+    def domain_along(self, columns: tuple[int, ...]) -> Domain | Points | None:
+        """Return the domain of some latent dimensions."""
+        if not isinstance(self.domain, Domain):
+            return self.domain
+        return Domain(tuple(self.domain.wrapped[column] for column in columns))
+
     @property
     def wrapped(self) -> tuple[bool, ...]:
-        """Which latent dimensions are circles."""
+        """Which latent dimensions are circular."""
         return (False,) * self.n_components if self.domain is None else self.domain.wrapped
 
     @cached_property
     def log_densities(self) -> Array:
-        """The log densities of the training latents, of more than 5,000 those of so many."""
+        """The log densities of the training latents, of at most 5,000 of them."""
         return self.log_density(self.latents[some_rows(len(self.latents), MOST_JUDGED)])
 
     @property
     def log_border(self) -> float:
-        """The log density where the support of the model ends: its own threshold, or the lowest at a training latent."""
+        """The log density at the border: the threshold, or the lowest of a training latent."""
         own = getattr(self.last, "log_density_threshold_", None)
         return float(self.log_densities.min()) if own is None else float(own)
 
@@ -117,10 +112,10 @@ class LatentSpace:
         return np.asarray(self.last.log_density(Z), dtype=np.float64)
 
     def log_density_near(self, Z: Array, spacing: float) -> Array:
-        """Return the log densities (n,) of places on a grid, where none of the data is near only a bound on them.
+        """Return the log densities (n,) on a grid, far from all latents only a bound.
 
-        Places far from all latents are most of a map, and take most of the time: they are left out as soon as a rim of
-        places around the others lies below the border.
+        Most of a map is far from all latents. These places are left out as soon as a rim of places
+        around the others lies below the border.
         """
         if self.domain is not None or len(self.latents) <= FEW_LATENTS:
             return self.log_density(Z)
@@ -140,29 +135,35 @@ class LatentSpace:
         return found
 
     def errors(self, X: Any, Z: Array) -> Array:
-        """Return the distances (n,) of data to the images of their latents, in feature space where the model measures them there."""
+        """Return the distances (n,) of data to the images of their latents.
+
+        If the model works in a feature space, the distances are measured there.
+        """
         if isinstance(self.last.encoder_, FeatureEncoder):
-            inside = X if self.model is self.last else self.model[:-1].transform(X)
+            inside = self.model[:-1].transform(X) if isinstance(self.model, Pipeline) else X
             return np.asarray(self.last.reconstruction_error(inside), dtype=np.float64)
         rows = np.asarray(X, dtype=np.float64)
         return np.asarray(self.last._data_units.distances(rows, self.decode(Z)))
 
     def is_supported(self, Z: Array, spacing: float) -> AnyArray:
-        """Tell where (n,) places of a grid belong to the manifold: within the domain, or where data support them."""
+        """Return which places (n,) of a grid are in the domain, or supported by data."""
         if self.domain is not None:
             return np.asarray((np.abs(Z) <= 1.0).all(axis=1) | self.domain.is_discrete)
         return self.log_density_near(Z, spacing) >= self.log_border
 
     def support(self, Z: Array, spacing: float) -> Array:
-        """Return how well (n,) data support places of a grid: 1 where they are as dense as the sparser tenth of the data, falling to 0."""
+        """Return the support (n,) of places: 1 at the density of the sparsest tenth of the data.
+
+        It falls to 0 where data are less dense.
+        """
         reference = float(np.quantile(self.log_densities, 0.1))
         weights: Array = np.exp(np.minimum(self.log_density_near(Z, spacing) - reference, 0.0))
         return weights
 
     def limits(self, columns: tuple[int, ...], more: Array | None = None) -> Array:
-        """Return where pictures of some latent dimensions begin and end, shape (len(columns), 2).
+        """Return the bounds (len(columns), 2) of pictures of some latent dimensions.
 
-        Where a domain has an end, it is there; elsewhere latents, and more that are given, get a margin.
+        They are those of the domain, or those of the latents (and of ``more``) with a margin.
         """
         picked = self.latents[:, columns]
         if more is not None and len(more):
@@ -178,49 +179,43 @@ class LatentSpace:
         return bounds
 
 
+def grid_axes(bounds: Array, n_side: int) -> list[Array]:
+    """Return the places along each side of bounds (k, 2), ``n_side`` along the longest side."""
+    size = bounds[:, 1] - bounds[:, 0]
+    counts = np.maximum(2, np.rint(n_side * size / size.max()).astype(int))
+    return [np.linspace(a, b, n) for (a, b), n in zip(bounds, counts, strict=True)]
+
+
 @dataclass(frozen=True)
 class LatentGrid:
-    """Places over two latent dimensions.
-
-    Attributes
-    ----------
-    horizontal, vertical : ndarray of shape (n_columns,) and (n_rows,)
-        The places along each.
-    """
+    """A grid over two latent dimensions: places along each of them."""
 
     horizontal: Array
     vertical: Array
 
     @classmethod
     def over(cls, bounds: Array, n_side: int) -> LatentGrid:
-        """Return places from bound to bound, as many along the longer side and in proportion along the other."""
-        size = bounds[:, 1] - bounds[:, 0]
-        counts = np.maximum(2, np.rint(n_side * size / size.max()).astype(int))
-        axes = [np.linspace(a, b, n) for (a, b), n in zip(bounds, counts, strict=True)]
-        return cls(*axes)
+        """Return a grid within bounds, with ``n_side`` places along the longer side."""
+        return cls(*grid_axes(bounds, n_side))
 
     @classmethod
     def around_support(
         cls, space: LatentSpace, n_side: int, more: Array | None = None
     ) -> LatentGrid:
-        """Return places that hold all latents, and the border around them."""
+        """Return a grid that covers all latents and the border around them."""
         bounds = space.limits((0, 1), more)
         if space.domain is not None:
             return cls.over(bounds, n_side)
         border = space.log_border
         for _ in range(MOST_WIDENINGS):
             grid = cls.over(bounds, 24)
-            open_sides = np.array(
-                [
-                    [(space.log_density(edge) >= border).any() for edge in edges]
-                    for edges in grid._edges()
-                ]
-            )
-            if not open_sides.any():
+            mesh = grid.points.reshape(*grid.shape, 2)
+            edges = [[mesh[:, 0], mesh[:, -1]], [mesh[0], mesh[-1]]]
+            is_open = [[(space.log_density(e) >= border).any() for e in pair] for pair in edges]
+            if not np.any(is_open):
                 break
-            bounds = bounds + np.where(open_sides, 0.06, 0.0) * np.diff(bounds) * np.array(
-                [-1.0, 1.0]
-            )
+            outward = np.diff(bounds) * np.array([-1.0, 1.0])
+            bounds = bounds + np.where(is_open, 0.06, 0.0) * outward
         return cls.over(bounds, n_side)
 
     @property
@@ -230,45 +225,30 @@ class LatentGrid:
 
     @property
     def spacing(self) -> float:
-        """The distance between neighbouring places, the longer one of the two directions."""
-        steps = [
-            (axis[-1] - axis[0]) / (len(axis) - 1) for axis in (self.horizontal, self.vertical)
-        ]
-        return float(max(steps))
+        """The distance between neighboring places, in the direction where it is longer."""
+        axes = (self.horizontal, self.vertical)
+        return float(max((axis[-1] - axis[0]) / (len(axis) - 1) for axis in axes))
 
     @property
     def points(self) -> Array:
-        """All places (n_rows * n_columns, 2), row by row upwards."""
+        """All places (n_rows * n_columns, 2), from the lowest row upwards."""
         return np.stack(np.meshgrid(self.horizontal, self.vertical), axis=-1).reshape(-1, 2)
-
-    def _edges(self) -> list[list[Array]]:
-        """Return the places along the left and right side, and along the lower and upper one."""
-        mesh = self.points.reshape(*self.shape, 2)
-        return [[mesh[:, 0], mesh[:, -1]], [mesh[0], mesh[-1]]]
 
 
 def check_components(components: Any, n_components: int, *, most: int = 3) -> tuple[int, ...]:
-    """Return the latent dimensions to draw, by number from 0.
-
-    Parameters
-    ----------
-    components : sequence of int or None
-        Those asked for; None means all.
-    n_components : int
-        How many there are.
-    most : int, default=3
-        How many can be drawn.
-    """
+    """Return the latent dimensions to draw, at most ``most``, numbered from 0; None means all."""
     if components is None:
         if n_components > most:
             raise ValueError(
-                f"The model has {n_components} latent dimensions, too many for a picture: choose some of them, say components=(0, 1)."
+                f"The model has {n_components} latent dimensions, too many for a picture: choose "
+                "some of them, say components=(0, 1)."
             )
         return tuple(range(n_components))
     chosen = tuple(int(number) for number in np.ravel(components))
     valid = all(0 <= number < n_components for number in chosen)
     if not 1 <= len(chosen) <= most or not valid or len(set(chosen)) < len(chosen):
         raise ValueError(
-            f"components={components!r} must be 1 to {most} different numbers from 0 to {n_components - 1}."
+            f"components={components!r} must be 1 to {most} different numbers from 0 to "
+            f"{n_components - 1}."
         )
     return chosen

@@ -1,20 +1,18 @@
-"""What latents look like: images or curves decoded over a grid, faded where no data support them.
+"""Images or curves decoded over a latent grid, faded where no data support them.
 
 The picture of Meinicke et al. (2005), Fig. 4c.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Self
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, Self
 
 import numpy as np
 from scipy.spatial import cKDTree
 
 from twofold.numerics.validation import check_bool, check_int
-from twofold.plotting._colors import DARK
-from twofold.plotting._figures import Display, size_for
-from twofold.plotting._latent_space import LatentSpace, check_components
-from twofold.plotting._mosaic import (
+from twofold.plotting._decoded_cells import (
     cell_corners,
     check_image_shape,
     curve_segments,
@@ -22,54 +20,49 @@ from twofold.plotting._mosaic import (
     pooled,
     unit_range,
 )
+from twofold.plotting._figures import Axes, Display, map_size, set_extent
+from twofold.plotting._labels import DARK
+from twofold.plotting._latent_space import LatentSpace, Model, check_components
 from twofold.principal_manifold.domains import Points
 from twofold.protocols import AnyArray, Array
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 __all__ = ["DecodedGridDisplay"]
 
 WIDTH = 7.5
 MOST_PIXELS = 2_000
-"""Along the longer side of all images together; larger images are made smaller."""
+"""Pixels along the longer side of all images together; larger images are made smaller."""
 
-MOST_POINTS = 200
-"""Of a curve."""
-
-VISIBLE = 0.02
-"""Support below which nothing would be seen, and nothing is decoded."""
-
+MOST_POINTS = 200  # points of a curve
+VISIBLE = 0.02  # cells with less support would be invisible and are not decoded
 IMAGES_A_SIDE, CURVES_A_SIDE, IMAGES_IN_A_ROW = 28, 14, 14
 
 
+@dataclass(eq=False, repr=False)
 class DecodedGridDisplay(Display):
-    """Images or curves that a grid of latents decodes to.
+    """The images or curves to which a grid of latents decodes.
 
-    They are drawn in full where latents are as dense as the sparser tenth of the training data, and fade to white beyond. Make it with
-    `from_estimator`.
+    They are opaque where latents are at least as dense as the sparsest tenth of the training data,
+    and fade to white elsewhere. Create it with `from_estimator`.
 
     Parameters
     ----------
     decoded : ndarray of shape (n_rows, n_columns, n_features)
-        What the cells decode to, the lowest row first; NaN where nothing is drawn.
+        The decoded cells, the lowest row first; NaN in cells that are not drawn.
     support : ndarray of shape (n_rows, n_columns)
-        From 1, drawn in full, to 0, white.
+        From 1, opaque, to 0, white.
     horizontal, vertical : ndarray of shape (n_columns,) and (n_rows,)
-        The latents at the cells' centres. One row is a strip, whose ``vertical`` means nothing.
+        The latents at the centers of the cells. In a strip of one row ``vertical`` is not used.
     image_shape : tuple of int, default=None
-        (height, width), or (height, width, 3) for images in colour; None draws curves.
+        (height, width), or (height, width, 3) for color images; None draws curves.
     components : tuple of int, default=(0, 1)
-        Which latent dimensions these are.
+        The numbers of these latent dimensions.
 
     Attributes
     ----------
     ax_, figure_
         Axes and figure.
-    image_ : matplotlib AxesImage or None
-        All images as one.
-    curves_ : matplotlib LineCollection or None
-        All curves.
+    image_, curves_ : matplotlib AxesImage and LineCollection, or None
+        All images in one, or all curves.
 
     Examples
     --------
@@ -81,39 +74,37 @@ class DecodedGridDisplay(Display):
     >>> display = DecodedGridDisplay.from_estimator(model, image_shape=(8, 8), n_side=10)
     >>> display.decoded.shape[2]
     64
+    >>> display.plot(value_range=(0.0, 16.0), cmap="gray").image_ is not None
+    True
+
+    Curves along one latent dimension:
+
+    >>> display = DecodedGridDisplay.from_estimator(model, n_side=6, components=[0])
+    >>> display.decoded.shape
+    (1, 6, 64)
     """
 
-    image_: Any
-    curves_: Any
+    decoded: Array
+    support: Array
+    _: KW_ONLY
+    horizontal: Array
+    vertical: Array
+    image_shape: tuple[int, ...] | None = None
+    components: tuple[int, ...] = (0, 1)
 
-    def __init__(
-        self,
-        decoded: Array,
-        support: Array,
-        *,
-        horizontal: Array,
-        vertical: Array,
-        image_shape: tuple[int, ...] | None = None,
-        components: tuple[int, ...] = (0, 1),
-    ) -> None:
-        self.decoded = decoded
-        self.support = support
-        self.horizontal = horizontal
-        self.vertical = vertical
-        self.image_shape = check_image_shape(image_shape, decoded.shape[2])
-        self.components = components
+    def __post_init__(self) -> None:
+        self.image_shape = check_image_shape(self.image_shape, self.decoded.shape[2])
 
     @classmethod
     def from_estimator(
         cls,
-        model: Any,
+        model: Model,
         *,
         image_shape: tuple[int, ...] | None = None,
         n_side: int | None = None,
         components: Any = None,
         at: Any = None,
         snap: bool | str = "auto",
-        ax: Axes | None = None,
         **plot_options: Any,
     ) -> Self:
         """Decode a grid of latents and draw it.
@@ -123,43 +114,25 @@ class DecodedGridDisplay(Display):
         model : TwoWayEstimator or Pipeline that ends in one
             A fitted model.
         image_shape : tuple of int, default=None
-            Height and width of images flattened row by row, or (height, width, 3) for images in colour; None draws curves.
+            (height, width), or (height, width, 3) for color images; None draws curves.
         n_side : int, default=None
-            Cells along the longer side; None means 28 for images, 14 for curves or one latent dimension.
+            Cells along the longer side; None means 28 for images, 14 for curves or one dimension.
         components : sequence of int, default=None
-            Which one or two latent dimensions to walk along; None means the first two.
+            The one or two latent dimensions of the grid; None means the first two.
         at : array-like of shape (n_components,), default=None
-            The other latent dimensions; None means those of the training latent of the highest density.
+            The other latent dimensions; None takes the training latent of highest density.
         snap : bool or "auto", default="auto"
-            Whether a cell that holds training latents shows the one of them that is nearest to its centre, and not its centre, which may lie in a
-            gap between them. "auto" means where all latent dimensions are on the page and the model has no domain of its own.
-        ax : matplotlib Axes, default=None
-            Where to draw; None makes a new figure.
+            Whether a cell with training latents shows the one nearest to its center. "auto" means
+            True if the grid covers all latent dimensions and the model has no domain.
         **plot_options
-            For `plot`.
+            Options of `plot`, such as ``ax``.
 
         Returns
         -------
         DecodedGridDisplay
-
-        Examples
-        --------
-        Curves instead of images, and a walk along one latent dimension alone:
-
-        >>> import numpy as np
-        >>> from twofold import TwoWay
-        >>> from twofold.plotting import DecodedGridDisplay
-        >>> rng = np.random.default_rng(0)
-        >>> X = np.sin(np.linspace(0, 6, 30) + rng.uniform(0, 2, (100, 1))) * rng.uniform(1, 2, (100, 1))
-        >>> model = TwoWay("pca", up="nw", down="nw", random_state=0).fit(X)
-        >>> display = DecodedGridDisplay.from_estimator(model, n_side=6)
-        >>> max(display.decoded.shape[:2]), display.image_ is None
-        (6, True)
-        >>> DecodedGridDisplay.from_estimator(model, n_side=6, components=[0]).decoded.shape
-        (1, 6, 30)
         """
         space = LatentSpace.of(model)
-        n_features = getattr(model, "n_features_in_", space.last.n_features_in_)
+        n_features: Any = getattr(model, "n_features_in_", space.last.n_features_in_)
         shape = check_image_shape(image_shape, n_features)
         wanted = (0, 1)[: space.n_components] if components is None else components
         columns = check_components(wanted, space.n_components, most=2)
@@ -182,7 +155,7 @@ class DecodedGridDisplay(Display):
             image_shape=shape,
             components=columns,
         )
-        return display.plot(ax, **plot_options)
+        return display.plot(**plot_options)
 
     def plot(
         self,
@@ -193,59 +166,41 @@ class DecodedGridDisplay(Display):
         line_kwargs: dict[str, Any] | None = None,
         image_kwargs: dict[str, Any] | None = None,
     ) -> Self:
-        """Draw.
+        """Draw the display.
 
         Parameters
         ----------
         ax : matplotlib Axes, default=None
-            Where to draw; None makes a new figure.
+            Axes to draw on; None makes a new figure.
         value_range : (float, float), default=None
-            What is white and what is black in images without colours, what is dark and what is bright in those with colours, where curves
-            begin and end; None means the smallest and the largest value of all.
+            The ends of the color scale, or of the curves; None means those of all values.
         cmap : str or Colormap, default="gray_r"
-            Colours of images that have none: ink on paper. Photographs look better with "gray".
+            Colors of images without colors: ink on paper. "gray" suits photographs.
         line_kwargs, image_kwargs : dict, default=None
-            For the LineCollection of curves, and for ``Axes.imshow``.
+            Options of the LineCollection of curves, and of ``Axes.imshow``.
 
         Returns
         -------
         self
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from twofold.plotting import DecodedGridDisplay
-        >>> decoded = np.random.default_rng(0).uniform(size=(2, 3, 16))
-        >>> display = DecodedGridDisplay(
-        ...     decoded,
-        ...     np.ones((2, 3)),
-        ...     horizontal=np.arange(3.0),
-        ...     vertical=np.arange(2.0),
-        ...     image_shape=(4, 4),
-        ... )
-        >>> display.plot(value_range=(0.0, 1.0), cmap="gray").image_ is not None
-        True
         """
         width, height = self._cell()
         left, bottom = self.horizontal[0] - width / 2, self.vertical[0] - height / 2
         right, top = self.horizontal[-1] + width / 2, self.vertical[-1] + height / 2
-        slender = float(np.clip((top - bottom) / (right - left), 0.05, 1.3))
-        panel = self._open(ax, size_for(WIDTH, slender))
+        extent = (left, right, bottom, top)
+        panel = self._open(ax, map_size(extent, WIDTH, 0.05, 1.3))
         values = unit_range(self.decoded, value_range)
-        self.image_, self.curves_ = None, None
+        self.image_: Any = None
+        self.curves_: Any = None
         if self.image_shape is not None:
             from matplotlib import colormaps
 
             inks = colormaps[cmap] if isinstance(cmap, str) else cmap
             mosaic = mosaic_of(values, self.support, self.image_shape, inks)
-            style: dict[str, Any] = {
-                "extent": (left, right, bottom, top),
-                "interpolation": "antialiased",
-            }
+            style: dict[str, Any] = {"extent": extent, "interpolation": "antialiased"}
             self.image_ = panel.imshow(mosaic, **style, **(image_kwargs or {}))
         else:
             self.curves_ = self._draw_curves(panel, values, (width, height), line_kwargs or {})
-        panel.set(xlim=(left, right), ylim=(bottom, top), aspect="equal")
+        set_extent(panel, extent)
         panel.set_xlabel(f"latent {self.components[0] + 1}")
         if len(self.components) == 1:
             panel.set_yticks([])
@@ -289,7 +244,7 @@ def _cells(
     shape: tuple[int, ...] | None,
     at: Any,
 ) -> tuple[list[Array], Array]:
-    """Return the centres of cells along both axes, and the latents (n, q) they stand for, the lowest row first.
+    """Return the centers of cells along both axes, and their latents (n, q), lowest row first.
 
     Cells have the proportions of the images.
     """
@@ -314,7 +269,7 @@ def _cells(
 
 
 def _rest(space: LatentSpace, at: Any) -> Array:
-    """Return the latent (q,) that those dimensions keep along which there is no walk."""
+    """Return a latent (q,) for the dimensions that the grid does not cover."""
     if at is None:
         some = np.linspace(0, len(space.latents) - 1, min(len(space.latents), 1_000)).astype(int)
         candidates = space.latents[some]
@@ -322,16 +277,18 @@ def _rest(space: LatentSpace, at: Any) -> Array:
     rest = np.asarray(at, dtype=np.float64)
     if rest.shape != (space.n_components,):
         raise ValueError(
-            f"at has shape {rest.shape}: one number for each of the {space.n_components} latent dimensions is needed."
+            f"at has shape {rest.shape}: give one number for each of the {space.n_components} "
+            "latent dimensions."
         )
     return rest
 
 
 def _snapped(space: LatentSpace, latents: Array, columns: tuple[int, ...], size: Array) -> Array:
-    """Return for each cell the training latent nearest to its centre, where there is one within it."""
+    """Move each cell that has training latents to the one nearest to its center."""
     if len(columns) < space.n_components:
         raise ValueError(
-            f"snap=True needs all latent dimensions on the page, and the model has {space.n_components}: use snap=False."
+            f"snap=True needs all latent dimensions in the grid, but the model has "
+            f"{space.n_components}: use snap=False."
         )
     scale = size[: len(columns)]
     _, nearest = cKDTree(space.latents / scale).query(latents / scale, p=np.inf)
@@ -350,7 +307,7 @@ def _decoded(
     n_side: int,
     n_features: int,
 ) -> tuple[Array, tuple[int, ...] | None]:
-    """Decode what is shown, a few rows at a time, and make images and curves no finer than can be seen."""
+    """Decode the shown cells in batches, and pool images and curves to a visible resolution."""
     small = shape
     if shape is not None:
         most = max(8, MOST_PIXELS // n_side)

@@ -1,54 +1,50 @@
-"""The manifold itself, in data space, with the data and where they project to."""
+"""The manifold in data space, with the data and their projections."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Self
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, Self
 
 import numpy as np
 
 from twofold.numerics.threads import some_rows
 from twofold.numerics.validation import check_int
-from twofold.plotting._figures import Display, plain, size_for
-from twofold.plotting._labels import Classes, Values, read_labels
-from twofold.plotting._latent_space import LatentSpace, check_components
-from twofold.plotting._lattice import Lattice
-from twofold.plotting._names import name_classes
-from twofold.plotting._points import color_scale, draw_points, extent_of
-from twofold.plotting._views import view_of
-from twofold.plotting._walls import box_aspect, style_space
+from twofold.plotting._class_names import name_classes
+from twofold.plotting._data_view import view_of
+from twofold.plotting._figures import Axes, Display, extent_of, map_size, plain, plain_texts
+from twofold.plotting._labels import Classes, read_labels
+from twofold.plotting._latent_space import LatentSpace, Model, check_components, grid_axes
+from twofold.plotting._manifold_lattice import Lattice
+from twofold.plotting._marks import Marks
+from twofold.plotting._three_dimensions import MOST_UNEQUAL, set_box
 from twofold.principal_manifold.domains import Points
 from twofold.protocols import Array
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 __all__ = ["ManifoldDisplay"]
 
 WIDTH = 6.5
 MOST_SEGMENTS = 2_000
 MOST_FOR_VIEW = 5_000
-MOST_UNEQUAL = 10.0
 PLACES = {1: 1_500, 2: 61, 3: 31}
 DATA_COLOR = "#999999"
 
 
+@dataclass(eq=False, repr=False)
 class ManifoldDisplay(Display):
     """A decoded curve or surface among the data, with a line from each row to its projection.
 
-    Make it with `from_estimator`.
+    Create it with `from_estimator`.
 
     Parameters
     ----------
     lattice : Lattice
         The manifold: places of a latent grid and their images.
-    data : ndarray of shape (n_samples, 2 or 3), default=None
-        The data, as seen.
-    projections : ndarray of shape (n_samples, 2 or 3), default=None
-        Their reconstructions, as seen.
+    data, projections : ndarray of shape (n_samples, 2 or 3), default=None
+        The data and their reconstructions, in the directions that are drawn.
     labels : array-like of shape (n_samples,), default=None
-        They set the colours of the data.
+        Labels that set the colors of the data.
     axis_names : tuple of str
-        What is drawn along the axes.
+        The names of the axes.
     label_kind : {"auto", "classes", "values"}, default="auto"
         Whether labels are names or numbers on a scale.
 
@@ -56,14 +52,12 @@ class ManifoldDisplay(Display):
     ----------
     ax_, figure_
         Axes and figure.
-    manifold_ : list of matplotlib artists
-        The curve, the surface or the lattice.
-    points_ : list of matplotlib artists
-        The data.
+    manifold_, points_ : list of matplotlib artists
+        The curve, surface or lattice, and the data.
     segments_ : matplotlib LineCollection or None
         The lines from data to their projections.
     legend_, colorbar_ : matplotlib Legend and Colorbar, or None
-        What explains the colours of the data.
+        Legend of the classes and color bar of the values.
 
     Examples
     --------
@@ -75,42 +69,28 @@ class ManifoldDisplay(Display):
     >>> display = ManifoldDisplay.from_estimator(model, X)
     >>> len(display.segments_.get_segments())
     100
+    >>> display.plot(segments=False, manifold_kwargs={"color": "black"}).segments_ is None
+    True
     """
 
-    manifold_: list[Any]
-    points_: list[Any]
-    segments_: Any
-    legend_: Any
-    colorbar_: Any
-
-    def __init__(
-        self,
-        lattice: Lattice,
-        *,
-        data: Array | None = None,
-        projections: Array | None = None,
-        labels: Any = None,
-        axis_names: tuple[str, ...],
-        label_kind: str = "auto",
-    ) -> None:
-        self.lattice = lattice
-        self.data = data
-        self.projections = projections
-        self.labels = labels
-        self.axis_names = axis_names
-        self.label_kind = label_kind
+    lattice: Lattice
+    _: KW_ONLY
+    data: Array | None = None
+    projections: Array | None = None
+    labels: Any = None
+    axis_names: tuple[str, ...]
+    label_kind: str = "auto"
 
     @classmethod
     def from_estimator(
         cls,
-        model: Any,
+        model: Model,
         X: Any = None,
         labels: Any = None,
         *,
         view: Any = "auto",
         n_places: int | None = None,
         label_kind: str = "auto",
-        ax: Axes | None = None,
         **plot_options: Any,
     ) -> Self:
         """Decode the manifold and draw it.
@@ -118,39 +98,24 @@ class ManifoldDisplay(Display):
         Parameters
         ----------
         model : TwoWayEstimator or Pipeline that ends in one
-            A fitted model of one to three latent dimensions.
+            A fitted model with one to three latent dimensions.
         X : array-like of shape (n_samples, n_features), default=None
             Data to draw beside it; None draws the manifold alone.
         labels : array-like of shape (n_samples,), default=None
-            One label for each row of X.
+            The label of each row of X.
         view : "auto", "principal" or sequence of two or three features, default="auto"
-            What is seen: features by number or name, or the principal axes of the data (of the manifold, without data). "auto" means the features
-            where there are two or three, else principal axes: two for curves, three for surfaces.
+            Features by number or name, or the principal axes of the data: two for curves, three for
+            surfaces. "auto" means the features if there are two or three.
         n_places : int, default=None
-            Places along each latent dimension; None means 1,500, 61 or 31 for one, two or three of them.
+            Places along each latent dimension; None means 1,500 in one, 61 in two, 31 in three.
         label_kind : {"auto", "classes", "values"}, default="auto"
             Whether labels are names or numbers on a scale.
-        ax : matplotlib Axes, default=None
-            Where to draw; None makes a new figure. Three directions need axes with ``projection="3d"``.
         **plot_options
-            For `plot`.
+            Options of `plot`, such as ``ax``.
 
         Returns
         -------
         ManifoldDisplay
-
-        Examples
-        --------
-        A surface among its data, seen in space:
-
-        >>> from twofold import TwoWay
-        >>> from twofold.datasets import make_s_curve
-        >>> from twofold.plotting import ManifoldDisplay
-        >>> X, parameters = make_s_curve(100, random_state=0)
-        >>> model = TwoWay("isomap", up="nw", down="nw", random_state=0).fit(X)
-        >>> display = ManifoldDisplay.from_estimator(model, X, parameters[:, 0], n_places=15)
-        >>> display.ax_.name, display.data.shape
-        ('3d', (100, 3))
         """
         space = LatentSpace.of(model)
         q = len(check_components(None, space.n_components))
@@ -162,29 +127,26 @@ class ManifoldDisplay(Display):
         supported = space.is_supported(places, spacing)
         if X is None and not supported.any():
             raise ValueError(
-                f"None of n_places={n_places} places a side lies where data support the manifold: give more of them."
+                f"None of n_places={n_places} places along a side lies where data support the "
+                "manifold: use more places."
             )
         images[~supported] = np.nan
         data = None if X is None else np.asarray(X, dtype=np.float64)
-        seen = (
-            data
-            if data is not None
-            else space.decode(space.latents[some_rows(len(space.latents), MOST_FOR_VIEW)])
-        )
+        seen = data
+        if seen is None:
+            seen = space.decode(space.latents[some_rows(len(space.latents), MOST_FOR_VIEW)])
         names = getattr(model, "feature_names_in_", None)
         look = view_of(view, seen[some_rows(len(seen), MOST_FOR_VIEW)], names, q)
-        projections = None
-        if data is not None and len(data) <= MOST_SEGMENTS:
-            projections = look(space.decode(space.encode(X)))
+        few = data is not None and len(data) <= MOST_SEGMENTS
         display = cls(
             Lattice(axes, look(images), space.wrapped, isinstance(space.domain, Points)),
             data=None if data is None else look(data),
-            projections=projections,
+            projections=look(space.decode(space.encode(X))) if few else None,
             labels=labels,
             axis_names=look.names,
             label_kind=label_kind,
         )
-        return display.plot(ax, **plot_options)
+        return display.plot(**plot_options)
 
     def plot(
         self,
@@ -198,88 +160,76 @@ class ManifoldDisplay(Display):
         manifold_kwargs: dict[str, Any] | None = None,
         scatter_kwargs: dict[str, Any] | None = None,
     ) -> Self:
-        """Draw.
+        """Draw the display.
 
         Parameters
         ----------
         ax : matplotlib Axes, default=None
-            Where to draw; None makes a new figure.
+            Axes to draw on; None makes a new figure.
         segments : bool, default=True
-            Whether to draw lines from the data to their projections; of more than 2,000 rows there are none.
+            Whether to draw lines from the data to their projections, for up to 2,000 rows.
         show_colorbar : bool, default=True
-            Whether to draw the bar that explains the colours of values.
+            Whether to draw the color bar of values.
         names : {"auto", "map", "legend", "both", "none"}, default="auto"
             Where the names of classes are written; "auto" is a legend.
         cmap : str or Colormap, default=None
-            Colours of values; None means "viridis".
+            Colors of values; None means "viridis".
         label_name : str, default=None
-            What the colour bar is titled.
+            The title of the color bar.
         manifold_kwargs : dict, default=None
-            For the artist of the manifold: a Line2D, a LineCollection or a Poly3DCollection.
+            Options of the Line2D, LineCollection or Poly3DCollection of the manifold.
         scatter_kwargs : dict, default=None
-            For ``Axes.scatter``.
+            Options of ``Axes.scatter``.
 
         Returns
         -------
         self
-
-        Examples
-        --------
-        >>> from twofold import PrincipalManifold
-        >>> from twofold.datasets import make_noisy_spiral
-        >>> from twofold.plotting import ManifoldDisplay
-        >>> X, _ = make_noisy_spiral(100, random_state=0)
-        >>> model = PrincipalManifold(alpha=1e-2, n_nodes=8, init="pca", tol=1e-2).fit(X)
-        >>> display = ManifoldDisplay.from_estimator(model, X)
-        >>> display.plot(segments=False, manifold_kwargs={"color": "black"}).segments_ is None
-        True
         """
         three_d = len(self.axis_names) == 3
         everything = self._everything()
-        left, right, bottom, top = extent_of(everything)
-        slender = float(np.clip((top - bottom) / (right - left), 0.4, 1.2))
-        size = (WIDTH, WIDTH) if three_d else size_for(WIDTH, slender)
+        size = (WIDTH, WIDTH) if three_d else map_size(extent_of(everything), WIDTH)
         panel = self._open(ax, size, three_d=three_d)
         self._frame(panel, everything)
         self.segments_ = self._draw_segments(panel) if segments else None
-        self.legend_, self.colorbar_ = None, None
         coloring = None
         if self.data is not None:
             coloring = read_labels(self.labels, len(self.data), self.label_kind)
-        scale = color_scale(coloring, cmap) if isinstance(coloring, Values) else None
-        self.points_ = self._draw_data(panel, coloring, scale, names, scatter_kwargs or {})
-        if scale is not None and show_colorbar:
-            self.colorbar_ = self._explain(scale, label_name)
-        self.manifold_ = self.lattice.draw(
-            panel, neutral=scale is not None, **(manifold_kwargs or {})
-        )
+        marks = Marks.of(coloring, scatter_kwargs, cmap=cmap, color=DATA_COLOR)
+        self.points_ = [] if self.data is None else marks.draw(panel, self.data)
+        self.legend_: Any = None
+        if self.data is not None and isinstance(coloring, Classes):
+            where = "legend" if names == "auto" and len(coloring.names) > 1 else names
+            _, self.legend_ = name_classes(self, self.data, coloring, where)
+        self.colorbar_: Any = None
+        if marks.scale is not None and show_colorbar:
+            self.colorbar_ = self._show_colorbar(marks.scale, label_name)
+        neutral = marks.scale is not None
+        self.manifold_ = self.lattice.draw(panel, neutral=neutral, **(manifold_kwargs or {}))
         self._settle()
         return self
 
     def _everything(self) -> Array:
+        """Return the points (n, 2 or 3) of the manifold and the data."""
         images = self.lattice.images
         shown = images[np.isfinite(images).all(axis=1)]
         return shown if self.data is None else np.vstack([shown, self.data])
 
     def _frame(self, ax: Any, everything: Array) -> None:
-        """Set limits and names; the same scale along all axes, unless ranges differ tenfold."""
-        texts = [ax.set_xlabel(plain(self.axis_names[0])), ax.set_ylabel(plain(self.axis_names[1]))]
+        """Set limits and names, with one scale along all axes unless ranges differ tenfold."""
         low, high = everything.min(axis=0), everything.max(axis=0)
         size = np.where(high > low, high - low, 1.0)
         if len(self.axis_names) == 3:
-            texts.append(ax.set_zlabel(plain(self.axis_names[2])))
             middle = 0.5 * low + 0.5 * high
-            bounds = np.stack([middle - 0.5 * size, middle + 0.5 * size], axis=1)
-            ax.set(xlim=bounds[0], ylim=bounds[1], zlim=bounds[2])
-            ax.set_box_aspect(box_aspect(bounds))
-            style_space(ax)
+            set_box(ax, np.stack([middle - 0.5 * size, middle + 0.5 * size], axis=1))
         else:
             left, right, bottom, top = extent_of(everything)
             ax.set(xlim=(left, right), ylim=(bottom, top))
             if size.max() <= MOST_UNEQUAL * size.min():
                 ax.set_aspect("equal")
-        for text in texts:
-            text.set_parse_math(False)
+        setters = [getattr(ax, f"set_{axis}label") for axis in "xyz"[: len(self.axis_names)]]
+        plain_texts(
+            [setter(plain(name)) for setter, name in zip(setters, self.axis_names, strict=True)]
+        )
 
     def _draw_segments(self, ax: Any) -> Any:
         if self.data is None or self.projections is None:
@@ -294,35 +244,14 @@ class ManifoldDisplay(Display):
 
         return ax.add_collection(LineCollection(list(ends), **style))
 
-    def _draw_data(
-        self,
-        ax: Any,
-        coloring: Classes | Values | None,
-        scale: Any,
-        names: str,
-        scatter_kwargs: dict[str, Any],
-    ) -> list[Any]:
-        if self.data is None:
-            return []
-        points = draw_points(
-            ax, self.data, coloring, scale=scale, color=DATA_COLOR, **scatter_kwargs
-        )
-        if isinstance(coloring, Classes):
-            where = "legend" if names == "auto" and len(coloring.names) > 1 else names
-            _, self.legend_ = name_classes(self, self.data, coloring, where)
-        return points
-
 
 def _places(space: LatentSpace, n_places: int) -> tuple[Array, list[Array], float]:
     """Return the places (m, q) of a grid over the latent space, its axes, and the spacing."""
     if isinstance(space.domain, Points):
         axis = np.arange(float(space.domain.n_points))
         return axis[:, None], [axis], 1.0
-    columns = tuple(range(space.n_components))
-    bounds = space.limits(columns)
-    size = bounds[:, 1] - bounds[:, 0]
-    counts = np.maximum(2, np.rint(n_places * size / size.max()).astype(int))
-    axes = [np.linspace(a, b, count) for (a, b), count in zip(bounds, counts, strict=True)]
+    bounds = space.limits(tuple(range(space.n_components)))
+    axes = grid_axes(bounds, n_places)
     mesh = np.meshgrid(*axes, indexing="ij")
     spacing = max(float(axis[1] - axis[0]) for axis in axes)
     return np.stack([one.ravel() for one in mesh], axis=1), axes, spacing

@@ -60,7 +60,7 @@ from twofold.sne.probabilities import (
     neighbour_matrix,
     transition_probabilities,
 )
-from twofold.starts.initializers import resolve_init
+from twofold.starts.named import resolve_init
 
 __all__ = ["SNE"]
 

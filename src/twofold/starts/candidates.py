@@ -1,10 +1,10 @@
-r"""First latents for kernel regression: several candidates, each at its best scale.
+r"""Candidates for the initial latents of kernel regression, each at its best scale.
 
 Steps 1 to 3 of Meinicke et al. (2005), section 2.3. Each candidate is centred and whitened. The
-scale of latents against the kernel's unit width sets the complexity of the model, so each latent
-dimension gets the factor that minimises the leave-one-out error: likelihood cross-validation of a
-density gives the first guess (their section 4), a direct search by Nelder and Mead refines it. The
-candidate of the lowest error wins.
+scale of latents relative to the kernel's unit width sets the complexity of the model, so each
+latent dimension gets the factor that minimises the leave-one-out error: likelihood cross-validation
+of a density gives the first guess (their section 4), Nelder and Mead's direct search refines it.
+The candidate of the lowest error wins.
 
 References
 ----------
@@ -15,7 +15,7 @@ regression. IEEE TPAMI 27(9), 2005.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy import linalg
@@ -25,32 +25,22 @@ from twofold.kernels import DensityKernel, Gaussian
 from twofold.numerics.density import likelihood_cv_bandwidth
 from twofold.protocols import Array, RadialKernel
 
-__all__ = ["Candidate", "scaled_candidate", "whitened"]
+__all__ = ["Candidate", "scaled_candidate", "scaled_candidates", "whitened"]
 
 MAX_SEARCH_STEPS = 25
 """Evaluations of the direct search for each latent dimension."""
 
-
 LOWEST_LOG_SCALE = float(np.log(0.25))
-"""Latents of less spread than this, in kernel widths, see each other as one point. Where the mean predicts
-best, as for latents that say nothing, a search without a bound would end there, and no gradient leads
-out."""
+"""Latents of less spread than this, in kernel widths, see each other as one point. If the mean
+predicts best, as for uninformative latents, a search without bound would end there, and no gradient
+leads out."""
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """Latents at their best scale.
+    """Latents (n, q) at their best scale.
 
-    Attributes
-    ----------
-    name : str
-        Where they come from.
-    latents : ndarray of shape (n, q)
-        Scaled latents.
-    scales : ndarray of shape (q,)
-        The factors on the whitened latents.
-    error : float
-        The leave-one-out error there.
+    ``scales`` (q,) are the factors on the whitened latents, ``error`` is the leave-one-out error.
     """
 
     name: str
@@ -60,14 +50,9 @@ class Candidate:
 
 
 def whitened(Z: Array) -> Array:
-    """Return centred latents with uncorrelated columns of unit variance.
+    """Return centred latents (n, q) with uncorrelated columns of unit variance.
 
     Directions without variance stay zero.
-
-    Parameters
-    ----------
-    Z : ndarray of shape (n, q)
-        Latents in any units.
     """
     centred: Array = Z - Z.mean(axis=0)
     scale = float(np.abs(centred).max())
@@ -79,26 +64,25 @@ def whitened(Z: Array) -> Array:
     white: Array = centred @ (vectors[:, kept] / np.sqrt(values[kept]))
     if not kept.all():
         return np.pad(white, ((0, 0), (0, int((~kept).sum()))))
-    # Back to the axes they came on, as far as whitening allows: people know them.
+    # Rotate back to the original axes, as far as whitening allows: users know them.
     return np.asarray(white @ vectors.T)
 
 
-def scaled_candidate(
-    name: str, Z: Array, error: Callable[[Array], float], kernel: RadialKernel
-) -> Candidate:
-    """Find the best scale of each latent dimension.
+Error = Callable[[Array], float]
+"""An error of latents (n, q)."""
 
-    Parameters
-    ----------
-    name : str
-        Where the latents come from.
-    Z : ndarray of shape (n, q)
-        Latents in any units.
-    error : callable
-        The leave-one-out error of latents.
-    kernel : RadialKernel
-        The latent kernel, of unit width.
-    """
+
+def scaled_candidates(
+    starts: dict[str, Array], error: Error, final_error: Error, kernel: RadialKernel
+) -> list[Candidate]:
+    """Return candidates at the scales that minimise an error, ordered by their final error."""
+    scaled = [scaled_candidate(name, Z, error, kernel) for name, Z in starts.items()]
+    scaled = [replace(one, error=final_error(one.latents)) for one in scaled]
+    return sorted(scaled, key=lambda candidate: candidate.error)
+
+
+def scaled_candidate(name: str, Z: Array, error: Error, kernel: RadialKernel) -> Candidate:
+    """Find the scale of each latent dimension that minimises the leave-one-out error."""
     white = whitened(Z)
     density_kernel = kernel if isinstance(kernel, DensityKernel) else Gaussian()
     first = 1.0 / likelihood_cv_bandwidth(white, density_kernel)

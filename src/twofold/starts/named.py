@@ -1,18 +1,19 @@
-"""First latents for unsupervised kernel regression, by name (Meinicke et al. 2005, section 2.3, step 1)."""
+"""Initial latents from ``init``: a name, an array, a function, an estimator, or a list of these."""
 
 from __future__ import annotations
 
+import inspect
 import warnings
 from collections.abc import Callable
-from inspect import signature
 from typing import Any
 
 import numpy as np
+from sklearn.base import clone
 
 from twofold.base.problem import Problem
 from twofold.numerics.linalg import row_norms_sq
 from twofold.protocols import Array
-from twofold.starts.initializers import INITIALIZERS, resolve_init
+from twofold.starts.initializers import INITIALIZERS, Initializer
 
 __all__ = [
     "AUTO",
@@ -22,6 +23,8 @@ __all__ = [
     "is_list_of_inits",
     "latents_of",
     "named_inits",
+    "resolve_init",
+    "unit_variance",
 ]
 
 AUTO = (
@@ -39,6 +42,58 @@ AUTO = (
 )
 
 
+def resolve_init(
+    init: Any,
+    X: Array,
+    n_components: int,
+    rng: np.random.Generator,
+    *,
+    y: Any = None,
+    name: str = "init",
+) -> Array:
+    """Return initial latents (n, q) as float64, finite, a copy.
+
+    Parameters
+    ----------
+    init : str, array-like, callable or estimator
+        A name from ``INITIALIZERS``, possibly with a number of neighbors ("lle:12"); latents of
+        shape (n, q); a function of ``(X, n_components, rng)``; or an object with ``fit_transform``,
+        of which a clone is fitted, each ``random_state=None`` in it seeded from ``rng``.
+    X : ndarray of shape (n, D)
+        Data.
+    n_components : int
+        Latent dimensions, q, for names and functions.
+    rng : Generator
+        Source of randomness.
+    y : array-like of shape (n,), default=None
+        Labels for estimators.
+    name : str, default="init"
+        The parameter's name in error messages.
+    """
+    if isinstance(init, str):
+        embed, options = _named(init, name)
+        Z = embed(X, n_components, rng, **options)
+    elif isinstance(init, type):
+        raise TypeError(f"{name}={init!r} is a class; give an instance, {init.__name__}(...).")
+    elif hasattr(init, "fit_transform"):
+        model = _seeded(clone(init, safe=False), rng)
+        Z = model.fit_transform(X, **({} if y is None or not _takes_labels(model) else {"y": y}))
+    elif callable(init):
+        Z = init(X, n_components, rng)
+    else:
+        Z = init
+    return _check_latents(Z, len(X), name)
+
+
+def latents_of(init: Any, data: Array, problem: Problem) -> Array:
+    """Return the latents (n, n_components) of one ``init`` of an estimator."""
+    q = problem.n_components
+    Z = resolve_init(init, data, q, problem.rng, y=problem.y)
+    if Z.shape[1] != q:
+        raise ValueError(f"init gives {Z.shape[1]} columns; n_components={q} are needed.")
+    return Z
+
+
 def first_latents(init: Any, data: Array, problem: Problem) -> dict[str, Array]:
     """Return the latents of each start; of the automatic ones, those that succeed.
 
@@ -47,12 +102,12 @@ def first_latents(init: Any, data: Array, problem: Problem) -> dict[str, Array]:
     init : object
         The parameter of the estimator.
     data : ndarray of shape (n, D)
-        Centred data, or coordinates in feature space: what named methods see, at unit variance.
+        Centred data, or coordinates in feature space. Named methods see them at unit variance.
     problem : Problem
-        The rest of what they need; estimators and functions see its original data.
+        Estimators and functions see its original data.
     """
     auto = init_is_auto(init)
-    unit = data / (float(np.sqrt(row_norms_sq(data).mean())) or 1.0)
+    unit = unit_variance(data)
 
     def embed(one: Any) -> Array:
         return latents_of(one, unit if isinstance(one, str) else problem.original.copy(), problem)
@@ -61,13 +116,19 @@ def first_latents(init: Any, data: Array, problem: Problem) -> dict[str, Array]:
     return {name: Z for name, Z in found.items() if Z is not None}
 
 
+def unit_variance(centred: Array) -> Array:
+    """Return centred data scaled to a total variance of one."""
+    unit: Array = centred / (float(np.sqrt(row_norms_sq(centred).mean())) or 1.0)
+    return unit
+
+
 def init_is_auto(init: Any) -> bool:
-    """Tell whether starts are ours to choose."""
+    """Tell whether the estimator chooses the starts."""
     return isinstance(init, str) and init == "auto"
 
 
 def named_inits(init: Any, auto: tuple[str, ...]) -> list[tuple[str, Any]]:
-    """Return the starts that a parameter asks for, with their names."""
+    """Return the requested starts with their names."""
     if init is None or (isinstance(init, list | tuple) and not len(init)):
         raise ValueError(f"init={init!r} gives no start; use 'auto' or name one.")
     inits = auto if init_is_auto(init) else init if is_list_of_inits(init) else [init]
@@ -78,9 +139,9 @@ def named_inits(init: Any, auto: tuple[str, ...]) -> list[tuple[str, Any]]:
 
 
 def attempt(embed: Callable[[Any], Array], init: Any, auto: bool) -> Array | None:
-    """Return the latents of a start; of automatic ones None where it fails.
+    """Return the latents of a start; None if an automatic one fails.
 
-    What an automatic start warns of (a graph in pieces) is not passed on: it is judged by its error like the others.
+    Warnings of automatic starts (a disconnected graph) are ignored: their errors are compared.
     """
     if not auto:
         return embed(init)
@@ -92,24 +153,61 @@ def attempt(embed: Callable[[Any], Array], init: Any, auto: bool) -> Array | Non
             return None
 
 
-def latents_of(init: Any, data: Array, problem: Problem) -> Array:
-    """Return the latents (n, n_components) of one start."""
-    name, _, neighbours = init.partition(":") if isinstance(init, str) else ("", "", "")
-    q, rng = problem.n_components, problem.rng
-    if neighbours.isdigit() and name in INITIALIZERS:
-        if "n_neighbors" not in signature(INITIALIZERS[name]).parameters:
-            raise ValueError(f"init={init!r}: {name!r} takes no number of neighbours.")
-        Z = INITIALIZERS[name](data, q, rng, n_neighbors=int(neighbours))
-    else:
-        Z = resolve_init(init, data, q, rng, y=problem.y)
-    if Z.shape[1] != q:
-        raise ValueError(f"init gives {Z.shape[1]} columns; n_components={q} are needed.")
-    return Z
-
-
 def is_list_of_inits(init: Any) -> bool:
-    """Tell a list of starts from an array of latents written as a list."""
+    """Distinguish a list of starts from an array of latents written as a list."""
     return isinstance(init, list | tuple) and any(
         isinstance(one, str) or callable(one) or hasattr(one, "fit_transform") or np.ndim(one) == 2
         for one in init
     )
+
+
+def _named(init: str, parameter: str) -> tuple[Initializer, dict[str, int]]:
+    """Return the initializer of a name such as "lle" or "lle:12", and its options."""
+    name, _, neighbors = init.partition(":")
+    if init in INITIALIZERS:
+        return INITIALIZERS[init], {}
+    if name not in INITIALIZERS or not neighbors.isdigit():
+        raise ValueError(
+            f"{parameter}={init!r} is unknown. Use one of {sorted(INITIALIZERS)}, an array of "
+            "shape (n_samples, n_components), a function, or an estimator with fit_transform."
+        )
+    if "n_neighbors" not in inspect.signature(INITIALIZERS[name]).parameters:
+        raise ValueError(f"{parameter}={init!r}: {name!r} takes no number of neighbors.")
+    return INITIALIZERS[name], {"n_neighbors": int(neighbors)}
+
+
+def _seeded(model: Any, rng: np.random.Generator) -> Any:
+    """Set every unset ``random_state`` of an estimator and of its parts."""
+    if not hasattr(model, "get_params"):
+        return model
+    seeds = {
+        name: int(rng.integers(2**31))
+        for name, value in sorted(model.get_params(deep=True).items())
+        if value is None and (name == "random_state" or name.endswith("__random_state"))
+    }
+    return model.set_params(**seeds) if seeds else model
+
+
+def _takes_labels(model: Any) -> bool:
+    """Tell whether ``fit_transform`` accepts ``y``."""
+    parameters = inspect.signature(model.fit_transform).parameters.values()
+    return any(p.name == "y" or p.kind is p.VAR_KEYWORD for p in parameters)
+
+
+def _check_latents(Z: Any, n_samples: int, name: str) -> Array:
+    """Return latents as a finite array (n, q), or raise an error that names the parameter."""
+    try:
+        latents = np.array(Z, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{name} gives {type(Z).__name__}, not an array of numbers.") from error
+    if latents.ndim == 1:
+        latents = latents[:, None]
+    if latents.ndim != 2 or len(latents) != n_samples:
+        raise ValueError(
+            f"{name} gives an array of shape {latents.shape}; ({n_samples}, n_components) is "
+            "needed, one row for each row of X."
+        )
+    if not np.isfinite(latents).all():
+        row = int(np.argwhere(~np.isfinite(latents))[0, 0])
+        raise ValueError(f"{name} gives NaN or infinity, first in row {row}.")
+    return latents

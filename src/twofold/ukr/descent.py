@@ -1,138 +1,208 @@
-"""Steps 4 and 5 of the learning scheme: homotopy, minimisation, and when to stop.
+r"""Steps 4 and 5 of the learning scheme: homotopy, descent, when to stop, and the rescue of strays.
 
-Meinicke et al. (2005), section 2.3.
+Meinicke et al. (2005), section 2.3. The homotopy minimises the error under a density constraint
+that is relaxed step by step, from latents all in one place; the descent minimises it without
+constraint.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
 from twofold.base.estimator import Problem
+from twofold.maps.projection import Projection
 from twofold.numerics.linalg import row_norms_sq
+from twofold.numerics.neighbours import nearest
 from twofold.numerics.sums import sorted_into_columns
-from twofold.optimize import Guide, guided_minimizer, resolve_minimizer
-from twofold.protocols import Array, MinimizeResult
-from twofold.starts.candidates import Candidate
-from twofold.ukr.regression import KernelRegression, is_many
+from twofold.numerics.threads import row_blocks
+from twofold.optimize import Guide, guided_minimizer
+from twofold.protocols import Array, Callback, Minimizer, MinimizeResult
+from twofold.starts.candidates import Candidate, whitened
+from twofold.ukr.objective import Barrier
+from twofold.ukr.regression import KernelRegression
+from twofold.ukr.settings import Settings
 
-__all__ = ["minimise", "most_iterations", "validated_iterations"]
+__all__ = ["anneal", "minimise", "rescue", "validated_iterations"]
 
+# Meinicke et al. (2005), section 4.3.
+HOMOTOPY = (0.5, 0.25, 0.1, 0.05, 0.025, 0.01, 0.005)
+HOMOTOPY_VARIANCE = 0.01
 HOMOTOPY_STEPS = 50
-FEW_ROWS_ITERATIONS = 100
-MANY_ROWS_ITERATIONS = 60
+BARRIER_STRENGTH = 1e-3
+"""Strength of the barrier in units of the data's variance: small relative to the error."""
+
 VALIDATE_EVERY = 10
 PATIENCE = 3
+STRAY_MASS = 0.1
+OUT_OF_REACH = 1e-12
+N_PLACES = 10
 
-
-def most_iterations(settings: Any, scheme: KernelRegression) -> int:
-    """Return ``max_iter``, where it is "auto" the number that suits so many rows."""
-    if settings.max_iter != "auto":
-        return int(settings.max_iter)
-    many = is_many(len(scheme.data), scheme.kernel)
-    return MANY_ROWS_ITERATIONS if many else FEW_ROWS_ITERATIONS
+Judge = Callable[[int, Array], bool]
+"""Called with the iteration and the latents; returning True ends the descent."""
 
 
 def minimise(
-    settings: Any,
+    settings: Settings,
     scheme: KernelRegression,
     start: Candidate,
     problem: Problem,
     n_iter: int,
     guide: Guide | None = None,
-    judge: Any = None,
+    judge: Judge | None = None,
 ) -> MinimizeResult:
-    """Run steps 4 and 5 from a candidate."""
-    if is_many(len(scheme.data), scheme.kernel) and judge is None:
-        # Points in the order of their places: what is close together lies close in memory.
-        order, _ = sorted_into_columns(start.latents)
-        scheme = replace(scheme, data=scheme.data[order])
+    """Run steps 4 and 5 from a candidate, for at most ``n_iter`` iterations."""
+    Z, order = start.latents, None
+    if scheme.many and judge is None:  # nearby points are then close in memory
+        order, _ = sorted_into_columns(Z)
+        Z, scheme = Z[order], replace(scheme, data=scheme.data[order])
         guide = None if guide is None else guide.take(order)
-        result = _minimise(
-            settings, scheme, start.latents[order], start.name, problem, n_iter, guide
-        )
-        Z = np.empty_like(result.Z)
-        Z[order] = result.Z
-        return replace(result, Z=Z)
-    return _minimise(settings, scheme, start.latents, start.name, problem, n_iter, guide, judge)
-
-
-def _minimise(
-    settings: Any,
-    scheme: KernelRegression,
-    Z: Array,
-    name: str,
-    problem: Problem,
-    n_iter: int,
-    guide: Guide | None = None,
-    judge: Any = None,
-) -> MinimizeResult:
-    minimizer = resolve_minimizer(settings.optimizer, max_iter=n_iter, tol=settings.tol)
-    minimizer = guided_minimizer(minimizer, guide)
-    plain = settings.objective == "reconstruction"
-    homotopy = bool(settings.homotopy)
-    if settings.homotopy == "auto":  # many rows it leaves in fragments, after a long time
-        homotopy = name == "pca" and not is_many(len(scheme.data), scheme.kernel)
-    if homotopy or plain:
-        quick = resolve_minimizer(settings.optimizer, max_iter=HOMOTOPY_STEPS, tol=settings.tol)
+    density = settings.minimum_density
+    homotopy = settings.homotopy
+    if homotopy is None:  # many rows would end in fragments, after a long time
+        homotopy = start.name == "pca" and not scheme.many
+    if homotopy or density is not None:
         with problem.progress.phase("homotopy", max_iter=None) as callback:
-            until = float(settings.density_threshold) if plain else 0.0
-            Z = scheme.anneal(Z, quick, until=until, leave_one_out=not plain, callback=callback)
+            quick = settings.minimizer(HOMOTOPY_STEPS)
+            until = density or 0.0
+            Z = anneal(scheme, Z, quick, until, leave_one_out=density is None, callback=callback)
     with problem.progress.phase("minimisation", max_iter=None, at_most=n_iter) as callback:
 
         def on_iteration(number: int, value: float, point: Array) -> bool:
             stop = callback(number, value, point)
             return stop or (judge is not None and judge(number, point)) or number >= n_iter
 
-        if plain:
-            return scheme.constrained(
-                Z, float(settings.density_threshold), minimizer, False, on_iteration
-            )
-        return minimizer.minimize(scheme.objective(), Z, callback=on_iteration)
+        minimizer = guided_minimizer(settings.minimizer(n_iter), guide)
+        if density is None:
+            result = minimizer.minimize(scheme.objective(), Z, callback=on_iteration)
+        else:
+            result = _constrained(scheme, Z, density, minimizer, False, on_iteration)
+    if order is None:
+        return result
+    Z = np.empty_like(result.Z)
+    Z[order] = result.Z
+    return replace(result, Z=Z)
+
+
+def anneal(
+    scheme: KernelRegression,
+    Z: Array,
+    minimizer: Minimizer,
+    until: float = 0.0,
+    *,
+    leave_one_out: bool = True,
+    callback: Callback | None = None,
+) -> Array:
+    """Relax a density constraint step by step, down to thresholds above ``until`` (step 4)."""
+    white = whitened(Z)
+    Z = white * np.sqrt(HOMOTOPY_VARIANCE / max(1, white.shape[1]))
+    for threshold in HOMOTOPY:
+        if threshold <= until:
+            break
+        Z = _constrained(scheme, Z, threshold, minimizer, leave_one_out, callback).Z
+    return Z
+
+
+def _constrained(
+    scheme: KernelRegression,
+    Z: Array,
+    threshold: float,
+    minimizer: Minimizer,
+    leave_one_out: bool,
+    callback: Callback | None = None,
+) -> MinimizeResult:
+    """Minimise the error within the density constraint, Eq. (9), by a barrier.
+
+    Latents that violate the constraint are first contracted until they meet it. Groups are not left
+    out: the constraint counts all points.
+    """
+    scheme = replace(scheme, groups=None)
+    while (1.0 + scheme.weigh(Z).mass.min()) / len(Z) <= threshold:
+        Z = 0.7 * (Z - Z.mean(axis=0))
+    variance = float(row_norms_sq(scheme.data).mean())
+    barrier = Barrier(threshold, BARRIER_STRENGTH * variance)
+    objective = scheme.objective(barrier=barrier, leave_one_out=leave_one_out)
+    return minimizer.minimize(objective, Z, callback=callback)
 
 
 def validated_iterations(
-    settings: Any,
+    settings: Settings,
     scheme: KernelRegression,
     start: Candidate,
     problem: Problem,
     guide: Guide | None = None,
 ) -> tuple[int, list[float]]:
-    """Return the iterations after which held-out rows are rebuilt best, and their errors."""
-    n = len(scheme.data)
-    n_held_out = max(1, int(np.ceil(float(settings.validation_fraction) * n)))
+    """Return the number of iterations that rebuilds held-out rows best, and their errors."""
+    n, fraction = len(scheme.data), settings.validation_fraction
+    assert fraction is not None
+    n_held_out = max(1, int(np.ceil(float(fraction) * n)))
     if n - n_held_out <= problem.n_components:
         raise ValueError(
-            f"validation_fraction={settings.validation_fraction!r} leaves {n - n_held_out} of {n} rows."
+            f"validation_fraction={fraction!r} leaves {n - n_held_out} of {n} rows. Use a smaller "
+            "fraction, or more rows."
         )
     order = problem.rng.permutation(n)
     held_out, kept = np.sort(order[:n_held_out]), np.sort(order[n_held_out:])
-    groups = None if scheme.groups is None else scheme.groups[kept]
     center = scheme.data[kept].mean(axis=0)
+    others = scheme.data[held_out] - center
     part = KernelRegression.of(
         scheme.data[kept] - center,
         scheme.kernel,
         pseudo_count=scheme.pseudo_count,
-        groups=groups,
+        groups=None if scheme.groups is None else scheme.groups[kept],
         n_jobs=scheme.n_jobs,
+        many=scheme.many,
     )
     variance = float(row_norms_sq(scheme.data).mean())
     errors: list[float] = []
 
+    def validate(Z: Array) -> None:
+        decoder = part.decoder(Z, part.data)
+        found = Projection(decoder).fit(part.data, Z).predict(others)
+        errors.append(float(row_norms_sq(others - decoder.predict(found)).mean()) / variance)
+
     def judge(number: int, Z: Array) -> bool:
         if number % VALIDATE_EVERY:
             return False
-        errors.append(part.projection_error(Z, scheme.data[held_out] - center) / variance)
+        validate(Z)
         return len(errors) - 1 - int(np.argmin(errors)) >= PATIENCE
 
     start = replace(start, latents=start.latents[kept])
     part_guide = None if guide is None else guide.take(kept)
-    most = most_iterations(settings, scheme)
+    most = settings.max_iter
     result = minimise(settings, part, start, problem, most, part_guide, judge)
-    if not errors:  # it ended before the first look
-        errors.append(part.projection_error(result.Z, scheme.data[held_out] - center) / variance)
+    if not errors:  # the descent ended before the first validation
+        validate(result.Z)
         return most, errors
-    best = VALIDATE_EVERY * (int(np.argmin(errors)) + 1)
-    return min(best, most), errors
+    return min(VALIDATE_EVERY * (int(np.argmin(errors)) + 1), most), errors
+
+
+def rescue(scheme: KernelRegression, Z: Array) -> tuple[Array, int]:
+    """Move strays to latents of their neighbors in data space; return latents and the number moved.
+
+    Each stray, a point of kernel mass below 0.1, moves to the latent of the one of its ten nearest
+    points in data space at which its leave-one-out prediction is best. Without a pseudo-count
+    nothing keeps points together, and whole groups may lie apart, predicting each other; then only
+    points out of reach of all others are moved.
+    """
+    nothing = np.empty((len(Z), 0), dtype=scheme.data.dtype)
+    mass, _ = scheme._plain(Z).mass_and_apply(nothing)
+    stray = mass < (STRAY_MASS if scheme.pseudo_count else OUT_OF_REACH)
+    if not stray.any() or stray.all():
+        return Z, 0
+    data, strays, settled = scheme.data, np.flatnonzero(stray), np.flatnonzero(~stray)
+    decoder = scheme.decoder(Z[settled], data[settled])
+    n_places = min(N_PLACES, len(settled))
+    rng = np.random.default_rng(0)
+    neighbors, _ = nearest(data[settled], data[strays], n_places, rng=rng, n_jobs=scheme.n_jobs)
+    moved = Z.copy()
+    for block in row_blocks(len(strays), 2 * 8 * 10 * data.shape[1]):
+        rows, near = strays[block], neighbors[block]
+        places = Z[settled[near]]
+        predicted = decoder.predict(places.reshape(-1, Z.shape[1]))
+        residuals = predicted.reshape(*near.shape, -1) - data[rows, None]
+        best = np.square(residuals).sum(axis=2).argmin(axis=1)
+        moved[rows] = places[np.arange(len(rows)), best]
+    return moved, len(strays)

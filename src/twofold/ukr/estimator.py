@@ -2,22 +2,23 @@ r"""Unsupervised kernel regression: principal surfaces whose parameters are the 
 
 The manifold is the Nadaraya-Watson regression of the data on their latents (Meinicke et al. 2005,
 Eq. 2). Leaving each point out of its own prediction costs nothing and regularises: minimising the
-leave-one-out error (Eq. 10) over the latents keeps kernels overlapping. The learning scheme is that of
-section 2.3:
+leave-one-out error (Eq. 10) over the latents keeps kernels overlapping. The learning scheme is that
+of section 2.3:
 
-1. candidates from linear, spectral and neighbour embeddings; 2. each at its best scale; 3. the one
-of the lowest error is the start; 4. where that is PCA, homotopy: the error is minimised under a
-density constraint that is relaxed step by step; 5. the error is minimised without constraint; 6. the
-lowest density at a latent bounds the domain of the map.
+1. candidates from linear, spectral and neighbor embeddings; 2. each at its best scale; 3. the one
+of the lowest error is the start; 4. if that is PCA, homotopy: the error is minimised under a
+density constraint that is relaxed step by step; 5. the error is minimised without constraint; 6.
+the lowest density at a latent bounds the domain of the map.
 
-What departs from the paper, and why:
+Departures from the paper, and their reasons:
 
-* L-BFGS where the paper has RPROP (also offered): lower errors in a tenth of the evaluations.
-* A neighbour embedding (t-SNE) is among the candidates; on images it starts far below LLE.
-* A pseudo-count of observations at the mean in each prediction, and at the end new places for points
-  that no other reaches: the error stays smooth and bounded, and no point is left stray.
+* L-BFGS instead of RPROP (also available): lower errors in a tenth of the evaluations.
+* A neighbor embedding (t-SNE) is among the candidates; on images it starts far below LLE.
+* A pseudo-count of observations at the mean in each prediction, and at the end new places for
+points
+  out of reach of all others: the error stays smooth and bounded, and no strays remain.
 * The leave-one-out error can be driven below the noise. By default the run ends after a moderate
-  number of iterations; with ``validation_fraction`` it ends where held-out rows are rebuilt best.
+  number of iterations; with ``validation_fraction`` it ends when held-out rows are rebuilt best.
 
 Notation
 --------
@@ -47,8 +48,8 @@ from sklearn.utils.validation import check_is_fitted
 from twofold.base.convergence import warn_if_cut_short
 from twofold.base.estimator import Learned, Problem, TwoWayEstimator
 from twofold.base.guidance import prepare_guide
-from twofold.kernels import DensityKernel, Gaussian, resolve_kernel
-from twofold.maps import NadarayaWatson
+from twofold.base.problem import Predictor
+from twofold.kernels import DensityKernel, Gaussian
 from twofold.maps.affine import Affine, Chain
 from twofold.maps.projection import Projection
 from twofold.numerics.density import LatentDensity
@@ -57,24 +58,28 @@ from twofold.numerics.units import CentredUnits
 from twofold.numerics.validation import check_data, check_latents
 from twofold.optimize import SpectralGuidance
 from twofold.protocols import Array, Minimizer, MinimizeResult, RadialKernel
-from twofold.starts.candidates import Candidate, scaled_candidate
+from twofold.starts.candidates import Candidate, scaled_candidates
 from twofold.starts.named import first_latents
-from twofold.ukr.descent import minimise, most_iterations, validated_iterations
-from twofold.ukr.feature_maps import FeatureEncoder, PreimageDecoder
-from twofold.ukr.feature_space import SHIFT_INVARIANT, FeatureSpace
+from twofold.ukr.descent import minimise, rescue, validated_iterations
+from twofold.ukr.feature_space import SHIFT_INVARIANT, FeatureEncoder, FeatureSpace, PreimageDecoder
 from twofold.ukr.large import many_candidates
-from twofold.ukr.regression import (
-    KernelRegression,
+from twofold.ukr.regression import KernelRegression
+from twofold.ukr.settings import (
+    FEW_AND_MANY_STARTS,
+    Settings,
     check_memory,
     check_memory_of_many,
-    is_many,
+    check_settings,
+    groups_of,
+    log_threshold,
 )
-from twofold.ukr.settings import check_settings, groups_of, log_threshold
 
 __all__ = ["UKR"]
 
 LARGEST_VALUE = 1e75
-"""Beyond, the squares of a kernel's values would overflow."""
+"""Squares of the kernel values of larger data would overflow."""
+
+Space = FeatureSpace | Affine
 
 
 class UKR(TwoWayEstimator):
@@ -87,52 +92,55 @@ class UKR(TwoWayEstimator):
     kernel : {"gaussian", "quartic", "triweight", "student"} or RadialKernel, default="gaussian"
         The latent kernel. A compact kernel ("quartic", "triweight") makes all sums sparse.
     metric : str or callable, default="euclidean"
-        How data are compared: "euclidean"; "l1", city-block distances; "precomputed", where X is a Gram
-        matrix at fit and kernel rows at transform; a name from
-        ``sklearn.metrics.pairwise.pairwise_kernels``; or a function of two data matrices that returns
-        kernel values. Any positive definite or conditionally positive definite kernel will do. What
-        a new row has outside the span of the training rows is not in its kernel rows: for
-        "precomputed" it is left out of errors and scores.
+        How data are compared: "euclidean"; "l1", city-block distances; "precomputed", where X is a
+        Gram matrix in `fit` and kernel rows in `transform`; a name from
+        ``sklearn.metrics.pairwise.pairwise_kernels``; or a function of two data matrices that
+        returns kernel values. The kernel must be positive definite, or conditionally so. For
+        "precomputed" the part of a new row outside the span of the training rows is unknown, and
+        left out of errors and scores.
     metric_params : dict, default=None
         Parameters of a named kernel. The defaults are scikit-learn's: for "rbf" and others
         ``gamma = 1 / n_features``, which suits columns of unit variance.
     init : str, array-like, callable, estimator, list of these, or "auto", default="auto"
-        Where the latents start (your own have the shape (n_samples, n_components)); of several, the one of the lowest
-        leave-one-out error at its best scale. "auto" tries PCA, LLE, Isomap and Laplacian eigenmaps with several neighbourhoods, and
-        t-SNE (for kernels other than Euclidean: kernel PCA and t-SNE in feature space). Names may carry
-        a neighbourhood: "lle:12".
+        Initial latents: the name of a method, an array of shape (n_samples, n_components), a
+        function or an estimator. Of several, the one of the lowest leave-one-out error at its best
+        scale wins. "auto" tries PCA, LLE, Isomap and Laplacian eigenmaps with several
+        neighborhoods, and t-SNE (for kernels other than Euclidean, in feature space). Names may
+        include a number of neighbors: "lle:12".
     optimizer : {"lbfgs", "rprop", "gd", "cg"} or Minimizer, default="lbfgs"
-        What minimises the error.
+        The minimizer of the error.
     guidance : SpectralGuidance, default=None
-        Lets the affinities of the data guide the first steps of the minimisation, so that neighbours move together: for starts that know
-        nothing of the data, such as ``init="random"``. See `twofold.optimize.SpectralGuidance`.
+        Lets the affinities of the data guide the first steps of the minimisation, so that neighbors
+        move together: for uninformative starts such as ``init="random"``. See
+        `twofold.optimize.SpectralGuidance`.
     max_iter : int or "auto", default="auto"
-        Iterations at most; "auto" means 100, or 60 beyond 5,000 rows. More lower the leave-one-out error further, down to following the noise.
+        Most iterations; "auto" means 100, or 60 for more than 5,000 rows. More iterations lower the
+        leave-one-out error further, until it follows the noise.
     tol : float, default=1e-4
         Relative decrease of the error at which the run ends.
     objective : {"leave_one_out", "reconstruction"}, default="leave_one_out"
-        The error of Eq. (10), or the plain one of Eq. (8), which needs a ``density_threshold`` to keep
-        latents together, Eq. (9).
+        The error of Eq. (10), or the plain one of Eq. (8), which needs a ``density_threshold`` to
+        keep latents together, Eq. (9).
     leave_out : int, default=1
-        With more than one, points leave out random groups of this size, which smooths more.
+        If more than one, points leave out random groups of this size, which smooths more.
     pseudo_count : float, default=0.03
         Observations at the mean in each prediction while fitting; 0 is the paper's objective.
     homotopy : {"auto", True, False}, default="auto"
-        Whether to relax a density constraint step by step before the free minimisation. "auto" means
-        where PCA wins and rows are few.
+        Whether to relax a density constraint step by step before the free minimisation. "auto"
+        means if PCA wins and rows are few.
     density_threshold : "auto", "quantile:share" or float, default="auto"
-        Bounds the domain of the map: latents with density of at least this share of the kernel's
-        maximum. "auto" takes the lowest value at a training latent, "quantile:0.01" one that all but
-        a hundredth of them reach.
+        Bounds the domain of the map: latents with a density of at least this share of the kernel's
+        maximum. "auto" is the lowest value at a training latent; "quantile:0.01" is exceeded by all
+        but 1 % of them.
     validation_fraction : float, default=None
-        Share of rows to hold out while finding the number of iterations that rebuilds them best. The
-        model is then fitted to all rows for that many.
+        Share of rows to hold out while the number of iterations is chosen that rebuilds them best.
+        The model is then fitted to all rows with this number.
     random_state : int, RandomState, Generator or None, default=None
         Seeds candidates, groups and held-out rows.
     n_jobs : int or None, default=None
         Threads; None means all cores.
     verbose : int, default=0
-        1 logs the phases of a fit and, every few seconds, how far it is; 2 every iteration.
+        1 logs the phases of a fit and, every few seconds, its progress; 2 logs every iteration.
 
     Attributes
     ----------
@@ -147,8 +155,8 @@ class UKR(TwoWayEstimator):
     history_ : ndarray of shape (n_iter_ + 1,)
         The objective at the start and after each iteration, in the same units.
     validation_history_ : ndarray of shape (n_checks,)
-        Relative errors of held-out rows, every ten iterations of the free minimisation (one, at its
-        end, where it was shorter); empty without validation.
+        Relative errors of held-out rows, every ten iterations of the free minimisation (or once, at
+        its end, if it was shorter); empty without validation.
     density_threshold_ : float
         The threshold in use, as a share of the kernel's maximum.
     log_density_threshold_ : float
@@ -210,8 +218,8 @@ class UKR(TwoWayEstimator):
         self.verbose = verbose
 
     def _measure_units(self, data: Array) -> CentredUnits:
-        # Other kernels depend on the scale, and most on the origin, which are then the caller's.
-        if self._is_euclidean() or self._is("l1"):
+        # Other kernels depend on the scale, and most on the origin: both stay as given.
+        if self._is("euclidean") or self._is("l1"):
             return CentredUnits.of(data)
         if np.abs(data).max(initial=0.0) > LARGEST_VALUE:
             raise ValueError(
@@ -225,69 +233,65 @@ class UKR(TwoWayEstimator):
     def _is(self, metric: str) -> bool:
         return isinstance(self.metric, str) and self.metric == metric
 
-    def _is_euclidean(self) -> bool:
-        return self._is("euclidean")
-
     def _learn(self, problem: Problem) -> Learned:
-        check_settings(self)
-        kernel = resolve_kernel(self.kernel)
-        space: FeatureSpace | Affine | None = None
-        data = problem.data
-        many = self._is_euclidean() and is_many(len(data), kernel)
-        if many:
-            check_memory_of_many(len(data), data.shape[1], problem.n_components)
-            space = Affine.leading_subspace(data, problem.n_components)
-            data = space.into(data)
-        if not self._is_euclidean():
-            check_memory(len(data), n_matrices=4)
-            space = FeatureSpace.of(data, self.metric, self.metric_params)
-            data = space.coordinates
-            if data.shape[1] < problem.n_components:
-                raise ValueError(
-                    f"metric={self.metric!r}: the data vary in only {data.shape[1]} directions of "
-                    f"feature space, fewer than n_components={problem.n_components}. Are the rows "
-                    "alike, or a kernel's scale far from theirs?"
-                )
+        settings = check_settings(self, len(problem.data))
+        space, data = self._space_and_data(problem, settings)
         scheme = KernelRegression.of(
             data,
-            kernel,
-            pseudo_count=self.pseudo_count,
-            groups=groups_of(self.leave_out, len(data), kernel, problem.rng),
-            n_jobs=self.n_jobs,
+            settings.kernel,
+            pseudo_count=settings.pseudo_count,
+            groups=groups_of(settings, len(data), problem.rng),
+            n_jobs=settings.n_jobs,
+            many=settings.many,
         )
-        if many:
+        # Steps 1 to 3 of section 2.3: candidates, each at its best scale.
+        if isinstance(space, Affine):
             candidates = many_candidates(self.init, scheme, data, problem)
         else:
             with problem.progress.phase("candidates"):
                 starts = first_latents(self.init, data, problem)
-            candidates = self._scaled(scheme, starts, problem)
-        guide = prepare_guide(self.guidance, data, self._squared_unit(problem))
-        validation: list[float] = []
-        n_iter = most = most_iterations(self, scheme)
-        if self.validation_fraction is not None:
-            n_iter, validation = validated_iterations(self, scheme, candidates[0], problem, guide)
-        result = minimise(self, scheme, candidates[0], problem, n_iter, guide)
-        warn_if_cut_short(result, most, "error")
+            with problem.progress.phase("scales"):
+                error = scheme.objective().value
+                candidates = scaled_candidates(starts, error, scheme.cv_error, settings.kernel)
+        # Steps 4 and 5: homotopy and descent from the best.
+        guide = prepare_guide(settings.guidance, data, self._squared_unit(problem))
+        n_iter, validation = settings.max_iter, list[float]()
+        if settings.validation_fraction is not None:
+            start = candidates[0]
+            n_iter, validation = validated_iterations(settings, scheme, start, problem, guide)
+        result = minimise(settings, scheme, candidates[0], problem, n_iter, guide)
+        warn_if_cut_short(result, settings.max_iter, "error")
         with problem.progress.phase("maps"):
-            Z, _ = scheme.rescue(result.Z)
+            Z, _ = rescue(scheme, result.Z)
             Z = Z - Z.mean(axis=0)
+            # Step 6: maps, and the domain.
             return self._assemble(problem, scheme, space, Z, candidates, result, validation)
 
-    def _scaled(
-        self, scheme: KernelRegression, starts: dict[str, Array], problem: Problem
-    ) -> list[Candidate]:
-        """Return the candidates at their best scales, best first (steps 2 and 3)."""
-        error = scheme.objective().value
-        with problem.progress.phase("scales"):
-            scaled = [scaled_candidate(name, Z, error, scheme.kernel) for name, Z in starts.items()]
-        scaled = [replace(one, error=scheme.cv_error(one.latents)) for one in scaled]
-        return sorted(scaled, key=lambda candidate: candidate.error)
+    def _space_and_data(self, problem: Problem, settings: Settings) -> tuple[Space | None, Array]:
+        """Return the space of the manifold, None for the data space, and the data (n, r) in it."""
+        data, q = problem.data, problem.n_components
+        if self._is("euclidean"):
+            if not settings.many:
+                return None, data
+            check_memory_of_many(len(data), data.shape[1], q)
+            subspace = Affine.leading_subspace(data, q)
+            return subspace, subspace.into(data)
+        check_memory(len(data), n_matrices=4)
+        space = FeatureSpace.of(data, self.metric, self.metric_params)
+        n_directions = space.coordinates.shape[1]
+        if n_directions < q:
+            raise ValueError(
+                f"metric={self.metric!r}: the data vary in only {n_directions} directions of "
+                f"feature space, fewer than n_components={q}. Check for equal rows, and for a "
+                "kernel whose scale is far from that of the data."
+            )
+        return space, space.coordinates
 
     def _assemble(
         self,
         problem: Problem,
         scheme: KernelRegression,
-        space: FeatureSpace | Affine | None,
+        space: Space | None,
         Z: Array,
         candidates: list[Candidate],
         result: MinimizeResult,
@@ -295,30 +299,30 @@ class UKR(TwoWayEstimator):
     ) -> Learned:
         """Return the maps, the density and the learned attributes (step 6)."""
         kernel = scheme.kernel
-        regression = NadarayaWatson(kernel=kernel, bandwidth=1.0, n_jobs=self.n_jobs)
-        regression.fit(Z, scheme.data.astype(np.float64, copy=False))
+        regression = scheme.decoder(Z, scheme.data.astype(np.float64, copy=False))
         density_kernel = kernel if isinstance(kernel, DensityKernel) else Gaussian()
         density = LatentDensity(kernel=density_kernel, bandwidth=1.0, n_jobs=self.n_jobs).fit(Z)
         log_maximum = -density_kernel.log_integral(Z.shape[1])
         log_bound = log_threshold(self.density_threshold, density, log_maximum)
-        many = isinstance(space, Affine)
-        n_starts = 2 if many else 4
-        encoder: Any = Projection(
-            regression, n_starts=n_starts, density=density, log_threshold=log_bound
+        in_subspace = isinstance(space, Affine)
+        projection = Projection(
+            regression,
+            n_starts=FEW_AND_MANY_STARTS[in_subspace],
+            density=density,
+            log_threshold=log_bound,
         )
-        encoder.fit(regression.targets_, Z, images=scheme.images(Z) if many else None)
-        decoder: Any = regression
+        images = scheme.images(Z) if in_subspace else None
+        projection.fit(regression.targets_, Z, images=images)
+        encoder: Predictor = projection
+        decoder: Predictor = regression
         if isinstance(space, Affine):
+            encoder = Chain((space, projection))
             if not space.is_identity:
-                decoder = NadarayaWatson(kernel=kernel, bandwidth=1.0, n_jobs=self.n_jobs)
-                decoder.fit(Z, problem.data)
+                decoder = scheme.decoder(Z, problem.data)
                 scheme = replace(scheme, data=problem.data.astype(np.float32))
-            encoder = Chain((space, encoder))
         elif space is not None:
-            encoder, decoder = (
-                FeatureEncoder(space, regression, encoder),
-                PreimageDecoder(space, regression),
-            )
+            encoder = FeatureEncoder(space, regression, projection)
+            decoder = PreimageDecoder(space, regression)
         unit = self._squared_unit(problem)
         attributes = {
             "candidates_": [
@@ -337,7 +341,7 @@ class UKR(TwoWayEstimator):
         return Learned(Z, units, encoder, decoder, density, variance, attributes)
 
     def _squared_unit(self, problem: Problem) -> float:
-        """Return what one squared unit of the scheme's data is in the caller's units."""
+        """Return one squared unit of the scheme's data in the units of X."""
         return problem.units.unit(1 if self._is("l1") else 2)
 
     def _learn_constant(self, problem: Problem) -> Learned:
@@ -368,7 +372,7 @@ class UKR(TwoWayEstimator):
         Returns
         -------
         ndarray of shape (n, m)
-            ``<phi(x_i), f(z_j)>``; for the Euclidean metric the plain inner product with the decoded
+            ``<phi(x_i), f(z_j)>``; for the Euclidean metric the inner product with the decoded
             latents.
 
         Examples
@@ -399,7 +403,7 @@ class UKR(TwoWayEstimator):
         if isinstance(self.encoder_, FeatureEncoder):
             units = self._data_units
             errors = self.encoder_.squared_errors(units.into(data))
-            if self._is("l1"):  # columns that were constant at fit count too
+            if self._is("l1"):  # columns that were constant in fit count too
                 change = np.abs(data - units.constants)[:, ~units.varying].sum(axis=1)
                 errors = errors + np.ldexp(change, -units.exponent)
             return np.sqrt(errors)
@@ -411,7 +415,7 @@ class UKR(TwoWayEstimator):
         return super()._distances(data)
 
     def __sklearn_tags__(self) -> Any:
-        """Tell scikit-learn that a precomputed Gram matrix is cut in rows and columns."""
+        """Tell scikit-learn that a precomputed Gram matrix is split by rows and columns."""
         tags = super().__sklearn_tags__()
         tags.input_tags.pairwise = self._is("precomputed")
         return tags

@@ -1,20 +1,20 @@
-r"""Feature spaces of kernels, as coordinates.
+r"""Feature spaces of kernels, as coordinates, and the maps of kernel regression in them.
 
-A kernel ``k(x, x')`` is an inner product of features ``phi(x)``. Kernel regression needs distances alone,
-so a kernel may be conditionally positive definite (Meinicke et al. 2005, section 3): centring the Gram
-matrix, ``G = K - 1K - K1 + 1K1``, makes it positive semidefinite. From ``G = V diag(g) V^T`` follow
-coordinates ``V g^{1/2}`` of the training features in their own span, and of new points
+A kernel ``k(x, x')`` is an inner product of features ``phi(x)``. Kernel regression needs distances
+only, so a kernel may be conditionally positive definite (Meinicke et al. 2005, section 3): centring
+the Gram matrix, ``G = K - 1K - K1 + 1K1``, makes it positive semidefinite. From ``G = V diag(g)
+V^T`` follow coordinates ``V g^{1/2}`` of the training features in their own span, and of new points
 
 .. math:: c(x) = g^{-1/2} V^T \tilde k(x), \qquad
           |\phi(x) - \bar\phi|^2 = \tilde k(x, x) = |c(x)|^2 + \text{excess}(x) .
 
-A manifold of weighted means lies in that span. So fitting and projecting in feature space is fitting
-and projecting in these coordinates; the excess is a constant for each point.
+A manifold of weighted means lies in that span. So fitting and projecting in feature space is
+fitting and projecting in these coordinates; the excess is a constant for each point.
 
-The way back is a pre-image: the ``x`` whose feature is nearest to a weighted mean of features,
-``argmin_x sum_j b_j d^2(x, x_j)``. For the linear kernel that is the weighted mean; for the L1 kernel,
-where ``d^2(x, x_j) = |x - x_j|_1``, the componentwise weighted median; for the Gaussian the fixed point
-``x = sum_j b_j k(x, x_j) x_j / sum_j b_j k(x, x_j)``.
+Decoding needs a pre-image: the ``x`` whose feature is nearest to a weighted mean of features,
+``argmin_x sum_j b_j d^2(x, x_j)``. For the linear kernel that is the weighted mean; for the L1
+kernel, where ``d^2(x, x_j) = |x - x_j|_1``, the componentwise weighted median; for the Gaussian the
+fixed point ``x = sum_j b_j k(x, x_j) x_j / sum_j b_j k(x, x_j)``.
 
 References
 ----------
@@ -36,73 +36,45 @@ from sklearn.metrics.pairwise import (
     pairwise_kernels,
 )
 
+from twofold.maps import NadarayaWatson
+from twofold.maps.projection import Projection
 from twofold.numerics.threads import row_blocks
 from twofold.protocols import Array
 
-__all__ = ["SHIFT_INVARIANT", "FeatureSpace", "weighted_medians"]
+__all__ = [
+    "SHIFT_INVARIANT",
+    "FeatureEncoder",
+    "FeatureSpace",
+    "Metric",
+    "PreimageDecoder",
+    "weighted_medians",
+]
 
 PairwiseKernel = Callable[[Array, Array], Array]
+Metric = str | PairwiseKernel
+"""The name of a kernel, or a function of two data matrices that returns the kernel values."""
+
 SHIFT_INVARIANT = ("linear", "rbf", "laplacian", "gaussian")
 """Kernels whose centred Gram matrix does not depend on the data's origin."""
 
 FARTHEST = 1e100
 NEGLIGIBLE_SHARE = 1e-8
-"""Variance, as a share of the largest kernel value, below which centring leaves rounding alone."""
+"""Variance, as a share of the largest kernel value, below which centring leaves rounding errors."""
 
 NEGATIVE = 1e-6
-"""Share of the largest eigenvalue that a negative one may have before a kernel is refused."""
+"""Largest negative eigenvalue, as a share of the largest one, that a kernel may have."""
 
 
 @dataclass(frozen=True)
 class FeatureSpace:
-    """The features of some training data, in coordinates.
+    """The features of training data, in coordinates; use `FeatureSpace.of`.
 
-    Use `FeatureSpace.of`.
-
-    Attributes
-    ----------
-    metric : str or callable
-        The kernel.
-    params : dict
-        Its parameters.
-    data : ndarray of shape (n, D)
-        Training data (for "precomputed", their Gram matrix).
-    coordinates : ndarray of shape (n, r)
-        Features of the training data, centred.
-    to_coordinates : ndarray of shape (n, r)
-        From centred kernel rows to coordinates.
-    column_means : ndarray of shape (n,)
-        Mean kernel values of the training data.
-
-    Examples
-    --------
-    City-block distances are squared distances in a feature space, Meinicke et al. (2005), Eq. (18):
-
-    >>> import numpy as np
-    >>> from twofold.ukr.feature_space import FeatureSpace
-    >>> X = np.array([[0.0, 0.0], [1.0, 2.0], [4.0, 0.0]])
-    >>> space = FeatureSpace.of(X, "l1")
-    >>> first, second = space.coordinates[:2]
-    >>> round(float(np.square(first - second).sum()), 6)
-    3.0
-
-    New points have coordinates too, and a part outside the span of the training features:
-
-    >>> coordinates, excess = space.locate(np.array([[1.0, 2.0], [9.0, 9.0]]))
-    >>> bool(np.allclose(coordinates[0], second, atol=1e-6))
-    True
-    >>> bool(excess[0] < 1e-9), bool(excess[1] > 1)
-    (True, True)
-
-    The kernel itself, and the way back from a mean of features, which is a median here:
-
-    >>> space.kernel_rows(X[:1], X).shape
-    (1, 3)
-    >>> space.preimages(np.array([[0.2, 0.3, 0.5]]))
-    array([[1., 0.]])
+    ``data`` (n, D) are the training data, or their Gram matrix ("precomputed"); ``coordinates`` (n,
+    r) their centred features; ``to_coordinates`` (n, r) takes centred kernel rows to coordinates;
+    ``column_means`` (n,) are mean kernel values.
     """
 
-    metric: Any
+    metric: Metric
     params: dict[str, Any]
     data: Array
     coordinates: Array
@@ -110,34 +82,10 @@ class FeatureSpace:
     column_means: Array
 
     @classmethod
-    def of(cls, data: Array, metric: Any, params: dict[str, Any] | None = None) -> FeatureSpace:
-        """Compute the coordinates of training data.
+    def of(cls, data: Array, metric: Metric, params: dict[str, Any] | None = None) -> FeatureSpace:
+        """Compute the coordinates of training data (n, D).
 
-        Parameters
-        ----------
-        data : ndarray of shape (n, D)
-            Training data, or their Gram matrix for ``metric="precomputed"``.
-        metric : str or callable
-            "l1", "precomputed", a name from ``sklearn.metrics.pairwise.pairwise_kernels``, or a function
-            of two data matrices that returns the matrix of kernel values.
-        params : dict, default=None
-            Parameters of a named kernel.
-
-        Returns
-        -------
-        FeatureSpace
-
-        Examples
-        --------
-        With the linear kernel the features are the centred data, up to a rotation:
-
-        >>> import numpy as np
-        >>> from twofold.ukr.feature_space import FeatureSpace
-        >>> X = np.random.default_rng(0).normal(size=(20, 3))
-        >>> features = FeatureSpace.of(X, "linear").coordinates
-        >>> centred = X - X.mean(axis=0)
-        >>> bool(np.allclose(features @ features.T, centred @ centred.T))
-        True
+        For "precomputed" the data are a Gram matrix (n, n).
         """
         params = dict(params or {})
         K = data if metric == "precomputed" else _kernel(metric, params)(data, data)
@@ -156,9 +104,9 @@ class FeatureSpace:
         largest = eigenvalues[-1]
         if eigenvalues[0] < -NEGATIVE * max(largest, 0.0) - 1e-300:
             raise ValueError(
-                f"metric={metric!r} is not positive definite, nor conditionally so: its centred Gram "
-                f"matrix has eigenvalues from {eigenvalues[0]:.3g} to {largest:.3g}. Use a kernel, "
-                "not a distance."
+                f"metric={metric!r} is not positive definite, nor conditionally so: its centred "
+                f"Gram matrix has eigenvalues from {eigenvalues[0]:.3g} to {largest:.3g}. Use a "
+                "kernel, not a distance."
             )
         floor = max(largest, 1e-300, NEGLIGIBLE_SHARE * float(np.abs(K).max()))
         kept = eigenvalues > len(data) * np.finfo(np.float64).eps * floor
@@ -167,13 +115,10 @@ class FeatureSpace:
         return cls(metric, params, data, vectors * root, vectors / root, means)
 
     def locate(self, data: Array) -> tuple[Array, Array]:
-        """Return coordinates (m, r) of points, and their squared distances to the span (m,).
+        """Return coordinates (m, r) of points (m, D), and their squared distances to the span (m,).
 
-        Parameters
-        ----------
-        data : ndarray of shape (m, D)
-            Points; for "precomputed", their kernel rows (m, n). There the distance to the span
-            cannot be known and is given as 0.
+        For "precomputed" the points are kernel rows (m, n); the distances are unknown, and given
+        as 0.
         """
         if self.metric == "precomputed":
             rows, own = data, None
@@ -204,16 +149,9 @@ class FeatureSpace:
         return rows
 
     def preimages(self, weights: Array) -> Array:
-        """Return the points nearest in feature space to weighted means of the training features.
+        """Return the points (m, D) whose features are nearest to weighted means of all features.
 
-        Parameters
-        ----------
-        weights : ndarray of shape (m, n)
-            Each row sums to one.
-
-        Returns
-        -------
-        ndarray of shape (m, D)
+        Each row of the weights (m, n) sums to one.
         """
         if self.metric == "linear":
             return weights @ self.data
@@ -222,13 +160,13 @@ class FeatureSpace:
         if self.metric == "rbf":
             return self._gaussian_preimages(weights)
         raise NotImplementedError(
-            f"metric={self.metric!r} has no pre-images: the way back from feature space is known for "
-            "'euclidean', 'linear', 'l1' and 'rbf'. transform and score work without it."
+            f"metric={self.metric!r} has no pre-images: inverse_transform supports 'euclidean', "
+            "'linear', 'l1' and 'rbf'. transform and score work without it."
         )
 
     def _gaussian_preimages(self, weights: Array, max_iter: int = 100, tol: float = 1e-8) -> Array:
         kernel = _kernel(self.metric, self.params)
-        # The training point of the largest weight, then the mean around it: a start within reach.
+        # Start at the training point of the largest weight, which is within reach.
         X = np.array(self.data[weights.argmax(axis=1)])
         scale = float(np.abs(self.data).max()) or 1.0
         active = np.arange(len(X))
@@ -236,40 +174,54 @@ class FeatureSpace:
             near = weights[active] * kernel(X[active], self.data)
             step = near @ self.data / near.sum(axis=1, keepdims=True) - X[active]
             X[active] += step
-            # Each row stops on its own, so that none depends on its batch.
+            # Each row stops on its own: rows do not depend on their batch.
             active = active[np.abs(step).max(axis=1) > tol * scale]
             if not len(active):
                 break
         return X
 
 
+@dataclass(frozen=True)
+class FeatureEncoder:
+    """Data to latents: into coordinates of feature space, then onto the manifold there."""
+
+    space: FeatureSpace
+    regression: NadarayaWatson
+    projection: Projection
+
+    def predict(self, data: Array) -> Array:
+        """Return the latents (m, q) of data."""
+        coordinates, _ = self.space.locate(data)
+        return self.projection.predict(coordinates)
+
+    def squared_errors(self, data: Array) -> Array:
+        """Return the squared feature-space distances (m,) of data to the manifold."""
+        coordinates, excess = self.space.locate(data)
+        images = self.regression.predict(self.projection.predict(coordinates))
+        errors: Array = np.square(coordinates - images).sum(axis=1) + excess
+        return errors
+
+
+@dataclass(frozen=True)
+class PreimageDecoder:
+    """Latents to data: the data nearest to the manifold's point in feature space."""
+
+    space: FeatureSpace
+    regression: NadarayaWatson
+
+    def predict(self, latents: Array) -> Array:
+        """Return the pre-images (m, D)."""
+        blocks = row_blocks(len(latents), 4 * 8 * len(self.space.data))
+        parts = [self.space.preimages(self.regression.weights(latents[rows])) for rows in blocks]
+        return np.concatenate(parts)
+
+
 def weighted_medians(data: Array, weights: Array) -> Array:
-    """Return the componentwise weighted medians of data, shape (m, D).
+    """Return the componentwise weighted medians (m, D) of data (n, D).
 
-    The median of a component is its smallest value at which the weights of all values up to it reach
-    one half: it minimises the weighted sum of absolute differences.
-
-    Parameters
-    ----------
-    data : ndarray of shape (n, D)
-        Values.
-    weights : ndarray of shape (m, n)
-        Nonnegative; each row sums to one.
-
-    Returns
-    -------
-    ndarray of shape (m, D)
-
-    Examples
-    --------
-    An outlier of little weight changes nothing:
-
-    >>> import numpy as np
-    >>> from twofold.ukr.feature_space import weighted_medians
-    >>> data = np.array([[1.0], [2.0], [900.0]])
-    >>> weighted_medians(data, np.array([[0.3, 0.4, 0.3], [0.1, 0.1, 0.8]]))
-    array([[  2.],
-           [900.]])
+    The median of a component is its smallest value at which the weights of all values up to it
+    reach one half: it minimises the weighted sum of absolute differences. Weights (m, n) are
+    nonnegative; each row sums to one.
     """
     medians = np.empty((len(weights), data.shape[1]))
     order = np.argsort(data, axis=0, kind="stable")
@@ -282,13 +234,13 @@ def weighted_medians(data: Array, weights: Array) -> Array:
     return medians
 
 
-def _kernel(metric: Any, params: dict[str, Any]) -> PairwiseKernel:
+def _kernel(metric: Metric, params: dict[str, Any]) -> PairwiseKernel:
     if metric == "l1":
         # Eq. (17) up to terms that centring removes; then d^2(x, x') = |x - x'|_1, Eq. (18).
         return lambda A, B: -0.5 * manhattan_distances(A, B)
     if callable(metric):
         return lambda A, B: np.asarray(metric(A, B), dtype=np.float64)
-    if not isinstance(metric, str) or metric not in PAIRWISE_KERNEL_FUNCTIONS:
+    if str(metric) not in PAIRWISE_KERNEL_FUNCTIONS:  # it may be of any type
         names = sorted({"euclidean", "l1", "precomputed", *PAIRWISE_KERNEL_FUNCTIONS})
         raise ValueError(f"metric={metric!r} must be a function or one of {names}.")
     return lambda A, B: np.asarray(
@@ -297,7 +249,7 @@ def _kernel(metric: Any, params: dict[str, Any]) -> PairwiseKernel:
 
 
 def _bounded(values: Array) -> Array:
-    """Return kernel values that cannot overflow in what follows."""
+    """Return kernel values clipped so that later products cannot overflow."""
     return np.nan_to_num(np.clip(values, -FARTHEST, FARTHEST), copy=False)
 
 

@@ -1,17 +1,16 @@
-"""First latents and maps of unsupervised kernel regression where rows are many.
+"""Candidates for the initial latents of many rows (steps 1 to 3), nearly linear in their number.
 
-All steps are linear in the number of rows, or nearly: the data in their leading principal subspace, a graph of
-nearest neighbours, a coarse map extended to everyone (`twofold.starts.coarse_map`), and its scale. That scale,
-one factor for all dimensions, is the one of the lowest leave-one-out error of some rows, among factors
-around three points in a unit of the kernel's volume; where the latents say nothing about the data, wider
-kernels would win without bound, and the search is not asked to go there.
+A neighborhood graph of the data in their leading principal subspace, a coarse map extended to all
+rows (`twofold.starts.coarse_map`), and its scale. That scale, one factor for all dimensions, gives
+the lowest leave-one-out error of some rows, among factors around three points in a unit of the
+kernel's volume. The search is bounded because for uninformative latents wider kernels would always
+win.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from math import gamma, pi
-from typing import Any
 
 import numpy as np
 from scipy.spatial import cKDTree
@@ -25,10 +24,16 @@ from twofold.protocols import Array, IntArray
 from twofold.starts.candidates import Candidate, whitened
 from twofold.starts.coarse_map import CoarseMap
 from twofold.starts.initializers import tsne
-from twofold.starts.named import attempt, init_is_auto, latents_of, named_inits
+from twofold.starts.named import (
+    attempt,
+    init_is_auto,
+    latents_of,
+    named_inits,
+    unit_variance,
+)
 from twofold.ukr.regression import KernelRegression
 
-__all__ = ["AUTO_MANY", "many_candidates"]
+__all__ = ["many_candidates"]
 
 AUTO_MANY = ("tsne", "isomap:10")
 N_NEIGHBORS = 10
@@ -36,27 +41,22 @@ TSNE_ITERATIONS = 500
 POINTS_PER_UNIT = 3.0
 N_JUDGED = 1_000
 N_IN_REACH = 100
-"""Neighbours by which densities are measured: about those that a kernel reaches. Fewer would measure the jitter."""
+"""Neighbors that measure densities: about those within reach of a kernel. Fewer would measure the
+jitter."""
+
 FACTORS = (1.0, 1.4, 2.0, 2.8)
-"""Around that density. A first map is rough and would have still wider kernels; twice the points in reach cost
-twice the time, and a refined map (100,000 rows of a noisy sheet) was rebuilt no better for it."""
+"""Around that density. An initial map is rough and would favour still wider kernels. Twice the
+points in reach cost twice the time, and did not improve a refined map (100,000 rows of a noisy
+sheet)."""
 
 
 def many_candidates(
-    init: Any, scheme: KernelRegression, coordinates: Array, problem: Problem
+    init: object, scheme: KernelRegression, coordinates: Array, problem: Problem
 ) -> list[Candidate]:
-    """Return scaled first latents, best first.
+    """Return candidates at their best scales, best first.
 
-    Parameters
-    ----------
-    init : object
-        The parameter of the estimator. Names embed some rows and are extended to all.
-    scheme : KernelRegression
-        What judges them.
-    coordinates : ndarray of shape (n, rank)
-        The data in their leading subspace.
-    problem : Problem
-        The rest of what is needed.
+    Named methods embed some rows of the coordinates (n, rank) in the leading subspace and are
+    extended to all.
     """
     auto = init_is_auto(init)
     rng = problem.rng
@@ -68,7 +68,7 @@ def many_candidates(
                 neighbors = nearest_neighbors(coordinates, N_NEIGHBORS, rng)
                 coarse = CoarseMap.of(coordinates, neighbors, rng)
 
-        def embed(one: Any, coarse: CoarseMap | None = coarse) -> Array:
+        def embed(one: object, coarse: CoarseMap | None = coarse) -> Array:
             if isinstance(one, str):
                 assert coarse is not None
                 return coarse.extend(_embed(one, problem), rng)
@@ -84,12 +84,11 @@ def many_candidates(
 
 
 def _embed(name: str, problem: Problem) -> Callable[[Array], Array]:
-    """Return the named initializer as a function of data alone, which it sees at unit variance."""
+    """Return the named initializer as a function of data, which it sees at unit variance."""
 
     def embed(data: Array) -> Array:
-        data = data - data.mean(axis=0)
-        unit = data / (float(np.sqrt(row_norms_sq(data).mean())) or 1.0)
-        if name == "tsne":  # a coarse map needs no last digits
+        unit = unit_variance(data - data.mean(axis=0))
+        if name == "tsne":  # a coarse map needs few digits
             return tsne(unit, problem.n_components, problem.rng, max_iter=TSNE_ITERATIONS)
         return latents_of(name, unit, problem)
 
@@ -119,7 +118,7 @@ def _scaled(name: str, Z: Array, scheme: KernelRegression) -> Candidate:
 
 
 def _factor_of_density(tree: cKDTree, judged: IntArray, points_per_unit: float) -> float:
-    """Return the factor on latents that gives so many points in a unit of volume, in the median."""
+    """Return the factor on latents that gives this median number of points in a unit of volume."""
     Z = np.asarray(tree.data)
     q = Z.shape[1]
     k = min(N_IN_REACH, len(Z) - 1)

@@ -1,7 +1,7 @@
 """How a row is shown: as an image, a curve or a table.
 
-Rows of images and curves are smooth: neighbouring columns, and in images also those one line apart, resemble each other far more
-than columns at random do. That is what `appearance` looks for where it is not told.
+Rows of images and curves are smooth: neighboring columns, and in images also those one line apart,
+correlate far more than random columns. `appearance` looks for this if the kind is not given.
 """
 
 from __future__ import annotations
@@ -22,21 +22,11 @@ FEWEST_PIXELS = 36
 FEWEST_OF_A_CURVE = 16
 IN_IMAGES = 0.75
 IN_CURVES = 0.5
-"""What neighbouring columns may lack of a correlation of one, as a share of what columns at random lack."""
+"""The largest 1 - correlation of neighboring columns, as a share of that of random columns."""
 
 
 def appearance(X: Array, kind: str, image_shape: Any) -> dict[str, Any]:
-    """Return the kind of rows, and height, width and channels of an image.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n, D)
-        Rows.
-    kind : {"auto", "image", "curve", "table"}
-        What was asked for.
-    image_shape : tuple of int or None
-        Height, width and, for colours, 3.
-    """
+    """Return the kind of rows X (n, D), and height, width and channels of an image."""
     check_choice("kind", kind, KINDS)
     n_features = X.shape[1]
     if image_shape is not None:
@@ -48,7 +38,8 @@ def appearance(X: Array, kind: str, image_shape: Any) -> dict[str, Any]:
     if kind == "image":
         if not is_square:
             raise ValueError(
-                f"kind='image' needs image_shape=(height, width): {n_features} features are not a square."
+                f"kind='image' needs image_shape=(height, width): {n_features} features are not a "
+                "square."
             )
         return _image((side, side, 1))
     if kind == "auto":
@@ -66,11 +57,12 @@ def _checked_shape(image_shape: Any, n_features: int) -> tuple[int, int, int]:
         shape = (*shape, 1)
     if len(shape) != 3 or min(shape) < 1 or shape[2] not in (1, 3):
         raise ValueError(
-            f"image_shape={image_shape!r} must be (height, width), or (height, width, 3) for colours."
+            f"image_shape={image_shape!r} must be (height, width), or (height, width, 3) in color."
         )
     if math.prod(shape) != n_features:
         raise ValueError(
-            f"image_shape={image_shape!r} has {math.prod(shape)} values; the data have {n_features} features."
+            f"image_shape={image_shape!r} has {math.prod(shape)} values; the data have "
+            f"{n_features} features."
         )
     return shape[0], shape[1], shape[2]
 
@@ -99,7 +91,7 @@ def _found_kind(X: Array, side: int | None) -> str:
 
 
 def _alike(normed: Array, varying: AnyArray, left: IntArray, right: IntArray) -> float:
-    """Return the median correlation of pairs of columns; columns that do not vary have no say."""
+    """Return the median correlation of pairs of columns, without constant columns."""
     pairs = varying[left] & varying[right] & (left != right)
     if not pairs.any():
         return 0.0

@@ -1,4 +1,4 @@
-"""What points are coloured by: labels, numbers, and what the model says of each row."""
+"""Columns that color the points: labels, numbers, and properties of each row."""
 
 from __future__ import annotations
 
@@ -11,23 +11,14 @@ from twofold.protocols import AnyArray
 
 __all__ = ["column"]
 
-MOST_CLASSES = 64
-"""Different whole numbers up to which they count as classes."""
+MOST_CLASSES = 64  # different whole numbers up to which they count as classes
 
 
 def column(name: str, values: Any, packer: Packer, *, labels: bool = False) -> dict[str, Any]:
     """Return a column as plain data: codes and names of classes, or numbers.
 
-    Parameters
-    ----------
-    name : str
-        What it is called on the page.
-    values : array-like of shape (n,)
-        Text, whole numbers, truth values or numbers; None and NaN are gaps.
-    packer : Packer
-        Takes the arrays.
-    labels : bool, default=False
-        Whether whole numbers name classes.
+    ``values`` (n,) are text, numbers or truth values; None and NaN are gaps. With ``labels``, few
+    different whole numbers are classes.
     """
     array = np.asarray(values)
     if array.dtype.kind in "biuf" and not (labels and _few_whole(array)) and array.dtype != bool:

@@ -1,4 +1,4 @@
-"""The density of the latents on a grid, and where the domain ends."""
+"""The density of the latents on a grid, and the border of the domain."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from twofold.base.estimator import TwoWayEstimator
 from twofold.export.explorer._packing import Packer
 from twofold.principal_manifold.domains import Domain
 from twofold.protocols import Array
@@ -13,32 +14,26 @@ from twofold.protocols import Array
 __all__ = ["landscape"]
 
 SIDES = {1: 512, 2: 128, 3: 28}
-"""Grid points along each dimension; of more dimensions there is no grid."""
+"""Grid points along each of one to three dimensions; with more there is no grid."""
 
-MARGIN = 0.12
-"""Share of the latents' extent around them that the map shows."""
-
+MARGIN = 0.12  # margin of the map, as a share of the latents' extent
 DEPTH = 12.0
-"""Log density below the border at which the landscape ends: e to this is as good as nothing."""
+"""Log density below the border at which the landscape ends; the density there is negligible."""
 
 
-def landscape(model: Any, latents: Array, packer: Packer) -> dict[str, Any]:
+def landscape(model: TwoWayEstimator, latents: Array, packer: Packer) -> dict[str, Any]:
     """Return the extent of the map, the log density on a grid over it, and the domain's border.
 
-    Parameters
-    ----------
-    model : TwoWayEstimator
-        A fitted model.
-    latents : ndarray of shape (n, q)
-        Latents that are shown.
-    packer : Packer
-        Takes the arrays.
+    The map covers the shown latents (n, q) and the training latents.
     """
-    known = model.embedding_ if len(model.embedding_) else latents  # of many rows none may be kept
+    known = model.embedding_ if len(model.embedding_) else latents  # a model may keep none
     both = np.vstack([latents, known])
     low, high = both.min(axis=0), both.max(axis=0)
-    box = _box(model)
-    if box is not None:
+    domain = getattr(model.decoder_, "domain", None)
+    box = None
+    if isinstance(domain, Domain):
+        ends = np.array([[-1.0], [1.0]]) * np.ones(domain.n_components)
+        box = model._latent_units.back(ends)  # the lower and upper corner of the domain
         low, high = np.minimum(low, box[0]), np.maximum(high, box[1])
     extent = high - low
     extent = np.where(extent > 0.0, extent, extent.max() or 1.0)
@@ -47,7 +42,7 @@ def landscape(model: Any, latents: Array, packer: Packer) -> dict[str, Any]:
         "low": low.tolist(),
         "high": high.tolist(),
         "box": None if box is None else [side.tolist() for side in box],
-        "wrapped": [bool(flag) for flag in getattr(_domain(model), "wrapped", ())],
+        "wrapped": [bool(flag) for flag in getattr(domain, "wrapped", ())],
     }
     at_data = model.log_density(known)
     border = float(getattr(model, "log_density_threshold_", at_data.min()))
@@ -60,17 +55,3 @@ def landscape(model: Any, latents: Array, packer: Packer) -> dict[str, Any]:
         log_density = np.maximum(model.log_density(grid), border - DEPTH)
         found["grid"] = packer.pack(log_density.reshape((side,) * len(low)))
     return found
-
-
-def _domain(model: Any) -> Any:
-    return getattr(model.decoder_, "domain", None)
-
-
-def _box(model: Any) -> Array | None:
-    """Return the lower and upper corner of the model's domain, where it is a box."""
-    domain = _domain(model)
-    if not isinstance(domain, Domain):
-        return None
-    ends = np.array([[-1.0], [1.0]]) * np.ones(domain.n_components)
-    corners: Array = model._latent_units.back(ends)
-    return corners

@@ -1,8 +1,9 @@
-"""Arrays as text that a browser unpacks: as few bytes each number as it needs, deflated, in base64.
+"""Arrays as text that a browser unpacks: few bytes per number, deflated, in base64.
 
-Pixels are whole numbers of some step (1, 1/255, 0.01, ...). Where an array's numbers are, their multiples are stored, in one byte or
-two; all others are stored as float32, from an offset where they lie far from zero and in a unit where they are beyond float32, or as
-float64 where asked. Bytes of equal significance stand together, which deflates better.
+Pixels are multiples of some step (1, 1/255, 0.01, ...). Such arrays are stored as multiples, in one
+or two bytes. All others are stored as float32, with an offset if they are far from zero and in a
+unit if they exceed float32, or as float64 on request. Bytes of equal significance are stored
+together, which deflates better.
 """
 
 from __future__ import annotations
@@ -21,41 +22,24 @@ __all__ = ["Packer"]
 STEPS = (1.0, 0.5, 0.25, 1 / 16, 1 / 255, 1 / 256, 1e-1, 1e-2, 1e-3, 1e-4)
 LARGEST_CODE = 65_535
 LARGEST_WHOLE = 2.0**40
-CLOSE = 1e-6
-"""Parts of the range by which multiples of a step may be off: float32 data are."""
-
+CLOSE = 1e-6  # allowed deviation from multiples of a step, as a share of the range
 CLOSE_TO_STEP = 1e-3
-FAR = 16.0
-"""Half ranges from zero beyond which an offset is taken."""
-
-LARGEST_EXPONENT = 64
-"""Powers of two within which numbers are stored in their own unit."""
+FAR = 16.0  # arrays further than this many half ranges from zero get an offset
+LARGEST_EXPONENT = 64  # numbers within these powers of two are stored in their own unit
 
 
 @dataclass
 class Packer:
-    """Arrays that were packed, each once.
-
-    Attributes
-    ----------
-    texts : list of str
-        Base64 of the arrays, in the order of their numbers.
-    """
+    """Packed arrays, each stored once: ``texts`` are in base64, in the order of their numbers."""
 
     texts: list[str] = field(default_factory=list)
     _numbers: dict[Any, int] = field(default_factory=dict)
 
     def pack(self, values: Any, *, exact: bool = False, by_column: bool = False) -> dict[str, Any]:
-        """Pack an array and return what the page needs to unpack it.
+        """Pack finite numbers and return a record that the page needs to unpack them.
 
-        Parameters
-        ----------
-        values : array-like
-            Finite numbers.
-        exact : bool, default=False
-            Whether to keep numbers that are no multiples of a step as float64.
-        by_column : bool, default=False
-            Whether each column has an offset and a step of its own, as data need whose columns are of different units.
+        With ``exact``, numbers that are not multiples of a step stay float64. With ``by_column``,
+        each column has its own offset and step, for columns in different units.
         """
         array = np.asarray(values, dtype=np.float64)
         if by_column and array.size:
@@ -66,13 +50,7 @@ class Packer:
         if codes is None:
             step, offset = _unit_and_offset(array)
             codes = ((array - offset) / step).astype(np.float32)
-        return {
-            "array": self._number(codes),
-            "type": codes.dtype.name,
-            "shape": list(array.shape),
-            "step": step,
-            "offset": offset,
-        }
+        return self._record(codes, step, offset)
 
     def _pack_columns(self, array: Array) -> dict[str, Any]:
         found = [_as_multiples(column) for column in array.T]
@@ -83,15 +61,9 @@ class Packer:
             pairs = [_unit_and_offset(column) for column in array.T]
             steps, offsets = [step for step, _ in pairs], [offset for _, offset in pairs]
             codes = ((array - offsets) / steps).astype(np.float32)
-        return {
-            "array": self._number(codes),
-            "type": codes.dtype.name,
-            "shape": list(array.shape),
-            "step": steps,
-            "offset": offsets,
-        }
+        return self._record(codes, steps, offsets)
 
-    def _number(self, codes: AnyArray) -> int:
+    def _record(self, codes: AnyArray, step: Any, offset: Any) -> dict[str, Any]:
         little = np.ascontiguousarray(codes.astype(codes.dtype.newbyteorder("<"), copy=False))
         planes = little.reshape(-1).view(np.uint8).reshape(-1, little.itemsize).T
         deflated = zlib.compress(planes.tobytes(), 9)
@@ -99,11 +71,17 @@ class Packer:
         if key not in self._numbers:
             self._numbers[key] = len(self.texts)
             self.texts.append(b64encode(deflated).decode("ascii"))
-        return self._numbers[key]
+        return {
+            "array": self._numbers[key],
+            "type": codes.dtype.name,
+            "shape": list(codes.shape),
+            "step": step,
+            "offset": offset,
+        }
 
 
 def _as_multiples(array: Array) -> tuple[float, float, AnyArray | None]:
-    """Return step, offset and codes with ``array = offset + step * codes``; no codes where there is no such step."""
+    """Return step, offset and codes with ``array = offset + step * codes``, or no codes."""
     if not array.size:
         return 1.0, 0.0, None
     low, high = float(array.min()), float(array.max())
@@ -113,10 +91,8 @@ def _as_multiples(array: Array) -> tuple[float, float, AnyArray | None]:
     for step in STEPS:
         if (high - low) / step > LARGEST_CODE:
             continue
-        # Judged on a few numbers first: most arrays fail there.
-        if _is_multiple(some - low, step, high - low) and _is_multiple(
-            array - low, step, high - low
-        ):
+        # A few numbers first: most arrays fail there.
+        if all(_is_multiple(part - low, step, high - low) for part in (some, array)):
             codes = np.rint((array - low) / step)
             small = codes.max() <= np.iinfo(np.uint8).max
             return step, low, codes.astype(np.uint8 if small else np.uint16)

@@ -1,4 +1,4 @@
-"""The page as text: markup, style, script and data, and a policy that admits these and nothing else."""
+"""The page as text: markup, style, script, data, and a content security policy."""
 
 from __future__ import annotations
 
@@ -26,21 +26,11 @@ SCRIPTS = (
     "input.js",
     "explorer.js",
 )
-"""In the order in which they stand in the page, each using those before it."""
+"""In the order of the page; each uses those before it."""
 
 
 def page(title: str, content: dict[str, Any], arrays: list[str]) -> str:
-    """Return the whole page.
-
-    Parameters
-    ----------
-    title : str
-        Its title.
-    content : dict
-        What the script shows, as plain data.
-    arrays : list of str
-        Packed arrays, by number.
-    """
+    """Return the page with plain data ``content`` and packed arrays, by number."""
     style = _static("explorer.css")
     script = "\n".join(["(() => {", '"use strict";', *map(_static, SCRIPTS), "})();", ""])
     policy = (
@@ -60,7 +50,7 @@ def page(title: str, content: dict[str, Any], arrays: list[str]) -> str:
         "data": "\n".join(blocks),
     }
     text = _static("explorer.html")
-    # One pass: nothing that was put in is looked at again.
+    # One pass: inserted text is not scanned for placeholders.
     pieces = text.split("{{")
     return pieces[0] + "".join(
         parts[name] + rest for name, rest in (piece.split("}}", 1) for piece in pieces[1:])

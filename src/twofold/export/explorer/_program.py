@@ -1,4 +1,4 @@
-"""The way up as the page evaluates it: the steps of its closed form, by name, with packed arrays."""
+"""The decoder as the page evaluates it: the steps of its closed form with packed arrays."""
 
 from __future__ import annotations
 
@@ -29,15 +29,14 @@ from twofold.principal_manifold.node_kernels import (
     NodeKernel,
     PeriodicKernel,
 )
-from twofold.protocols import Array
+from twofold.protocols import Array, RadialKernel
 
 __all__ = ["program"]
 
 CLOSE = 1e-6
-"""Share of the images' scale by which arrays in float32 may change them; where they change them more, they stay float64."""
+"""Arrays stay float64 if float32 changes the images by more than this share of their scale."""
 
-MOST_PAIRS = 4 * 10**6
-"""Pairs of a place and a centre that measuring looks at."""
+MOST_PAIRS = 4 * 10**6  # pairs of a latent and a center for which precision is measured
 
 NODE_KERNELS: dict[type, str] = {
     GaussianKernel: "gaussian",
@@ -49,23 +48,16 @@ NODE_KERNELS: dict[type, str] = {
 
 
 def program(form: ClosedForm, latents: Array, packer: Packer) -> list[dict[str, Any]]:
-    """Return a closed form as plain data.
-
-    Parameters
-    ----------
-    form : ClosedForm
-        The way up.
-    latents : ndarray of shape (n, q)
-        Where precision is measured.
-    packer : Packer
-        Takes the arrays.
-    """
+    """Return a closed form as plain data; its precision is measured at latents (n, q)."""
     exact = _needs_doubles(form, latents)
     return [_plain(step, packer, exact) for step in form.steps]
 
 
 def _needs_doubles(form: ClosedForm, latents: Array) -> bool:
-    """Return whether float32 arrays would be seen in some column: large weights that cancel lose digits."""
+    """Return whether float32 arrays would change some column visibly.
+
+    Large weights that cancel lose digits.
+    """
     widest = max(len(getattr(step, "centers", ())) for step in form.steps)
     some = latents[some_rows(len(latents), max(5, min(200, MOST_PAIRS // max(1, widest))))]
     images = form(some)
@@ -77,7 +69,7 @@ def _needs_doubles(form: ClosedForm, latents: Array) -> bool:
 
 
 def _rounded(step: Step) -> Step:
-    # Targets are packed by columns, from offsets of their own, and lose nothing.
+    # Targets are packed by column, with their own offsets, and lose nothing.
     arrays: dict[str, Any] = {
         field.name: value.astype(np.float32).astype(np.float64)
         for field in fields(step)
@@ -108,7 +100,7 @@ def _plain(step: Step, packer: Packer, exact: bool) -> dict[str, Any]:
     return plain
 
 
-def _radial_kernel(kernel: Any) -> dict[str, Any]:
+def _radial_kernel(kernel: RadialKernel) -> dict[str, Any]:
     if isinstance(kernel, Compact):
         return {"name": "compact", "power": kernel.power}
     if isinstance(kernel, StudentT):

@@ -1,4 +1,4 @@
-"""Write a page for a model and some rows."""
+"""Write the page of a model and some rows."""
 
 from __future__ import annotations
 
@@ -42,43 +42,44 @@ def write(
     image_shape: Any = None,
     max_points: int = MOST_POINTS,
 ) -> Path:
-    """Write a page on which a fitted model can be explored.
+    """Write a page to explore a fitted model.
 
-    The page shows the rows' latents on a map. Wherever the pointer is, the model's way up is evaluated in the browser; a path drawn on
-    the map plays as a morph; a row can be pinned beside its reconstruction; rows in a box can be listed and downloaded.
+    The page shows the latents of the rows on a map. The browser decodes the latent at the pointer.
+    A path drawn on the map plays as a morph, a row can be pinned beside its reconstruction, and
+    rows in a box can be listed and downloaded.
 
-    The rows are in the page, readable by whoever has it.
+    The page contains the rows: everyone who has the page can read them.
 
     Parameters
     ----------
     estimator : TwoWayEstimator
-        A fitted model whose way up has a closed form: every estimator but UKR in a feature space of a metric that is not "linear" or
-        "l1", or with maps or kernels of your own.
+        A fitted model whose decoder has a closed form: every estimator, except for UKR in a feature
+        space of a metric other than "linear" and "l1", and for user-supplied maps or kernels.
     X : array-like of shape (n_samples, n_features)
         Rows to show, of the training data or others.
     y : array-like of shape (n_samples,), default=None
-        Their labels or values, which set the colours at first.
+        Their labels or values, which set the initial colors.
     path : str or path-like
-        Where to write, usually with the ending ``.html``. The file is complete or not there.
+        The file to write, usually with the suffix ``.html``. It is either complete or absent.
     title : str, default=None
         The page's title; None names the estimator.
     feature_names : array-like of str, shape (n_features,), default=None
         Names of the features; None takes those of the fit, or numbers.
     row_names : array-like of shape (n_samples,), default=None
-        What rows are called; None takes the index of a data frame, or row numbers.
+        Names of the rows; None takes the index of a data frame, or row numbers.
     columns : mapping of str to array-like of shape (n_samples,), default=None
-        Further columns to colour by.
+        Further columns to color by.
     kind : {"auto", "image", "curve", "table"}, default="auto"
-        How a row is shown. "auto" looks whether neighbouring features resemble each other.
+        How a row is shown. "auto" tests whether neighboring features correlate.
     image_shape : tuple of int, default=None
-        Height and width of an image, and 3 for colours.
+        Height and width of an image, and 3 for colors.
     max_points : int, default=100_000
-        Rows on the page at most; of more, that many spread evenly over the row numbers.
+        Maximum number of rows on the page; of more rows a random sample is shown.
 
     Returns
     -------
     Path
-        Where the page is.
+        The path of the page.
 
     Examples
     --------
@@ -96,8 +97,9 @@ def write(
     """
     if not isinstance(estimator, TwoWayEstimator):
         raise TypeError(
-            f"{type(estimator).__name__} is no two-way estimator of twofold: the page needs both maps. Wrap other embeddings in "
-            "twofold.TwoWay; of a pipeline, give the last step and data as that step sees them."
+            f"{type(estimator).__name__} is no two-way estimator of twofold: the page needs both "
+            "maps. Wrap other embeddings in twofold.TwoWay; of a pipeline, give the last step and "
+            "data as that step sees them."
         )
     check_is_fitted(estimator)
     data, _ = check_data(estimator, X, reset=False)
@@ -117,8 +119,9 @@ def write(
     text = page(content["title"], content, packer.texts)
     if len(text) > LARGE_PAGE:
         warn_user(
-            f"The page has {len(text) / 1e6:.0f} MB: rows and, for weighted means, all training rows are in it. DRUR, and TwoWay with up='rbf', "
-            "make small pages; max_points=10_000 shows fewer rows.",
+            f"The page has {len(text) / 1e6:.0f} MB: it contains the rows and, for weighted means, "
+            "all training rows. DRUR, and TwoWay with up='rbf', make small pages; "
+            "max_points=10_000 shows fewer rows.",
             UserWarning,
         )
     with whole_file(path) as unfinished:
@@ -129,13 +132,18 @@ def write(
 def _content(
     model: TwoWayEstimator, rows: Array, kind: str, image_shape: Any
 ) -> tuple[dict[str, Any], Packer]:
-    """Return what does not depend on names and labels, and the arrays."""
+    """Return the content that does not depend on names and labels, and its arrays."""
     form = closed_form(model, "up")
     packer = Packer()
     latents = model._encode(rows)
     errors = model._data_units.distances(rows, model._decode(latents))
     content = {
-        "model": _description(model),
+        "model": {
+            "name": type(model).__name__,
+            "n_training": len(model.embedding_),
+            "n_components": model.embedding_.shape[1],
+            "n_features": model.n_features_in_,
+        },
         "appearance": appearance(rows, kind, image_shape)
         | {"low": float(rows.min()), "high": float(rows.max())},
         "program": program(form, latents, packer),
@@ -148,15 +156,6 @@ def _content(
         ],
     }
     return content, packer
-
-
-def _description(model: TwoWayEstimator) -> dict[str, Any]:
-    return {
-        "name": type(model).__name__,
-        "n_training": len(model.embedding_),
-        "n_components": model.embedding_.shape[1],
-        "n_features": model.n_features_in_,
-    }
 
 
 def _feature_names(model: TwoWayEstimator, names: Any) -> list[str] | None:
@@ -172,7 +171,7 @@ def _feature_names(model: TwoWayEstimator, names: Any) -> list[str] | None:
 
 
 def _row_names(X: Any, names: Any, chosen: IntArray) -> list[str] | None:
-    """Return names of the rows on the page, or None where they are the row numbers 0, 1, ..."""
+    """Return names of the rows on the page, or None for the row numbers 0, 1, ..."""
     if names is None:
         index = getattr(X, "index", None)
         if index is not None and not callable(index) and type(index).__name__ != "RangeIndex":
@@ -189,6 +188,6 @@ def _some(values: Any, chosen: IntArray) -> Any:
         array = np.asarray(values, dtype=object)
     if array.ndim != 1:
         raise ValueError(
-            f"labels and columns need one value each row, got an array of shape {array.shape}."
+            f"labels and columns need one value per row, got an array of shape {array.shape}."
         )
     return array[chosen]

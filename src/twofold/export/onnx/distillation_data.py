@@ -18,7 +18,7 @@ from twofold.numerics.threads import some_rows
 from twofold.numerics.units import CentredUnits
 from twofold.principal_manifold.domains import PERIOD, Domain, Points
 from twofold.protocols import Array, IntArray
-from twofold.ukr.feature_maps import PreimageDecoder
+from twofold.ukr.feature_space import PreimageDecoder
 
 __all__ = ["DistillationData", "root_mean_square", "spread_of"]
 

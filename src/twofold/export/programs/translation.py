@@ -34,7 +34,7 @@ from twofold.principal_manifold.node_kernels import NODE_KERNELS
 from twofold.principal_manifold.nodes import NodeExpansion
 from twofold.principal_manifold.projection import DomainProjection
 from twofold.protocols import Array
-from twofold.ukr.feature_maps import FeatureEncoder, PreimageDecoder
+from twofold.ukr.feature_space import FeatureEncoder, PreimageDecoder
 
 __all__ = ["ClosedForm", "NoClosedForm", "closed_form"]
 

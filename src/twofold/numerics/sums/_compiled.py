@@ -1,7 +1,7 @@
-"""When to use compiled loops.
+"""Access to loops compiled by numba.
 
-numba is imported here, on first need, and never with the package. Importing and compiling take a second or
-two, so small problems do without; so does an installation where numba is missing or broken, with the same
+numba is imported on first use, never with the package. Import and compilation take a second or two,
+so small problems use NumPy. So does an installation where numba is missing or broken, with the same
 results. Compiled functions are serial and release the GIL.
 """
 
@@ -12,23 +12,28 @@ from functools import cache
 from importlib import import_module
 from types import ModuleType
 
-__all__ = ["compiled"]
+from twofold.kernels import Compact, Gaussian
+from twofold.protocols import RadialKernel
+
+__all__ = ["compiled", "compiled_power"]
 
 WORTH_COMPILING = 10**5
-"""Multiplications in one call above which loops are compiled: such a call is one of hundreds."""
+"""Multiplications in one call above which loops are compiled; a fit makes hundreds of calls."""
 
 
 def compiled(work: int, name: str = "_loops") -> ModuleType | None:
-    """Return a module of compiled loops, or None where NumPy is to do the work.
+    """Return a module of compiled loops, or None if NumPy should do this many multiplications.
 
-    Parameters
-    ----------
-    work : int
-        Multiplications of the call.
-    name : str, default="_loops"
-        The module, in this folder unless its name has a dot.
+    A name without a dot is a module of this package.
     """
     return _loops(name) if work >= WORTH_COMPILING else None
+
+
+def compiled_power(kernel: RadialKernel) -> float | None:
+    """Return the power of a compact kernel, 0 for a Gaussian, None if the loops lack the kernel."""
+    if isinstance(kernel, Gaussian):
+        return 0.0
+    return float(kernel.power) if isinstance(kernel, Compact) else None
 
 
 @cache
@@ -37,5 +42,5 @@ def _loops(name: str) -> ModuleType | None:
         return None
     try:
         return import_module(name if "." in name else f"twofold.numerics.sums.{name}")
-    except Exception:  # noqa: BLE001 - whatever keeps numba from loading, NumPy does the work
+    except Exception:  # noqa: BLE001 - any failure to load numba: NumPy does the work
         return None

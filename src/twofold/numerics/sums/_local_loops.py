@@ -1,11 +1,11 @@
-"""Loops over the sources within reach of targets, compiled by numba; their twins are in `NadarayaWatson`."""
+"""Compiled loops over the sources within reach of targets; `NadarayaWatson` has NumPy twins."""
 
 from __future__ import annotations
 
 import numba
 import numpy as np
 
-__all__ = ["local_mass", "local_means", "local_normal_terms"]
+__all__ = ["local_means", "local_normal_terms"]
 
 serial = numba.njit(nogil=True, cache=True, fastmath={"reassoc", "contract"})
 
@@ -45,51 +45,11 @@ def _weight(distance, power):  # type: ignore[no-untyped-def]
 
 
 @serial
-def local_mass(  # type: ignore[no-untyped-def]
-    rows, targets, points, _order, columns, lows, highs, power, radius_sq, mass, nearest
-):
-    """Write the sum of weights at each target and the squared distance of the nearest source."""
-    radius = np.sqrt(radius_sq)
-    n_dimensions = points.shape[1]
-    for row in rows:
-        target = targets[row]
-        total = 0.0
-        closest = np.inf
-        for column in range(len(columns) - 1):
-            if _column_gap(target, lows, highs, column) > radius_sq:
-                continue
-            end = columns[column + 1]
-            start = _first_at_least(points, columns[column], end, target[-1] - radius)
-            for source in range(start, end):
-                if points[source, n_dimensions - 1] > target[-1] + radius:
-                    break
-                distance = 0.0
-                for d in range(n_dimensions):
-                    distance += (target[d] - points[source, d]) ** 2
-                if distance <= radius_sq:
-                    total += _weight(distance, power)[0]
-                    closest = min(closest, distance)
-        mass[row] = total
-        nearest[row] = closest
-
-
-@serial
 def local_means(  # type: ignore[no-untyped-def]
-    rows,
-    targets,
-    points,
-    order,
-    columns,
-    lows,
-    highs,
-    power,
-    radius_sq,
-    values,
-    mass,
-    nearest,
-    means,
+    rows, targets, sources, power, radius_sq, values, mass, nearest, means
 ):
-    """Write weighted means of values at each target, with mass and nearest as in `local_mass`."""
+    """Write the mean of values, the mass and the squared distance of the nearest source."""
+    points, order, columns, lows, highs = sources
     radius = np.sqrt(radius_sq)
     n_dimensions = points.shape[1]
     n_columns = values.shape[1]
@@ -127,24 +87,10 @@ def local_means(  # type: ignore[no-untyped-def]
 
 @serial
 def local_normal_terms(  # type: ignore[no-untyped-def]
-    rows,
-    targets,
-    points,
-    order,
-    columns,
-    lows,
-    highs,
-    power,
-    radius_sq,
-    values,
-    data,
-    mass,
-    nearest,
-    JTJ,
-    JTr,
-    loss,
+    rows, targets, sources, power, radius_sq, values, data, mass, nearest, JTJ, JTr, loss
 ):
-    """Write ``J^T J``, ``J^T r`` and ``|r|^2`` of the weighted mean at each target, ``r = data - mean``."""
+    """Write ``J^T J``, ``J^T r`` and ``|r|^2`` of the weighted means, ``r = data - mean``."""
+    points, order, columns, lows, highs = sources
     radius = np.sqrt(radius_sq)
     q = points.shape[1]
     n_columns = values.shape[1]

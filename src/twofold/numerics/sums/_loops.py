@@ -1,7 +1,7 @@
-"""Loops over neighbours, compiled by numba. Each has a NumPy twin where it is called.
+"""Loops over neighbors, compiled by numba. Each has a NumPy twin where it is called.
 
-Reductions may be reordered (``reassoc``), which lets them use vector instructions; nothing here relies on the
-order of rounding.
+Reductions may be reordered (``reassoc``), so that they use vector instructions. No result relies on
+the order of rounding.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import numba
 import numpy as np
 
-__all__ = ["cell_backward", "cell_forward", "over_common_neighbours", "pair_products", "pair_sums"]
+__all__ = ["cell_backward", "cell_forward", "over_common_neighbors", "pair_products", "pair_sums"]
 
 serial = numba.njit(nogil=True, cache=True, fastmath={"reassoc", "contract"})
 
@@ -36,7 +36,7 @@ def pair_products(left, right, first, second, products):  # type: ignore[no-unty
 
 
 @serial
-def over_common_neighbours(pointers, columns, weights, gram, sums):  # type: ignore[no-untyped-def]
+def over_common_neighbors(pointers, columns, weights, gram, sums):  # type: ignore[no-untyped-def]
     """Write ``sum_l B_il G_lj`` for the entries (i, j) of a sparse symmetric pattern."""
     for row in range(len(pointers) - 1):
         start, stop = pointers[row], pointers[row + 1]
@@ -49,28 +49,45 @@ def over_common_neighbours(pointers, columns, weights, gram, sums):  # type: ign
 
 
 @serial
+def _count(leaf, pointers, begins, ends):  # type: ignore[no-untyped-def]
+    """Return the number of sources of a leaf."""
+    count = 0
+    for stretch in range(pointers[leaf], pointers[leaf + 1]):
+        count += ends[stretch] - begins[stretch]
+    return count
+
+
+@serial
 def _longest(first_leaf, last_leaf, leaves, pointers, begins, ends):  # type: ignore[no-untyped-def]
     """Return the most points and the most sources of any leaf."""
-    rows = 0
-    sources = 0
+    rows, sources = 0, 0
     for leaf in range(first_leaf, last_leaf):
         rows = max(rows, leaves[leaf + 1] - leaves[leaf])
-        count = 0
-        for stretch in range(pointers[leaf], pointers[leaf + 1]):
-            count += ends[stretch] - begins[stretch]
-        sources = max(sources, count)
+        sources = max(sources, _count(leaf, pointers, begins, ends))
     return rows, sources
 
 
 @serial
+def _gather(leaf, pointers, begins, ends, values, gathered):  # type: ignore[no-untyped-def]
+    """Copy the values of the sources of a leaf."""
+    at = 0
+    for stretch in range(pointers[leaf], pointers[leaf + 1]):
+        for source in range(begins[stretch], ends[stretch]):
+            for d in range(values.shape[1]):  # a slice would compile its error message for seconds
+                gathered[at, d] = values[source, d]
+            at += 1
+
+
+@serial
 def _weights(  # type: ignore[no-untyped-def]
-    leaf, points, leaves, pointers, begins, ends, power, radius_sq, near, here, k, slope
+    leaf, cells, power, radius_sq, near, here, k, slope
 ):
     """Write coordinates of sources (q, m) and leaf points (q, t), weights and slopes (t, m).
 
-    Coordinates are relative to the leaf's first point. Slopes are derivatives by the squared distance; a
-    Gaussian's are minus half its weights and are not written.
+    Coordinates are relative to the leaf's first point. Slopes are derivatives with respect to the
+    squared distance; those of a Gaussian are minus half its weights and are not written.
     """
+    points, leaves, pointers, begins, ends = cells
     start, stop = leaves[leaf], leaves[leaf + 1]
     n_dimensions = points.shape[1]
     exact = k.itemsize == 8
@@ -103,8 +120,8 @@ def _weights(  # type: ignore[no-untyped-def]
                 if exact:
                     value = np.exp(half * distance)
                 else:
-                    # A polynomial of x / 32, squared five times: no branches and no tricks with
-                    # bits, so that the loop becomes vector instructions. Good to 2e-6.
+                    # A polynomial of x / 32, squared five times: without branches the loop becomes
+                    # vector instructions. Accurate to 2e-6.
                     t = distance * scale
                     value = one + t * (
                         one
@@ -125,7 +142,7 @@ def _weights(  # type: ignore[no-untyped-def]
                 lower = rest if power == 2.0 else rest**below
                 weights[m] = lower * rest
                 slopes[m] = factor * lower
-    # No point weighs on itself: find the leaf among its own sources.
+    # Each point leaves itself out: find the leaf among its own sources.
     count = 0
     for stretch in range(pointers[leaf], pointers[leaf + 1]):
         begin, end = begins[stretch], ends[stretch]
@@ -133,25 +150,14 @@ def _weights(  # type: ignore[no-untyped-def]
             k[row - start, count + row - begin] = zero
             slope[row - start, count + row - begin] = zero
         count += end - begin
-    return count
 
 
 @serial
 def cell_forward(  # type: ignore[no-untyped-def]
-    first_leaf,
-    last_leaf,
-    points,
-    leaves,
-    pointers,
-    begins,
-    ends,
-    power,
-    radius_sq,
-    values,
-    mass,
-    sums,
+    first_leaf, last_leaf, cells, power, radius_sq, values, mass, sums
 ):
     """Write the mass and the weighted sums of values at the points of some leaves."""
+    points, leaves, pointers, begins, ends = cells
     t, m = _longest(first_leaf, last_leaf, leaves, pointers, begins, ends)
     n_columns = values.shape[1]
     dtype = values.dtype
@@ -162,15 +168,11 @@ def cell_forward(  # type: ignore[no-untyped-def]
     value_buffer = np.empty(m * n_columns, dtype)
     for leaf in range(first_leaf, last_leaf):
         start, stop = leaves[leaf], leaves[leaf + 1]
-        count = 0
-        for stretch in range(pointers[leaf], pointers[leaf + 1]):
-            count += ends[stretch] - begins[stretch]
+        count = _count(leaf, pointers, begins, ends)
         size = stop - start
         k = k_buffer[: size * count].reshape(size, count)
         slope = slope_buffer[: size * count].reshape(size, count)
-        _weights(
-            leaf, points, leaves, pointers, begins, ends, power, radius_sq, near, here, k, slope
-        )
+        _weights(leaf, cells, power, radius_sq, near, here, k, slope)
         for row in range(size):
             total = dtype.type(0.0)
             for source in range(count):
@@ -179,33 +181,16 @@ def cell_forward(  # type: ignore[no-untyped-def]
         if n_columns == 0:
             continue
         gathered = value_buffer[: count * n_columns].reshape(count, n_columns)
-        count = 0
-        for stretch in range(pointers[leaf], pointers[leaf + 1]):
-            for source in range(begins[stretch], ends[stretch]):
-                for d in range(n_columns):  # a slice would compile its error message for seconds
-                    gathered[count, d] = values[source, d]
-                count += 1
+        _gather(leaf, pointers, begins, ends, values, gathered)
         np.dot(k, gathered, sums[start:stop])
 
 
 @serial
 def cell_backward(  # type: ignore[no-untyped-def]
-    first_leaf,
-    last_leaf,
-    points,
-    leaves,
-    pointers,
-    begins,
-    ends,
-    power,
-    radius_sq,
-    left,
-    right,
-    offset,
-    gradient,
-    first,
+    first_leaf, last_leaf, cells, power, radius_sq, left, right, offset, gradient, first
 ):
     """Add the pulls between the points of some leaves and their sources to both of each pair."""
+    points, leaves, pointers, begins, ends = cells
     t, m = _longest(first_leaf, last_leaf, leaves, pointers, begins, ends)
     n_columns = right.shape[1]
     n_dimensions = points.shape[1]
@@ -220,23 +205,14 @@ def cell_backward(  # type: ignore[no-untyped-def]
     source_along = np.empty((n_dimensions, m), dtype)
     for leaf in range(first_leaf, last_leaf):
         start, stop = leaves[leaf], leaves[leaf + 1]
-        count = 0
-        for stretch in range(pointers[leaf], pointers[leaf + 1]):
-            count += ends[stretch] - begins[stretch]
+        count = _count(leaf, pointers, begins, ends)
         size = stop - start
         k = k_buffer[: size * count].reshape(size, count)
         slope = slope_buffer[: size * count].reshape(size, count)
         pull = pull_buffer[: size * count].reshape(size, count)
         gathered = value_buffer[: count * n_columns].reshape(count, n_columns)
-        _weights(
-            leaf, points, leaves, pointers, begins, ends, power, radius_sq, near, here, k, slope
-        )
-        at = 0
-        for stretch in range(pointers[leaf], pointers[leaf + 1]):
-            for source in range(begins[stretch], ends[stretch]):
-                for d in range(n_columns):
-                    gathered[at, d] = right[source, d]
-                at += 1
+        _weights(leaf, cells, power, radius_sq, near, here, k, slope)
+        _gather(leaf, pointers, begins, ends, right, gathered)
         np.dot(left[start:stop], gathered.T, pull)
         for source in range(count):
             for d in range(n_dimensions):

@@ -1,31 +1,30 @@
 r"""Kernel weights among many points by cells: small matrix products, in time linear in n.
 
-Points are sorted into columns of equal count along the first q - 1 dimensions and, within a column, along the
-last (for one dimension they are just sorted). Consecutive points of a column form a *leaf* of 64. What a
-leaf can reach lies in few columns, and there in one stretch, found by bisection. So a leaf and its
-sources make one small dense problem, computed by BLAS: with ``K`` the (64 x m) weights, ``Y`` the sources'
-values and ``a``, ``b`` as in `twofold.numerics.sums.weights`,
+Points are sorted into columns of equal count along the first q - 1 dimensions and, within a column,
+along the last (in one dimension they are only sorted). Consecutive points of a column form a *leaf*
+of 64. The points within reach of a leaf lie in few columns, and there in one stretch, found by
+bisection. So a leaf and its sources make one small dense problem, computed by BLAS: with ``K`` the
+(64 x m) weights, ``Y`` the values of the sources and ``a``, ``b`` as in
+`twofold.numerics.sums.weights`,
 
 .. math:: S = K Y, \qquad g = 2 K' \circ (A Y^T + b 1^T),
 
-and ``g`` is added to the gradients of both points of a pair. A Gaussian is cut at a stated radius; its
-weights beyond are left out.
+and ``g`` is added to the gradients of both points of a pair. A Gaussian is cut at a given radius.
 
-Distances are formed from coordinates relative to the leaf's first point, so that in single precision a wide map
-is as good as a small one. Leaves are cut into blocks for threads by their number alone: results do
-not depend on how many threads there are.
+Distances use coordinates relative to the first point of the leaf, so single precision is enough for
+wide maps too. Blocks for threads depend on the number of leaves alone: results do not depend on the
+number of threads.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from types import ModuleType
 
 import numpy as np
 
-from twofold.kernels import Compact, Gaussian
-from twofold.numerics.sums._compiled import compiled
+from twofold.numerics.sums._compiled import compiled, compiled_power
 from twofold.numerics.sums.reach import profile, profile_and_slope
 from twofold.numerics.threads import map_blocks, row_blocks
 from twofold.protocols import Array, IntArray, RadialKernel
@@ -39,38 +38,12 @@ BLOCKS_AT_ONCE = 32
 
 @dataclass(frozen=True)
 class Cells:
-    """Points sorted into leaves, and what each leaf may reach.
+    """Points (n, q) sorted into leaves, and the points within reach of each leaf.
 
-    Attributes
-    ----------
-    order : ndarray of int, shape (n,)
-        The points, sorted: consecutive ones belong together.
-    points : ndarray of shape (n, q)
-        Their coordinates in that order.
-    leaves : ndarray of int, shape (n_leaves + 1,)
-        Where leaves begin among the sorted points, and n.
-    pointers : ndarray of int, shape (n_leaves + 1,)
-        Where each leaf's stretches begin.
-    begins, ends : ndarray of int, shape (n_stretches,)
-        Stretches of sorted points within reach of the leaf's box.
-
-    Examples
-    --------
-    Sorted points, of which each leaf sees those within its reach:
-
-    >>> import numpy as np
-    >>> from twofold.numerics.sums import Cells
-    >>> Z = np.random.default_rng(0).uniform(0.0, 100.0, (2_000, 2))
-    >>> cells = Cells.of(Z, radius=5.0)
-    >>> bool((cells.points == Z[cells.order]).all()), bool((Z == cells.points[cells.places]).all())
-    (True, True)
-    >>> cells.n_pairs < 2_000**2
-    True
-    >>> 0 < len(cells.sources(0)) < 2_000
-    True
-    >>> first, last = cells.blocks()[0]
-    >>> first, last > 0
-    (0, True)
+    ``order`` (n,) sorts the points: consecutive ones belong together. ``leaves`` (n_leaves + 1,)
+    tells where leaves begin, ``pointers`` (n_leaves + 1,) where the stretches of each leaf begin;
+    ``begins`` and ``ends`` (n_stretches,) are stretches of sorted points within reach of the leaf's
+    box.
     """
 
     order: IntArray
@@ -82,15 +55,7 @@ class Cells:
 
     @classmethod
     def of(cls, Z: Array, radius: float) -> Cells:
-        """Sort points and find the stretches within a radius.
-
-        Parameters
-        ----------
-        Z : ndarray of shape (n, q)
-            The points.
-        radius : float
-            Points farther apart do not see each other.
-        """
+        """Sort points (n, q) and find the stretches within a radius."""
         order, columns = sorted_into_columns(Z)
         points = np.ascontiguousarray(Z[order])
         leaves = _leaves(columns)
@@ -131,36 +96,7 @@ class Cells:
 
 @dataclass(frozen=True)
 class CellWeights:
-    """Kernel weights among points, by cells; see `twofold.numerics.sums.SelfWeights`.
-
-    Parameters
-    ----------
-    Z : ndarray of shape (n, q)
-        The points.
-    kernel : RadialKernel
-        The kernel.
-    radius : float
-        Where it is cut.
-    cells : Cells
-        The points sorted for that radius.
-    n_jobs : int or None, default=None
-        Threads.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from twofold.kernels import Gaussian
-    >>> from twofold.numerics.sums import CellWeights, DenseWeights
-    >>> Z = np.random.default_rng(0).uniform(0.0, 30.0, (400, 2))
-    >>> weights = CellWeights.of(Z, Gaussian(), radius=6.0)
-    >>> bool(np.allclose(weights.mass, DenseWeights.of(Z, Gaussian()).mass, atol=1e-4))
-    True
-    >>> values = np.ones((400, 1))
-    >>> weights.apply(values).shape, weights.mass_and_apply(values)[0].shape
-    ((400, 1), (400,))
-    >>> weights.gradient(values, values, np.zeros(400)).shape
-    (400, 2)
-    """
+    """Kernel weights among points (n, q), cut at a radius: `SelfWeights` for many points."""
 
     Z: Array
     kernel: RadialKernel
@@ -172,33 +108,13 @@ class CellWeights:
     def of(
         cls, Z: Array, kernel: RadialKernel, *, radius: float, n_jobs: int | None = None
     ) -> CellWeights:
-        """Sort the points into cells.
-
-        Parameters
-        ----------
-        Z : ndarray of shape (n, q)
-            The points.
-        kernel : RadialKernel
-            The kernel.
-        radius : float
-            Where it is cut.
-        n_jobs : int or None, default=None
-            Threads.
-
-        Returns
-        -------
-        CellWeights
-        """
+        """Sort the points into cells for that radius."""
         return cls(Z, kernel, radius, Cells.of(Z, radius), n_jobs)
 
     @cached_property
     def mass(self) -> Array:
         """``sum_j k_ij``, shape (n,)."""
         return self.mass_and_apply(np.empty((len(self.Z), 0)))[0]
-
-    def apply(self, values: Array) -> Array:
-        """Return ``sum_j k_ij v_j``, shape (n, D)."""
-        return self.mass_and_apply(values)[1]
 
     def mass_and_apply(self, values: Array) -> tuple[Array, Array]:
         """Return ``sum_j k_ij`` (n,) and ``sum_j k_ij v_j`` (n, D), in the values' precision."""
@@ -212,7 +128,7 @@ class CellWeights:
             if kind is not None:
                 loops, power = kind
                 loops.cell_forward(
-                    *block, *self._arrays(), power, self.radius**2, sorted_values, mass, sums
+                    *block, self._arrays(), power, self.radius**2, sorted_values, mass, sums
                 )
                 return
             for leaf in range(*block):
@@ -239,7 +155,7 @@ class CellWeights:
             if kind is not None:
                 loops, power = kind
                 loops.cell_backward(
-                    *block, *self._arrays(), power, self.radius**2, left, right, offset, part, first
+                    *block, self._arrays(), power, self.radius**2, left, right, offset, part, first
                 )
                 return first, part
             points = self.cells.points
@@ -259,7 +175,7 @@ class CellWeights:
         blocks = self.cells.blocks()
         for start in range(
             0, len(blocks), BLOCKS_AT_ONCE
-        ):  # parts overlap: not all are kept at once
+        ):  # parts overlap: do not keep all of them
             some = blocks[start : start + BLOCKS_AT_ONCE]
             for first, part in map_blocks(work, some, n_jobs=self.n_jobs):
                 total[first : first + len(part)] += part
@@ -271,20 +187,16 @@ class CellWeights:
         some = slice(cells.pointers[block[0]], cells.pointers[block[1]])
         return int(cells.begins[some].min()), int(cells.ends[some].max())
 
-    def _arrays(self) -> tuple[Any, ...]:
+    def _arrays(self) -> tuple[Array | IntArray, ...]:
+        """Return the arrays of the cells in the order of the compiled loops."""
         cells = self.cells
         return cells.points, cells.leaves, cells.pointers, cells.begins, cells.ends
 
-    def _compiled_kind(self, n_columns: int) -> tuple[Any, float] | None:
+    def _compiled_kind(self, n_columns: int) -> tuple[ModuleType, float] | None:
         """Return the compiled loops and the power of a compact kernel, 0 for a Gaussian."""
-        if isinstance(self.kernel, Gaussian):
-            power = 0.0
-        elif isinstance(self.kernel, Compact):
-            power = float(self.kernel.power)
-        else:
-            return None
+        power = compiled_power(self.kernel)
         loops = compiled(work=self.cells.n_pairs * max(1, n_columns))
-        return None if loops is None else (loops, power)
+        return None if loops is None or power is None else (loops, power)
 
     def _leaf(self, leaf: int) -> tuple[slice, IntArray, Array]:
         """Return a leaf's points, its sources, and their squared distances."""
@@ -297,7 +209,7 @@ class CellWeights:
         return rows, sources, distances
 
     def _cut(self, values: Array, distances: Array, rows: slice, sources: IntArray) -> Array:
-        """Set to zero what lies beyond the radius, and each point's weight on itself."""
+        """Set values beyond the radius, and of each point on itself, to zero."""
         values[distances > self.radius**2] = 0.0
         values[np.arange(rows.start, rows.stop)[:, None] == sources] = 0.0
         return values
@@ -306,35 +218,12 @@ class CellWeights:
 def sorted_into_columns(Z: Array) -> tuple[IntArray, IntArray]:
     """Return an order of the points and where columns begin in it (n_columns + 1,).
 
-    Points are cut into slabs of equal count along the first dimension, each slab along the second, and
-    so on; within a column they are sorted along the last dimension.
-
-    Parameters
-    ----------
-    Z : ndarray of shape (n, q)
-        The points.
-
-    Returns
-    -------
-    order : ndarray of int, shape (n,)
-        The points' numbers, column by column.
-    columns : ndarray of int, shape (n_columns + 1,)
-        Where columns begin.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from twofold.numerics.sums import sorted_into_columns
-    >>> Z = np.random.default_rng(0).uniform(size=(1_000, 2))
-    >>> order, columns = sorted_into_columns(Z)
-    >>> bool((np.sort(order) == np.arange(1_000)).all())
-    True
-    >>> first = Z[order[columns[0] : columns[1]]]
-    >>> bool((np.diff(first[:, -1]) >= 0).all())
-    True
+    Points (n, q) are cut into slabs of equal count along the first dimension, each slab along the
+    second, and so on; within a column they are sorted along the last dimension.
     """
     n, q = Z.shape
-    # In many dimensions cutting in two is enough, and cutting along all would leave columns of a point or two.
+    # In many dimensions halving is enough: cutting along all would leave columns of one or two
+    # points.
     n_cuts = max(2 if q > 3 else 1, round((n / LEAF) ** (1.0 / q)))
     most = round(np.log(max(n / LEAF, 1.0)) / np.log(n_cuts)) if n_cuts > 1 else 0
     order = np.arange(n)
@@ -387,7 +276,7 @@ def _columns_in_reach(
 ) -> tuple[IntArray, IntArray, Array]:
     """Return pairs (leaf, column) whose boxes in the first q - 1 dimensions are within the radius.
 
-    With what is left of the radius, at the gap between the two boxes, for the last dimension.
+    Also return the rest of the radius, after the gap between both boxes, for the last dimension.
     """
     across = slice(0, points.shape[1] - 1)
     column_lows = np.minimum.reduceat(points[:, across], columns[:-1])
@@ -420,8 +309,8 @@ def _stretches(
 ) -> tuple[IntArray, IntArray]:
     """Return where in each column the points within reach of each leaf begin and end.
 
-    Bisection in all columns at once: the rank of the last coordinate, plus a column's number times more
-    than any rank, rises through the whole order.
+    Bisection in all columns at once: the rank of the last coordinate, plus the column's number
+    times more than any rank, increases through the whole order.
     """
     last = points[:, -1]
     ascending = np.sort(last)

@@ -1,25 +1,28 @@
 r"""Gaussian kernel sums among many points on a grid: spread, convolve, interpolate.
 
-For the phases in which kernels overlap widely, so that lists of neighbours would hold nearly everyone. Values
-are spread to the nodes of a grid by cubic B-splines ``w``, convolved there by FFT, and interpolated back by the
-same splines:
+A grid suits kernels that overlap widely, where lists of neighbors would hold nearly all points.
+Values are spread to the nodes of a grid by cubic B-splines ``w``, convolved there by FFT, and
+interpolated back by the same splines:
 
 .. math:: \sum_j k(z - z_j) v_j \approx \sum_m w(z - m h) (\tilde k * G)_m, \qquad
           G_m = \sum_j w(z_j - m h) v_j.
 
-The splines blur twice, which the convolution takes back: in frequencies, :math:`\hat{\tilde k} = \hat k / \hat
-w^2` with :math:`\hat w(\omega) = \mathrm{sinc}^4(\omega h / 2)`. What is left is aliasing, frequencies that
-the grid cannot tell apart; `error_bound` adds it up:
+The splines blur twice, which the convolution undoes: in frequencies, :math:`\hat{\tilde k} = \hat k
+/ \hat w^2` with :math:`\hat w(\omega) = \mathrm{sinc}^4(\omega h / 2)`. The remaining error is
+aliasing, frequencies that the grid cannot distinguish:
 
-.. math:: \varepsilon \le \frac{1}{2 \pi} \int_{|\omega| < \pi / h} \hat k(\omega) \Big[ \Big(1 + \sum_{l \ne 0}
-          \frac{|\hat w(\omega + 2 \pi l / h)|}{\hat w(\omega)}\Big)^2 - 1 \Big] d\omega
-          + \frac{1}{2 \pi} \int_{|\omega| > \pi / h} \hat k(\omega) d\omega,
+.. math:: \varepsilon \le \frac{1}{2 \pi} \int_{|\omega| < \pi / h} \hat k(\omega) \Big[ \Big(1 +
+          \sum_{l \ne 0} \frac{|\hat w(\omega + 2 \pi l / h)|}{\hat w(\omega)}\Big)^2 - 1 \Big]
+          d\omega + \frac{1}{2 \pi} \int_{|\omega| > \pi / h} \hat k(\omega) d\omega,
 
-for one dimension, relative to the kernel's value at zero; ``q`` dimensions give ``(1 + eps)^q - 1``.
+for one dimension, relative to the kernel's value at zero; ``q`` dimensions give ``(1 + eps)^q -
+1``.
 
-The gradient of ``sum_ij k_ij (a_i . v_j + b_i)`` is ``a_i . grad S_v(z_i) + b_i grad S_1(z_i) + v_i . grad
-S_a(z_i) + grad S_b(z_i)``, with ``S_u`` the sum of values ``u``; gradients of sums are those of the interpolating
-splines. Cost: linear in the points, plus the grid.
+The gradient of ``sum_ij k_ij (a_i . v_j + b_i)`` is ``a_i . grad S_v(z_i) + b_i grad S_1(z_i) + v_i
+. grad S_a(z_i) + grad S_b(z_i)``, with ``S_u`` the sum of values ``u``; gradients of sums are those
+of the interpolating splines. The cost is linear in the points, plus the grid.
+
+`weigh_many` chooses between cells and a grid by their cost.
 """
 
 from __future__ import annotations
@@ -33,87 +36,37 @@ from numpy.typing import NDArray
 from scipy import fft
 from scipy.sparse import csr_array
 
+from twofold.kernels import Gaussian
+from twofold.numerics.sums.cells import CellWeights
 from twofold.numerics.threads import n_threads
-from twofold.protocols import AnyArray, Array
+from twofold.protocols import AnyArray, Array, RadialKernel
 
-__all__ = ["GridWeights", "error_bound"]
+__all__ = ["GridWeights", "weigh_many"]
 
 SPACING = 0.3
-"""In kernel widths: no kernel value is off by more than 2e-4 in two dimensions, sums over many points, whose
-aliases cancel, by far less."""
+"""In kernel widths. Errors of kernel values are at most 2e-4 in two dimensions; errors of sums over
+many points are much smaller, because aliases cancel."""
 
 REACH = 6.5
 """Kernel widths of empty grid beyond the points: a Gaussian is 7e-10 there."""
 
+MOST_GRID_DIMENSIONS = 3
+
+COSTS_OF_A_COLUMN = (1.7e-10, 1.2e-8, 1.8e-7)
+"""Seconds for each column of values: for a pair of a cell, for a point and each node it is spread
+to, and for a node. Value and gradient of 20,000 x 50, measured on two cores."""
+
+COSTS_OF_MASSES = (2.0e-8, 1.0e-7, 2.5e-7)
+"""The same for masses and their gradient, of 10^4 and 10^5 points in one to three dimensions."""
+
 COLUMNS_AT_ONCE = 16
-
-
-def error_bound(spacing: float, n_components: int) -> float:
-    """Return a bound on the error of a kernel value, relative to that at zero.
-
-    Parameters
-    ----------
-    spacing : float
-        Distance of grid nodes in kernel widths.
-    n_components : int
-        Dimensions.
-
-    Returns
-    -------
-    float
-
-    Examples
-    --------
-    >>> from twofold.numerics.sums import error_bound
-    >>> error_bound(0.3, 2) < 2e-4
-    True
-    >>> error_bound(0.6, 2) > 10 * error_bound(0.3, 2)
-    True
-    """
-    edge = np.pi / spacing
-    omega = np.linspace(-edge, edge, 4001)
-    spectrum = np.sqrt(2.0 * np.pi) * np.exp(-0.5 * omega**2)
-    blur = np.sinc(omega * spacing / (2.0 * np.pi)) ** 4
-    aliases = sum(
-        np.sinc(omega * spacing / (2.0 * np.pi) + shift) ** 4
-        for shift in range(-20, 21)
-        if shift != 0
-    )
-    inside = np.trapezoid(spectrum * ((1.0 + aliases / blur) ** 2 - 1.0), omega) / (2.0 * np.pi)
-    beyond = np.linspace(edge, edge + 12.0, 2001)
-    tail = 2.0 * np.trapezoid(np.sqrt(2.0 * np.pi) * np.exp(-0.5 * beyond**2), beyond)
-    return float((1.0 + inside + tail / (2.0 * np.pi)) ** n_components - 1.0)
 
 
 @dataclass(frozen=True)
 class GridWeights:
-    """Gaussian weights among points, on a grid; see `twofold.numerics.sums.SelfWeights`.
+    """Gaussian weights among points (n, q), q at most 3; see `twofold.numerics.sums.SelfWeights`.
 
-    Parameters
-    ----------
-    Z : ndarray of shape (n, q)
-        The points, q at most 3.
-    spacing : float, default=0.3
-        Distance of grid nodes in kernel widths.
-
-    Examples
-    --------
-    A kernel that reaches everyone, in time that is linear in the points:
-
-    >>> import numpy as np
-    >>> from twofold.kernels import Gaussian
-    >>> from twofold.numerics.sums import DenseWeights, GridWeights
-    >>> Z = np.random.default_rng(0).normal(size=(500, 2))
-    >>> weights = GridWeights(Z)
-    >>> weights.n_nodes == weights.shape[0] * weights.shape[1]
-    True
-    >>> bool(np.allclose(weights.mass, DenseWeights.of(Z, Gaussian()).mass, rtol=1e-3))
-    True
-    >>> values = np.ones((500, 1))
-    >>> weights.apply(values).shape, weights.mass_and_apply(values)[0].shape
-    ((500, 1), (500,))
-    >>> weights.gradient(values, values, np.zeros(500)).shape
-    (500, 2)
+    The spacing of the nodes is in kernel widths.
     """
 
     Z: Array
@@ -135,19 +88,15 @@ class GridWeights:
         """``sum_j k_ij``, shape (n,)."""
         return np.maximum(self._sums(np.ones((len(self.Z), 1)))[:, 0] - 1.0, 0.0)
 
-    def apply(self, values: AnyArray) -> AnyArray:
-        """Return ``sum_j k_ij v_j``, shape (n, D)."""
-        sums: AnyArray = self._sums(values).astype(values.dtype, copy=False)
-        sums -= values
-        return sums
-
     def mass_and_apply(self, values: AnyArray) -> tuple[Array, AnyArray]:
         """Return ``sum_j k_ij`` (n,) and ``sum_j k_ij v_j`` (n, D)."""
-        return self.mass, self.apply(values)
+        sums: AnyArray = self._sums(values).astype(values.dtype, copy=False)
+        sums -= values
+        return self.mass, sums
 
     def gradient(self, left: AnyArray, right: AnyArray, offset: Array) -> Array:
         """Return the gradient of ``sum_ij k_ij (left_i . right_j + offset_i)``, shape (n, q)."""
-        # A point on itself: a kernel at its maximum, without a slope.
+        # The kernel is at its maximum on the point itself, and has no slope there.
         ones = np.ones((len(self.Z), 1))
         factors = np.hstack([left, offset[:, None], right, ones])
         values = np.hstack([right, ones, left, offset[:, None]])
@@ -160,6 +109,7 @@ class GridWeights:
         return gradient
 
     def _sums(self, values: AnyArray) -> Array:
+        """Return the sums (n, D) over all points, each included in its own."""
         sums = np.empty(values.shape)
         for start in range(0, values.shape[1], COLUMNS_AT_ONCE):
             some = slice(start, start + COLUMNS_AT_ONCE)
@@ -177,7 +127,7 @@ class GridWeights:
 
     @cached_property
     def _transfer(self) -> Array:
-        """The spectrum of the kernel, over that of the splines squared, at the FFT's frequencies."""
+        """The spectrum of the kernel over the squared spectrum of the splines."""
         transfer = np.ones(())
         for number, size in enumerate(self.shape):
             last = number == len(self.shape) - 1
@@ -243,3 +193,26 @@ class GridWeights:
             slopes = [-0.5 * s * s, -2.0 * t + 1.5 * t * t, 2.0 * s - 1.5 * s * s, 0.5 * t * t]
             parts.append((np.stack(values, axis=1), np.stack(slopes, axis=1) / self.spacing))
         return parts
+
+
+def weigh_many(
+    Z: Array,
+    kernel: RadialKernel,
+    radius: float,
+    *,
+    masses_alone: bool = False,
+    n_jobs: int | None = None,
+) -> CellWeights | GridWeights:
+    """Return the weights among many points (n, q), by cells or on a grid, whichever costs less.
+
+    Cells cut the kernel at the radius; grids serve Gaussians only. With ``masses_alone`` the costs
+    are those of masses without columns of values.
+    """
+    cells = CellWeights.of(Z, kernel, radius=radius, n_jobs=n_jobs)
+    n, q = Z.shape
+    if not isinstance(kernel, Gaussian) or q > MOST_GRID_DIMENSIONS:
+        return cells
+    grid = GridWeights(Z)
+    pair, spread, node = COSTS_OF_MASSES if masses_alone else COSTS_OF_A_COLUMN
+    grid_cost = n * 4**q * spread + grid.n_nodes * node
+    return grid if grid_cost < cells.cells.n_pairs * pair else cells

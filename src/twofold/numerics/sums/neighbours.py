@@ -1,10 +1,14 @@
-"""Kernel sums over the sources within reach, found by a KD-tree.
+"""Kernel sums over the sources within reach of a target.
 
-At useful widths a target feels tens of sources, whatever their number. A Gaussian is cut where its
-weight, relative to that of the nearest source, falls below a stated tolerance; a compact kernel where
-it ends. For kernels whose logarithm is concave in the squared distance (both of these are), sources
-beyond ``sqrt(d^2 + r^2)``, with ``d`` the distance of the nearest one and ``r`` the kernel's radius,
-weigh less than the tolerance.
+At useful bandwidths a target has tens of sources in reach, whatever their number. A Gaussian is cut
+where its weight, relative to that of the nearest source, falls below a tolerance; a compact kernel
+at the end of its support. For kernels whose logarithm is concave in the squared distance (both
+are), sources beyond ``sqrt(d^2 + r^2)``, with ``d`` the distance of the nearest one and ``r`` the
+kernel's radius, weigh less than the tolerance.
+
+`Neighbours` finds the sources by a KD-tree. For many sources `LocalMeans` does the same in compiled
+loops: sources are sorted into columns as in `twofold.numerics.sums.cells`, and one pass gives the
+weighted mean and the terms that Gauss-Newton needs of its Jacobian, without intermediate arrays.
 """
 
 from __future__ import annotations
@@ -12,67 +16,47 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from scipy.spatial import cKDTree
 
 from twofold.numerics.linalg import sqdist
-from twofold.numerics.sums.base import Sums
-from twofold.numerics.sums.local import LocalMeans
+from twofold.numerics.sums._compiled import compiled, compiled_power
+from twofold.numerics.sums.cells import sorted_into_columns
 from twofold.numerics.sums.reach import kernel_radius
 from twofold.numerics.threads import map_blocks, row_blocks, some_rows
-from twofold.protocols import Array, IntArray, RadialKernel
+from twofold.protocols import Array, IntArray, NormalTerms, RadialKernel
 
-__all__ = ["LocalWeights", "NeighbourSums", "Neighbours", "target_blocks"]
+__all__ = ["LocalMeans", "LocalWeights", "Neighbours", "target_blocks"]
+
+Mask = NDArray[np.bool_]
 
 TOLERANCE = 1e-10
 MARGIN = 2.0
-"""Targets farther than this from every source are looked up one by one, in all sources."""
+"""Targets farther than this from every source are compared with all sources."""
 
 FARTHEST = 1e100
-"""Targets beyond are as far as can be: their squares would overflow in the tree."""
+"""Coordinates of targets are clipped here: their squares would overflow in the tree."""
 
 FEW_PAIRS = 50_000
-"""Pairs up to which all of them are cheaper than a search for the near ones."""
+"""Up to this number of pairs, all of them cost less than a search for the near ones."""
 
 FEWEST_SOURCES = 256
 MANY_SOURCES = 4_000
-"""Sources from which on compiled loops may serve."""
+"""From this number of sources on, compiled loops may be used."""
 
 LARGEST_SHARE = 0.08
-"""Share of the sources within reach up to which a tree beats matrix products."""
+"""Share of the sources within reach up to which a tree is faster than matrix products."""
 
 
 @dataclass(frozen=True)
 class LocalWeights:
     """Weights of the sources within reach of some targets, as rows of a sparse matrix.
 
-    Attributes
-    ----------
-    pointers, sources : ndarray of int, shape (n_targets + 1,) and (n_pairs,)
-        Rows and columns as in a CSR matrix, columns in ascending order.
-    targets : ndarray of int, shape (n_pairs,)
-        The row of each pair.
-    sqdist, weights : ndarray of shape (n_pairs,)
-        Squared distances; ``exp(log k - log_shift)``.
-    log_shift : ndarray of shape (n_targets,)
-        The largest log weight of each row; ``-inf`` where there is none.
-    mass : ndarray of shape (n_targets,)
-        Row sums of the weights.
-    n_sources : int
-        Columns.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from twofold.kernels import Compact
-    >>> from twofold.numerics.sums import Neighbours
-    >>> sources = np.array([[0.0], [0.5], [5.0]])
-    >>> local = Neighbours.of(sources, Compact()).weigh(np.array([[0.0], [5.0]]))
-    >>> local.matrix(local.weights).toarray()
-    array([[1.    , 0.5625, 0.    ],
-           [0.    , 0.    , 1.    ]])
-    >>> local.mass
-    array([1.5625, 1.    ])
+    ``pointers`` (n_targets + 1,) and ``sources`` (n_pairs,) are rows and columns as in a CSR
+    matrix, columns ascending; ``targets`` (n_pairs,) is the row of each pair. ``weights`` are
+    ``exp(log k - log_shift)``, with the largest log weight of each row, ``-inf`` for empty rows,
+    and row sums ``mass``.
     """
 
     pointers: IntArray
@@ -91,39 +75,96 @@ class LocalWeights:
 
 
 @dataclass(frozen=True)
+class LocalMeans:
+    """Sources sorted into columns, for compiled loops.
+
+    ``points`` (n, q) are the sources in the order of the columns, ``order`` (n,) their numbers,
+    ``columns`` (n_columns + 1,) where columns begin, ``lows`` and ``highs`` (n_columns, q - 1)
+    their boxes in all but the last dimension. ``power`` is that of a compact kernel, 0 for a
+    Gaussian, cut at the squared radius. Targets farther than the margin from every source are not
+    covered.
+    """
+
+    points: Array
+    order: IntArray
+    columns: IntArray
+    lows: Array
+    highs: Array
+    power: float
+    radius_sq: float
+    margin_sq: float
+
+    @classmethod
+    def of(
+        cls, points: Array, kernel: RadialKernel, radius: float, margin: float
+    ) -> LocalMeans | None:
+        """Sort the sources (n, q); None for kernels that the compiled loops lack.
+
+        The kernel is cut at the radius. Targets farther than the margin from every source are not
+        covered.
+        """
+        power = compiled_power(kernel)
+        if power is None:
+            return None
+        order, columns = sorted_into_columns(points)
+        ordered = np.ascontiguousarray(points[order])
+        across = ordered[:, :-1]
+        lows = np.minimum.reduceat(across, columns[:-1])
+        highs = np.maximum.reduceat(across, columns[:-1])
+        return cls(ordered, order, columns, lows, highs, power, radius**2, margin**2)
+
+    @property
+    def is_available(self) -> bool:
+        """Whether the compiled loops can be loaded."""
+        return compiled(1 << 62, "_local_loops") is not None
+
+    def mass(self, targets: Array, n_jobs: int | None = None) -> tuple[Array, Mask]:
+        """Return the sums of weights (m,), and which targets (m,) are covered."""
+        mass, nearest = np.empty(len(targets)), np.empty(len(targets))
+        no_values, no_means = np.empty((len(self.points), 0)), np.empty((len(targets), 0))
+        self._run("local_means", targets, n_jobs, no_values, mass, nearest, no_means)
+        return mass, nearest <= self.margin_sq
+
+    def means(self, targets: Array, values: Array, n_jobs: int | None = None) -> tuple[Array, Mask]:
+        """Return the weighted means of values (m, D), and which targets (m,) are covered."""
+        mass, nearest = np.empty(len(targets)), np.empty(len(targets))
+        means = np.empty((len(targets), values.shape[1]))
+        self._run("local_means", targets, n_jobs, values, mass, nearest, means)
+        return means, nearest <= self.margin_sq
+
+    def normal_terms(
+        self, targets: Array, values: Array, data: Array, n_jobs: int | None = None
+    ) -> tuple[NormalTerms, Mask]:
+        """Return ``J^T J``, ``J^T r`` and ``|r|^2`` of the means, and which targets are covered."""
+        m, q = targets.shape
+        mass, nearest = np.empty(m), np.empty(m)
+        JTJ, JTr, loss = np.zeros((m, q, q)), np.zeros((m, q)), np.zeros(m)
+        self._run(
+            "local_normal_terms", targets, n_jobs, values, data, mass, nearest, JTJ, JTr, loss
+        )
+        return (JTJ, JTr, loss), nearest <= self.margin_sq
+
+    def _run(self, name: str, targets: Array, n_jobs: int | None, *arguments: Array) -> None:
+        """Run a compiled loop over the targets; it writes into the last of the arguments."""
+        loop = getattr(compiled(1 << 62, "_local_loops"), name)
+        targets = np.ascontiguousarray(targets)
+        arguments = tuple(np.ascontiguousarray(argument) for argument in arguments)
+        sources = (self.points, self.order, self.columns, self.lows, self.highs)
+        # Nearby targets share their sources, which then stay in the cache.
+        visits, _ = sorted_into_columns(targets)
+
+        def work(rows: slice) -> None:
+            loop(visits[rows], targets, sources, self.power, self.radius_sq, *arguments)
+
+        map_blocks(work, row_blocks(len(targets), bytes_per_row=16_384), n_jobs=n_jobs)
+
+
+@dataclass(frozen=True)
 class Neighbours:
-    """Sources, in units of the kernel's width, in a tree.
+    """Sources (n, q), in units of the kernel's width, in a tree.
 
-    Parameters
-    ----------
-    points : ndarray of shape (n, q)
-        The sources.
-    kernel : RadialKernel
-        The kernel.
-    radius : float
-        Where the kernel falls below the tolerance.
-    tree : cKDTree
-        The sources' tree.
-    local : LocalMeans, default=None
-        The sources in columns, for compiled loops.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from twofold.kernels import Compact
-    >>> from twofold.numerics.sums import Neighbours
-    >>> points = np.array([[0.0], [0.5], [5.0]])
-    >>> neighbours = Neighbours.of(points, Compact())
-    >>> neighbours.radius
-    1.0
-    >>> local = neighbours.weigh(np.array([[0.25], [9.0]]))
-    >>> local.pointers, local.sources
-    (array([0, 2, 2]), array([0, 1]))
-
-    Whether a search pays: not for a kernel that reaches everyone, nor for few targets.
-
-    >>> Neighbours.if_few(points, Compact()) is None, neighbours.pays_for(1)
-    (True, False)
+    The kernel is below the tolerance beyond the radius; ``local`` holds the sources for compiled
+    loops, if there are many.
     """
 
     points: Array
@@ -136,16 +177,9 @@ class Neighbours:
     def of(
         cls, points: Array, kernel: RadialKernel, tolerance: float = TOLERANCE
     ) -> Neighbours | None:
-        """Put the sources in a tree; None for kernels that this way of cutting does not fit.
+        """Put the sources in a tree; None for kernels that cannot be cut.
 
-        Parameters
-        ----------
-        points : ndarray of shape (n, q)
-            The sources.
-        kernel : RadialKernel
-            The kernel.
-        tolerance : float, default=1e-10
-            Weights, relative to the largest, that may be left out.
+        Weights below the tolerance, relative to the largest, may be left out.
         """
         if np.diff(kernel.dlog_profile(np.array([0.0, 0.25, 0.5]))).max() > 0.0:
             return None  # its logarithm is not concave
@@ -158,7 +192,7 @@ class Neighbours:
 
     @classmethod
     def if_few(cls, points: Array, kernel: RadialKernel) -> Neighbours | None:
-        """Put the sources in a tree where so few reach each other that this is the faster way."""
+        """Put the sources in a tree if it is faster: only a small share of them is within reach."""
         if len(points) < FEWEST_SOURCES or not np.isfinite(points).all():
             return None
         found = cls.of(points, kernel)
@@ -169,20 +203,12 @@ class Neighbours:
         return found if counts.mean() <= LARGEST_SHARE * len(points) else None
 
     def pays_for(self, n_targets: int) -> bool:
-        """Tell whether a search is worth its fixed cost for so many targets."""
+        """Tell whether a search is worth its fixed cost for this number of targets."""
         return n_targets * len(self.points) > FEW_PAIRS
 
-    def weigh(self, targets: Array, exclude: IntArray | None = None) -> LocalWeights:
-        """Return the weights of the sources within reach of targets (m, q).
-
-        Parameters
-        ----------
-        targets : ndarray of shape (m, q)
-            Where to weigh.
-        exclude : ndarray of int, shape (m,), default=None
-            For each target the number of one source to leave out.
-        """
-        rows, columns, distances = self._pairs(targets, exclude)
+    def weigh(self, targets: Array) -> LocalWeights:
+        """Return the weights of the sources within reach of targets (m, q)."""
+        rows, columns, distances = self._pairs(targets)
         m, n = len(targets), len(self.points)
         matrix = csr_array((distances, (rows, columns)), shape=(m, n))
         matrix.sort_indices()  # the order of a row's sum must not depend on the other rows
@@ -197,14 +223,16 @@ class Neighbours:
         return LocalWeights(pointers, columns, rows, matrix.data, weights, log_shift, mass, n)
 
     def _search_radius(self) -> float:
+        """Return the radius that holds all sources of targets within the margin."""
         if self._ends():
             return self.radius
         return float(np.hypot(self.radius, MARGIN))
 
     def _ends(self) -> bool:
+        """Tell whether the kernel has compact support."""
         return not np.isfinite(self.kernel.log_profile(np.array([4.0 * self.radius**2]))[0])
 
-    def _pairs(self, targets: Array, exclude: IntArray | None) -> tuple[IntArray, IntArray, Array]:
+    def _pairs(self, targets: Array) -> tuple[IntArray, IntArray, Array]:
         """Return target, source and squared distance of every pair that counts, in any order."""
         within = np.clip(targets, -FARTHEST, FARTHEST)
         found = cKDTree(within).sparse_distance_matrix(
@@ -212,9 +240,6 @@ class Neighbours:
         )
         rows, columns = found["i"], found["j"]
         distances = np.square(found["v"])
-        if exclude is not None:
-            kept = exclude[rows] != columns
-            rows, columns, distances = rows[kept], columns[kept], distances[kept]
         if self._ends():
             return rows, columns, distances
         nearest = np.full(len(targets), np.inf)
@@ -226,132 +251,23 @@ class Neighbours:
         parts = [(rows[kept], columns[kept], distances[kept])]
         numbers = np.flatnonzero(far)
         for block in row_blocks(len(numbers), 8 * 4 * len(self.points)):
-            parts.append(self._pairs_of_far_targets(targets, numbers[block], exclude))
+            parts.append(self._pairs_of_far_targets(targets, numbers[block]))
         rows, columns, distances = (np.concatenate(part) for part in zip(*parts, strict=True))
         return rows, columns, distances
 
     def _pairs_of_far_targets(
-        self, targets: Array, numbers: IntArray, exclude: IntArray | None
+        self, targets: Array, numbers: IntArray
     ) -> tuple[IntArray, IntArray, Array]:
+        """Return the pairs of the targets with these numbers, compared with all sources."""
         with np.errstate(over="ignore"):
             distances = sqdist(targets[numbers], self.points)
-        if exclude is not None:
-            distances[np.arange(len(numbers)), exclude[numbers]] = np.inf
         reach = distances.min(axis=1) + self.radius**2
         near, columns = np.nonzero((distances <= reach[:, None]) & np.isfinite(distances))
         return numbers[near], columns, distances[near, columns]
 
 
-@dataclass(frozen=True)
-class NeighbourSums:
-    """The sources within reach of each target.
-
-    Parameters
-    ----------
-    kernel : RadialKernel
-        A kernel whose logarithm is concave in the squared distance.
-    n_jobs : int or None, default=None
-        Threads; None means all cores.
-    tolerance : float, default=1e-10
-        Weights, relative to a target's largest, that may be left out.
-
-    Examples
-    --------
-    The same sums as `DenseSums`, from those in reach alone:
-
-    >>> import numpy as np
-    >>> from twofold.kernels import Gaussian
-    >>> from twofold.numerics.sums import DenseSums, NeighbourSums
-    >>> rng = np.random.default_rng(0)
-    >>> Z, values = rng.uniform(0.0, 40.0, (300, 2)), rng.normal(size=(300, 1))
-    >>> near, every = NeighbourSums(Gaussian()), DenseSums(Gaussian())
-    >>> sums = near.forward(Z, Z, values)
-    >>> bool(np.allclose(sums.weighted, every.forward(Z, Z, values).weighted, atol=1e-6))
-    True
-    >>> at_targets, _ = near.backward(Z, Z, values, sums, np.ones((300, 1)), np.zeros(300))
-    >>> at_targets.shape
-    (300, 2)
-    """
-
-    kernel: RadialKernel
-    n_jobs: int | None = None
-    tolerance: float = TOLERANCE
-
-    def forward(
-        self, targets: Array, sources: Array, values: Array, *, exclude: IntArray | None = None
-    ) -> Sums:
-        """Return the sums at the targets; see `KernelSums.forward`."""
-        neighbours = self._neighbours(sources)
-        log_shift, mass = np.empty(len(targets)), np.empty(len(targets))
-        weighted = np.empty((len(targets), values.shape[1]))
-
-        def work(rows: slice) -> None:
-            local = neighbours.weigh(targets[rows], None if exclude is None else exclude[rows])
-            log_shift[rows], mass[rows] = local.log_shift, local.mass
-            weighted[rows] = local.matrix(local.weights) @ values
-
-        map_blocks(work, target_blocks(len(targets)), n_jobs=self.n_jobs)
-        return Sums(log_shift, mass, weighted)
-
-    def backward(
-        self,
-        targets: Array,
-        sources: Array,
-        values: Array,
-        sums: Sums,
-        weighted_bar: Array,
-        mass_bar: Array,
-        *,
-        exclude: IntArray | None = None,
-    ) -> tuple[Array, Array]:
-        """Return the gradients at targets and sources; see `KernelSums.backward`."""
-        neighbours = self._neighbours(sources)
-        targets_bar = np.empty_like(targets)
-
-        def work(rows: slice) -> Array:
-            local = neighbours.weigh(targets[rows], None if exclude is None else exclude[rows])
-            at, of = local.targets, local.sources
-            scale = np.where(np.isneginf(local.log_shift), 0.0, local.log_shift)
-            scale = np.exp(scale - np.where(local.mass > 0.0, sums.log_shift[rows], 0.0))
-            pull = np.einsum("pd,pd->p", weighted_bar[rows][at], values[of])
-            pull += mass_bar[rows][at]
-            pull *= 2.0 * local.weights * scale[at] * self.kernel.dlog_profile(local.sqdist)
-            sources_bar = np.empty_like(sources)
-            for column in range(sources.shape[1]):
-                along = pull * (targets[rows][at, column] - sources[of, column])
-                targets_bar[rows, column] = np.bincount(at, along, minlength=len(local.mass))
-                sources_bar[:, column] = -np.bincount(of, along, minlength=len(sources))
-            return sources_bar
-
-        parts = map_blocks(work, target_blocks(len(targets)), n_jobs=self.n_jobs)
-        return targets_bar, np.sum(parts, axis=0)
-
-    def _neighbours(self, sources: Array) -> Neighbours:
-        found = Neighbours.of(sources, self.kernel, self.tolerance)
-        if found is None:
-            raise ValueError(f"{self.kernel!r} falls too slowly to be cut at any radius.")
-        return found
-
-
 def target_blocks(n_targets: int) -> list[slice]:
-    """Return blocks of targets: large enough that a tree of them pays.
-
-    Parameters
-    ----------
-    n_targets : int
-        How many targets there are.
-
-    Returns
-    -------
-    list of slice
-
-    Examples
-    --------
-    >>> from twofold.numerics.sums import target_blocks
-    >>> blocks = target_blocks(100_000)
-    >>> blocks[0].start, blocks[-1].stop, len(blocks) > 1
-    (0, 100000, True)
-    """
+    """Return blocks of targets that are large enough for a tree of their own."""
     return row_blocks(n_targets, bytes_per_row=4096)
 
 

@@ -1,13 +1,13 @@
-"""Kernel weights of the pairs within reach of each other: `SelfWeights` whose cost follows the neighbours.
+"""Kernel weights of the pairs within reach of each other; the cost follows the neighbors.
 
-The pairs come from a KD-tree. For a compact kernel the list is exact; for others, pairs below a stated
+A KD-tree finds the pairs. For a compact kernel the list is exact; for other kernels, pairs below a
 ``tolerance`` are left out.
 
-With a Gram matrix ``G``, the products ``(B G)_ij = sum_l B_il G_lj`` are wanted for neighbours j of i only,
-and l runs over neighbours of i as well. So an evaluation looks up the entries of ``G`` between neighbours
-of a common point, ``sum_i k_i^2`` of them, and never touches D: the "sparse structure" of Meinicke et al.
-(2005), Appendix B, taken to its end. That loop and the inner products of pairs are compiled where the
-problem is large and numba is there.
+With a Gram matrix ``G``, the products ``(B G)_ij = sum_l B_il G_lj`` are needed for neighbors j of
+i only, and l runs over neighbors of i as well. So an evaluation reads the entries of ``G`` between
+neighbors of a common point, ``sum_i k_i^2`` of them, whatever the number of features: the "sparse
+structure" of Meinicke et al. (2005), Appendix B. This loop and the inner products of pairs are
+compiled for large problems if numba is installed.
 """
 
 from __future__ import annotations
@@ -29,42 +29,11 @@ CHUNK = 1 << 20
 
 @dataclass(frozen=True)
 class PairWeights:
-    """The weights of the pairs that reach each other.
+    """The weights of the pairs that reach each other; see `twofold.numerics.sums.SelfWeights`.
 
-    Attributes
-    ----------
-    Z : ndarray of shape (n, q)
-        The points.
-    first, second : ndarray of int, shape (n_pairs,)
-        The points of each pair, ``first < second``.
-    k, slopes : ndarray of shape (n_pairs,)
-        Kernel and its derivative with respect to the squared distance.
-    mass : ndarray of shape (n,)
-        ``sum_j k_ij``.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from twofold.kernels import Compact
-    >>> from twofold.numerics.sums import PairWeights
-    >>> weights = PairWeights.of(np.array([[0.0], [0.5], [5.0]]), Compact())
-    >>> weights.first, weights.second, weights.k
-    (array([0]), array([1]), array([0.5625]))
-    >>> weights.apply(np.array([[1.0], [2.0], [3.0]])).ravel()
-    array([1.125 , 0.5625, 0.    ])
-
-    Both at once, and the gradient of the sum of all weights, which grows as the first two come together:
-
-    >>> weights.mass_and_apply(np.ones((3, 1)))[1].ravel()
-    array([0.5625, 0.5625, 0.    ])
-    >>> weights.gradient(np.zeros((3, 1)), np.zeros((3, 1)), np.ones(3)).ravel()
-    array([ 3., -3.,  0.])
-
-    Errors from inner products:
-
-    >>> error, own, products = weights.gram_products(np.ones(3), np.eye(3))
-    >>> weights.pull_gradient(products, np.ones(3), np.zeros(3)).shape
-    (3, 1)
+    ``first < second`` (n_pairs,) are the points of each pair, ``k`` and ``slopes`` (n_pairs,) the
+    kernel and its derivative with respect to the squared distance, ``mass`` (n,) the sums ``sum_j
+    k_ij``.
     """
 
     Z: Array
@@ -84,24 +53,9 @@ class PairWeights:
         tolerance: float = 1e-10,
         radius: float | None = None,
     ) -> PairWeights:
-        """Find the pairs and compute their weights.
+        """Find the pairs within a radius, or above a tolerance, and compute their weights.
 
-        Parameters
-        ----------
-        Z : ndarray of shape (n, q)
-            The points.
-        kernel : RadialKernel
-            The kernel.
-        groups : ndarray of int, shape (n,), default=None
-            Points of a group leave each other out.
-        tolerance : float, default=1e-10
-            Kernel values, relative to that at zero, below which a pair is left out.
-        radius : float, default=None
-            The distance at which they are, where it is known already.
-
-        Returns
-        -------
-        PairWeights
+        Points of a group (n,) leave each other out.
         """
         if radius is None:
             radius = kernel_radius(kernel, tolerance)
@@ -118,20 +72,16 @@ class PairWeights:
         mass = _total(first, k, n) + _total(second, k, n)
         return cls(Z, first, second, k, slopes, mass)
 
-    def apply(self, values: Array) -> Array:
-        """Return ``sum_j k_ij v_j``, shape (n, D)."""
+    def mass_and_apply(self, values: Array) -> tuple[Array, Array]:
+        """Return ``sum_j k_ij`` (n,) and ``sum_j k_ij v_j`` (n, D)."""
         loops = compiled(work=len(self.first) * values.shape[1])
         if loops is not None:
             summed = np.zeros(values.shape)
             loops.pair_sums(self.k, self.first, self.second, values, summed)
-            return summed
+            return self.mass, summed
         n = len(self.Z)
         half = csr_array((self.k, (self.first, self.second)), shape=(n, n))
-        return np.asarray(half @ values + half.T @ values)
-
-    def mass_and_apply(self, values: Array) -> tuple[Array, Array]:
-        """Return ``sum_j k_ij`` (n,) and ``sum_j k_ij v_j`` (n, D)."""
-        return self.mass, self.apply(values)
+        return self.mass, np.asarray(half @ values + half.T @ values)
 
     def gradient(self, left: Array, right: Array, offset: Array) -> Array:
         """Return the gradient of ``sum_ij k_ij (left_i . right_j + offset_i)``, shape (n, q)."""
@@ -140,10 +90,10 @@ class PairWeights:
         return self._gradient(pull)
 
     def gram_products(self, scale: Array, gram: Array) -> tuple[float, Array, Array]:
-        """Return ``C . (C G)``, its part at the weights, and ``C G`` at the pairs, both ways."""
+        """Return the same as `DenseWeights.gram_products`; ``C G`` at the pairs (2, n_pairs)."""
         n, n_pairs = len(self.Z), len(self.first)
         rows = np.concatenate([self.first, self.second])
-        # Numbers of 16 bits are sorted by radix, in a tenth of the time.
+        # 16-bit keys get a radix sort, in a tenth of the time.
         keys = rows.astype(np.uint16) if n <= 1 << 16 else rows
         order = np.argsort(keys, kind="stable")
         columns = np.concatenate([self.second, self.first])[order]
@@ -152,7 +102,11 @@ class PairWeights:
         rows = rows[order]
         weights = scale[rows] * k
         held = gram[rows, columns]
-        products = _over_common_neighbours(pointers, columns, weights, gram) - held
+        products = np.empty(len(columns))
+        loops = compiled(work=int(np.square(np.diff(pointers)).sum()))
+        over_neighbors = _over_common_neighbors if loops is None else loops.over_common_neighbors
+        over_neighbors(pointers, columns, weights, gram, products)
+        products -= held
         shares = weights * products
         own = _total(rows, shares, n)
         # sum_ij C_ij (C G)_ij, of which the diagonal is sum_j B_ij G_ij - G_ii.
@@ -169,6 +123,7 @@ class PairWeights:
         return self._gradient(pull)
 
     def _gradient(self, pull: Array) -> Array:
+        """Contract ``Q_ij + Q_ji`` (n_pairs,) with slopes and differences of points."""
         pull = 2.0 * pull * self.slopes
         gradient = np.empty_like(self.Z)
         n = len(self.Z)
@@ -200,16 +155,11 @@ def _pair_products(left: Array, right: Array, first: IntArray, second: IntArray)
     return products
 
 
-def _over_common_neighbours(
-    pointers: IntArray, columns: IntArray, weights: Array, gram: Array
-) -> Array:
-    """Return ``sum_l B_il G_lj`` for the entries (i, j) of a sparse ``B`` in CSR form."""
+def _over_common_neighbors(
+    pointers: IntArray, columns: IntArray, weights: Array, gram: Array, sums: Array
+) -> None:
+    """Write ``sum_l B_il G_lj`` for the entries (i, j) of a sparse ``B`` in CSR form."""
     counts = np.diff(pointers)
-    sums = np.empty(len(columns))
-    loops = compiled(work=int(np.square(counts).sum()))
-    if loops is not None:
-        loops.over_common_neighbours(pointers, columns, weights, gram, sums)
-        return sums
     repeats = np.repeat(counts, counts)
     firsts = np.repeat(pointers[:-1], counts)
     ends = np.cumsum(repeats)
@@ -224,4 +174,3 @@ def _over_common_neighbours(
         of = np.repeat(columns[some], repeats[some])
         sums[some] = np.add.reduceat(weights[partner] * gram[columns[partner], of], begins)
         start = stop
-    return sums

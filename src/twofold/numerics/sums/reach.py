@@ -14,29 +14,10 @@ SAMPLE = 48
 
 
 def kernel_radius(kernel: RadialKernel, tolerance: float) -> float:
-    """Return the distance from which on a kernel is below a share of its value at zero.
+    """Return the distance beyond which a kernel stays below a share of its value at zero.
 
-    For a kernel that ends, that is its end, whatever the share.
-
-    Parameters
-    ----------
-    kernel : RadialKernel
-        The kernel; it must not rise with distance.
-    tolerance : float
-        The share.
-
-    Returns
-    -------
-    float
-
-    Examples
-    --------
-    >>> from twofold.kernels import Compact, Gaussian
-    >>> from twofold.numerics.sums import kernel_radius
-    >>> round(kernel_radius(Gaussian(), 1e-3), 2)
-    3.72
-    >>> round(kernel_radius(Compact(), 1e-3), 2)
-    1.0
+    For a compact kernel that is the end of its support, whatever the share. The kernel must not
+    increase with distance.
     """
     ends = np.isneginf(kernel.log_profile(np.array([1e200]))[0])
     floor = -np.inf if ends else float(np.log(tolerance))
@@ -54,29 +35,7 @@ def kernel_radius(kernel: RadialKernel, tolerance: float) -> float:
 
 
 def share_in_reach(points: Array, radius: float) -> float:
-    """Estimate the share of pairs of points that lie within a radius, from a few rows.
-
-    Parameters
-    ----------
-    points : ndarray of shape (n, q)
-        The points.
-    radius : float
-        The radius.
-
-    Returns
-    -------
-    float
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from twofold.numerics.sums import share_in_reach
-    >>> points = np.random.default_rng(0).uniform(size=(500, 1))
-    >>> share_in_reach(points, 2.0)
-    1.0
-    >>> 0.15 < share_in_reach(points, 0.1) < 0.25
-    True
-    """
+    """Estimate the share of pairs of points (n, q) within a radius, from a few rows."""
     some = points[some_rows(len(points), SAMPLE)]
     return float((sqdist(some, points) < radius * radius).mean())
 
@@ -84,14 +43,7 @@ def share_in_reach(points: Array, radius: float) -> float:
 def profile_and_slope(kernel: RadialKernel, sqdist: Array) -> tuple[Array, Array]:
     """Return ``k`` and ``dk / dr^2`` at squared distances.
 
-    Kernels may offer a method ``profile_and_slope`` that does without logarithms.
-
-    Parameters
-    ----------
-    kernel : RadialKernel
-        The kernel.
-    sqdist : ndarray
-        Squared distances.
+    A kernel may define ``profile_and_slope`` to compute both without logarithms.
     """
     direct = getattr(kernel, "profile_and_slope", None)
     if direct is not None:

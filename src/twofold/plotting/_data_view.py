@@ -1,4 +1,4 @@
-"""Data of many features, seen in two or three directions."""
+"""Views of data with many features in two or three directions."""
 
 from __future__ import annotations
 
@@ -16,67 +16,49 @@ __all__ = ["View", "view_of"]
 
 @dataclass(frozen=True)
 class View:
-    """Directions of data space that are drawn.
-
-    Attributes
-    ----------
-    center : ndarray of shape (n_features,)
-        What is drawn at the origin.
-    axes : ndarray of shape (n_axes, n_features)
-        The directions.
-    names : tuple of str
-        What the axes of the picture are called.
-    """
+    """Directions (n_axes, n_features) of data space around a center, with names."""
 
     center: Array
     axes: Array
     names: tuple[str, ...]
 
     def __call__(self, data: Array) -> Array:
-        """Return data (n, n_features) as seen, shape (n, n_axes)."""
+        """Return the coordinates (n, n_axes) of data (n, n_features)."""
         return np.asarray((data - self.center) @ self.axes.T)
 
 
 def view_of(view: Any, data: Array, feature_names: Any, n_components: int) -> View:
-    """Return the directions that a parameter asks for.
+    """Return the view that the parameter ``view`` of `ManifoldDisplay` asks for.
 
-    Parameters
-    ----------
-    view : "auto", "principal", or a sequence of two or three features
-        "auto" means the features where there are two or three, else the principal axes of the data: two for curves, three for surfaces.
-    data : ndarray of shape (n, n_features)
-        What the principal axes are those of.
-    feature_names : sequence of str or None
-        The features' names.
-    n_components : int
-        Latent dimensions.
+    The principal axes are those of ``data`` (n, n_features): two for curves, three for surfaces.
     """
     n_features = data.shape[1]
     if n_features == 1:
         raise ValueError(
-            "The data have one feature, and a manifold in them no picture: use LatentMapDisplay."
+            "The data have one feature, in which a manifold has no picture: use LatentMapDisplay."
         )
     names = [f"feature {number + 1}" for number in range(n_features)]
     if feature_names is not None:
         names = [str(name) for name in feature_names]
     if isinstance(view, str):
         check_choice("view", view, ("auto", "principal"))
-        if view == "auto" and n_features <= 3:
-            view = range(n_features)
-        else:
+        if view == "principal" or n_features > 3:
             return _principal(data, min(n_features, 2 if n_components == 1 else 3))
+        view = range(n_features)
     numbers = _numbers(view, names)
     chosen = np.eye(n_features)[numbers]
     return View(np.zeros(n_features), chosen, tuple(names[number] for number in numbers))
 
 
 def _numbers(view: Any, names: list[str]) -> list[int]:
+    """Return the numbers of features given by number or name."""
     found = []
     for one in view:
         number = names.index(one) if isinstance(one, str) and one in names else one
         if isinstance(number, str) or not 0 <= int(number) < len(names):
             raise ValueError(
-                f"view={view!r}: there is no feature {one!r}; give numbers from 0 to {len(names) - 1}, or names."
+                f"view={view!r}: there is no feature {one!r}; give numbers from 0 to "
+                f"{len(names) - 1}, or names."
             )
         found.append(int(number))
     if len(found) not in (2, 3) or len(set(found)) < len(found):

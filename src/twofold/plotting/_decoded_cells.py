@@ -1,4 +1,4 @@
-"""Many small images, or curves, side by side."""
+"""Decoded images or curves, each in a cell of a grid."""
 
 from __future__ import annotations
 
@@ -17,12 +17,11 @@ __all__ = [
     "unit_range",
 ]
 
-INNER = 0.84
-"""Share of a cell's sides that a curve takes."""
+INNER = 0.84  # share of a cell's sides that a curve takes
 
 
 def check_image_shape(image_shape: Any, n_features: int) -> tuple[int, ...] | None:
-    """Return the height and width of images, and 3 where they are in colour; None for curves."""
+    """Return the height and width of images, and 3 for color images; None for curves."""
     if image_shape is None:
         return None
     shape = tuple(int(side) for side in np.ravel(image_shape))
@@ -30,18 +29,20 @@ def check_image_shape(image_shape: Any, n_features: int) -> tuple[int, ...] | No
         shape = shape[:2]
     if len(shape) not in (2, 3) or min(shape) < 1 or (len(shape) == 3 and shape[2] != 3):
         raise ValueError(
-            f"image_shape={image_shape!r} must be (height, width), or (height, width, 3) for images in colour."
+            f"image_shape={image_shape!r} must be (height, width), or (height, width, 3) for "
+            "color images."
         )
     if int(np.prod(shape)) != n_features:
         what = "pixels" if len(shape) == 2 else "numbers"
         raise ValueError(
-            f"image_shape={shape} has {int(np.prod(shape))} {what}; the data have {n_features} features."
+            f"image_shape={shape} has {int(np.prod(shape))} {what}; the data have {n_features} "
+            "features."
         )
     return shape
 
 
 def pooled(values: Array, axis: int, most: int) -> Array:
-    """Return means over neighbours along an axis, of which at most so many are left."""
+    """Return means over neighbors along an axis, of which at most ``most`` are left."""
     length = values.shape[axis]
     if length <= most:
         return values
@@ -54,7 +55,7 @@ def pooled(values: Array, axis: int, most: int) -> Array:
 
 
 def unit_range(values: Array, value_range: Any) -> Array:
-    """Return values scaled so that a range, None for their own, becomes [0, 1]; NaN stays."""
+    """Scale values so that a range becomes [0, 1]; None is their own range. NaN stays."""
     if value_range is None:
         there = np.isfinite(values)
         low, high = (values[there].min(), values[there].max()) if there.any() else (0.0, 1.0)
@@ -67,18 +68,11 @@ def unit_range(values: Array, value_range: Any) -> Array:
 
 
 def mosaic_of(values: Array, weights: Array, image_shape: tuple[int, ...], cmap: Any) -> Array:
-    """Return images on white paper, faded by weights, as one image in colour, its first row at the top.
+    """Return one color image of many images, each faded to white by its weight.
 
-    Parameters
-    ----------
-    values : ndarray of shape (n_rows, n_columns, n_features)
-        The images in [0, 1], the first row of them at the bottom.
-    weights : ndarray of shape (n_rows, n_columns)
-        1 for what is drawn in full, 0 for white.
-    image_shape : tuple of int
-        (height, width) or (height, width, 3).
-    cmap : Colormap
-        Takes grey values to colours.
+    ``values`` (n_rows, n_columns, n_features) are images in [0, 1], their first row at the bottom.
+    ``weights`` (n_rows, n_columns) are 1 for opaque and 0 for white images. ``cmap`` maps grey
+    values to colors. The first row of the result is at the top.
     """
     n_rows, n_columns = weights.shape
     height, width = image_shape[:2]
@@ -86,7 +80,7 @@ def mosaic_of(values: Array, weights: Array, image_shape: tuple[int, ...], cmap:
     if len(image_shape) == 2:
         images = cmap(images)[..., :3]
     faded = 1.0 - weights[:, :, None, None, None] * (1.0 - images)
-    # A pixel between images keeps neighbours apart.
+    # A pixel between images keeps neighbors apart.
     framed = np.pad(faded, ((0, 0), (0, 0), (0, 1), (0, 1), (0, 0)), constant_values=1.0)
     # Rows of the grid run upwards, rows of the picture downwards.
     upright = framed[::-1].transpose(0, 2, 1, 3, 4)
@@ -94,16 +88,9 @@ def mosaic_of(values: Array, weights: Array, image_shape: tuple[int, ...], cmap:
 
 
 def curve_segments(values: Array, centers: AnyArray, cell: tuple[float, float]) -> Array:
-    """Return the curves (n, n_features, 2) of rows, each within the cell around its center.
+    """Return curves (n, n_features, 2) of values (n, n_features) in [0, 1], each in its cell.
 
-    Parameters
-    ----------
-    values : ndarray of shape (n, n_features)
-        The rows in [0, 1].
-    centers : ndarray of shape (n, 2)
-        Where the cells lie.
-    cell : (float, float)
-        Their width and height.
+    The cells lie around ``centers`` (n, 2); ``cell`` is their width and height.
     """
     if values.shape[1] == 1:  # a single number is drawn as a line at its height
         values = np.repeat(values, 2, axis=1)
@@ -114,6 +101,6 @@ def curve_segments(values: Array, centers: AnyArray, cell: tuple[float, float]) 
 
 
 def cell_corners(centers: AnyArray, cell: tuple[float, float]) -> Array:
-    """Return the corners (n, 4, 2) of the cells around centers, a little smaller than these."""
+    """Return the corners (n, 4, 2) of cells around centers (n, 2), a little smaller than these."""
     around = np.array([[-0.5, -0.5], [0.5, -0.5], [0.5, 0.5], [-0.5, 0.5]])
     return np.asarray(centers[:, None] + 0.5 * (1.0 + INNER) * around * np.array(cell))
