@@ -10,7 +10,7 @@ from sklearn.preprocessing import StandardScaler
 from twofold import DRUR, SNE, UKR, AgglomerativeIsomap, PrincipalManifold, TwoWay
 from twofold.datasets import make_noisy_spiral, make_s_curve
 from twofold.plotting import save_figure
-from twofold.principal_manifold.domains import Points
+from twofold.principal_manifold import CrossValidation, Points
 
 N = 120
 RNG = np.random.default_rng(3)
@@ -34,7 +34,7 @@ MODELS = {
         DRUR(n_centers=15, alpha=1e-3, init="pca", store_embedding=False, random_state=0),
         SHEET,
     ),
-    "circle": (PrincipalManifold(domain="circle", cv=3, random_state=0), RING),
+    "circle": (PrincipalManifold(domain="circle", alpha=CrossValidation(3), random_state=0), RING),
     "box": (PrincipalManifold(2, alpha=1e-2, init="pca", random_state=0), SHEET),
     "cylinder": (
         PrincipalManifold(2, domain="cylinder", alpha=1e-2, init="pca", random_state=0),

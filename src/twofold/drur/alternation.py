@@ -53,9 +53,9 @@ from twofold.maps import MLP
 from twofold.maps.projection import NearestImage
 from twofold.numerics.linalg import row_norms_sq
 from twofold.numerics.threads import map_blocks, row_blocks
-from twofold.numerics.turns import Callback, State, falls, never_stop, run_turns
+from twofold.numerics.turns import State, falls, never_stop, run_turns
 from twofold.optimize import GaussNewton, Pull
-from twofold.protocols import Array, IntArray, Map
+from twofold.protocols import Array, Callback, IntArray, Map
 
 __all__ = [
     "Alternation",

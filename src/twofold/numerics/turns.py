@@ -11,12 +11,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeVar
 
-from twofold.protocols import Array
+from twofold.protocols import Array, Callback
 
-__all__ = ["Callback", "State", "falls", "never_stop", "run_turns"]
-
-Callback = Callable[[int, float, Array], bool]
-"""Called with the number of turns, the value and the latents; True ends the iteration."""
+__all__ = ["State", "falls", "never_stop", "run_turns"]
 
 
 @dataclass(kw_only=True)

@@ -10,13 +10,13 @@ import numpy as np
 
 from twofold.losses import Huber, Loss, Norm
 from twofold.numerics.threads import some_rows
-from twofold.numerics.turns import Callback, never_stop
+from twofold.numerics.turns import never_stop
 from twofold.numerics.validation import warn_user
 from twofold.principal_manifold.functional import Quantization
 from twofold.principal_manifold.node_layout import Layout
 from twofold.principal_manifold.nodes import NodeExpansion
 from twofold.principal_manifold.soft import SoftQuantization
-from twofold.protocols import Array
+from twofold.protocols import Array, Callback
 
 __all__ = ["SMALLEST_ALPHA", "Fitted", "Fitting", "without_idle_nodes"]
 

@@ -41,11 +41,11 @@ import numpy as np
 from twofold.losses import Loss
 from twofold.numerics.linalg import solve_psd
 from twofold.numerics.threads import map_blocks, row_blocks, single_threaded_blas
-from twofold.numerics.turns import Callback, State, falls, never_stop, run_turns
+from twofold.numerics.turns import State, falls, never_stop, run_turns
 from twofold.principal_manifold.domains import Domain, Points
 from twofold.principal_manifold.nodes import NodeExpansion
 from twofold.principal_manifold.projection import DomainProjection
-from twofold.protocols import Array, IntArray
+from twofold.protocols import Array, Callback, IntArray
 
 __all__ = [
     "CAPS",

@@ -32,11 +32,11 @@ import numpy as np
 from twofold.losses import Loss, Squared
 from twofold.numerics.linalg import shifted_exp
 from twofold.numerics.threads import map_blocks, row_blocks, single_threaded_blas
-from twofold.numerics.turns import Callback, State, falls, never_stop, run_turns
+from twofold.numerics.turns import State, falls, never_stop, run_turns
 from twofold.principal_manifold.functional import CAPS, penalised, slope_products, solved, with_ones
 from twofold.principal_manifold.nodes import NodeExpansion
 from twofold.principal_manifold.projection import losses_at
-from twofold.protocols import Array
+from twofold.protocols import Array, Callback
 
 __all__ = ["SoftQuantization", "SoftState"]
 
