@@ -13,7 +13,8 @@ from typing import Any as _Any
 
 if TYPE_CHECKING:
     from twofold.drur import DRUR
-    from twofold.export.model_files import ModelFileError, load, save
+    from twofold.export.model_files import load, save
+    from twofold.export.object_graph import ModelFileError
     from twofold.isomap import AgglomerativeIsomap, SupervisedIsomap
     from twofold.numerics.density import KernelDensityClassifier
     from twofold.principal_manifold import PrincipalManifold
@@ -44,7 +45,7 @@ _HOMES = {
     "UKR": "twofold.ukr",
     "AgglomerativeIsomap": "twofold.isomap",
     "KernelDensityClassifier": "twofold.numerics.density",
-    "ModelFileError": "twofold.export.model_files",
+    "ModelFileError": "twofold.export.object_graph",
     "PrincipalManifold": "twofold.principal_manifold",
     "SupervisedIsomap": "twofold.isomap",
     "TwoWay": "twofold.two_way",

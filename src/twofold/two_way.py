@@ -16,15 +16,14 @@ from typing import Any
 
 import numpy as np
 
-from twofold.base.estimator import Learned, Problem, TwoWayEstimator, constant_model
+from twofold.base.estimator import TwoWayEstimator, constant_model
 from twofold.base.maps_for_latents import MapSettings, learn_maps
+from twofold.base.problem import Learned, Problem
 from twofold.maps.projection import Projection
 from twofold.numerics.validation import RandomLike, check_choice, check_int
 from twofold.protocols import Array, Map
 from twofold.starts.initializers import INITIALIZERS
 from twofold.starts.named import resolve_init
-
-__all__ = ["TwoWay"]
 
 
 class TwoWay(TwoWayEstimator):

@@ -10,8 +10,6 @@ from twofold.numerics.validation import warn_user
 from twofold.optimize.gradient_descent import NOT_ENDED
 from twofold.protocols import Array, MinimizeResult
 
-__all__ = ["warn_if_cut_short", "warn_if_still_falling"]
-
 STILL_FALLING = 1e-2
 
 

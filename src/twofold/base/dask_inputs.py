@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from twofold.base.estimator import TwoWayEstimator
 
-__all__ = ["is_dask", "lazily"]
-
 
 def is_dask(X: Any) -> bool:
     """Return whether X is a Dask array or frame, without importing Dask."""

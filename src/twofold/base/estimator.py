@@ -24,10 +24,11 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from twofold.base.dask_inputs import is_dask, lazily
-from twofold.base.problem import Density, Learned, Predictor, Problem
+from twofold.base.problem import Density, Learned, Problem
 from twofold.base.progress import CallbackSupportMixin, FitProgress, with_callbacks
 from twofold.export.model_files import save
 from twofold.maps import NadarayaWatson
+from twofold.maps.affine import Predictor
 from twofold.numerics.density import LatentDensity
 from twofold.numerics.linalg import rank_up_to, row_norms_sq
 from twofold.numerics.threads import n_threads, using_threads
@@ -42,15 +43,6 @@ from twofold.numerics.validation import (
     warn_user,
 )
 from twofold.protocols import Array
-
-__all__ = [
-    "Learned",
-    "Problem",
-    "TwoWayEstimator",
-    "check_n_components",
-    "constant_model",
-    "warn_of_rank",
-]
 
 
 class TwoWayEstimator(

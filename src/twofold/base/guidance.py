@@ -8,8 +8,6 @@ from twofold.numerics.units import bandwidth_in_units
 from twofold.optimize import GradientDescent, Guide, SpectralGuidance
 from twofold.protocols import Array, IntArray, Minimizer
 
-__all__ = ["check_guidance", "prepare_guide"]
-
 
 def check_guidance(
     guidance: str | SpectralGuidance | None,

@@ -19,8 +19,6 @@ from twofold.numerics.units import CentredUnits
 from twofold.numerics.validation import check_choice, check_int
 from twofold.protocols import Array, Map
 
-__all__ = ["MapSettings", "learn_maps"]
-
 UP = ("nw", "krr", "rbf")
 DOWN = ("projection", "nw", "krr", "rbf")
 MAX_KRR_CENTERS = 500

@@ -13,8 +13,6 @@ from twofold.numerics.units import CentredUnits
 from twofold.numerics.validation import RandomLike
 from twofold.protocols import Array
 
-__all__ = ["Density", "Learned", "Predictor", "Problem"]
-
 
 class Density(Protocol):
     """A density of latents."""

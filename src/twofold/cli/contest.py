@@ -16,8 +16,6 @@ from twofold.cli.measurement import TwoWayModel, time_steps, usable_cores, versi
 from twofold.cli.methods import METHODS
 from twofold.protocols import AnyArray, Array
 
-__all__ = ["RIVALS", "Measured", "contestants", "measure", "surroundings"]
-
 MOST_ROWS_OF_ALL_PAIRS: Final = 10_000
 """KernelPCA is left out above this: it stores a matrix of all pairs of rows."""
 

@@ -17,8 +17,6 @@ from typing import Protocol, TypeVar
 from twofold.metrics import relative_reconstruction_error
 from twofold.protocols import AnyArray, Array
 
-__all__ = ["Timed", "TwoWayModel", "time_steps", "timed", "usable_cores", "versions"]
-
 Result = TypeVar("Result")
 
 

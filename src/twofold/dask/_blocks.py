@@ -18,15 +18,6 @@ import numpy as np
 from twofold.numerics.tree_sums import LEAF_ROWS
 from twofold.protocols import AnyArray, Array
 
-__all__ = [
-    "Blocks",
-    "as_collection",
-    "as_numbers",
-    "check_whole_rows",
-    "is_frame",
-    "single_or_double",
-]
-
 FILE_BLOCK_BYTES = 16 * 2**20
 """Much more than the cost of a task, and small enough that workers end at about the same time."""
 

@@ -17,8 +17,6 @@ import numpy as np
 from twofold.base.journal import Journal
 from twofold.export.model_files import load_objects, save_objects
 
-__all__ = ["Checkpoint", "FileJournal"]
-
 MARK = "twofold checkpoint"
 
 Result = TypeVar("Result")

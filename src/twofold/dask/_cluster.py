@@ -16,8 +16,6 @@ from typing import Any
 from twofold.dask._errors import DistributedFitError
 from twofold.dask._tasks import Task
 
-__all__ = ["Cluster"]
-
 SECONDS_BETWEEN_LOOKS = 0.05
 SECONDS_BETWEEN_COUNTS = 1.0
 SECONDS_FOR_AN_ANSWER = 10.0

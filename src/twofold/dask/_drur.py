@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from twofold.base.estimator import Problem
 from twofold.base.journal import Journal
+from twofold.base.problem import Problem
 from twofold.dask._embedding import Found
 from twofold.dask._rows import DistributedRows
 from twofold.drur import DRUR
@@ -20,8 +20,6 @@ from twofold.drur.settings import DRURSettings
 from twofold.drur.stream import check_stream_settings
 from twofold.drur.sweep import Embedder
 from twofold.protocols import Array
-
-__all__ = ["check", "learn"]
 
 BLOCK_ROWS = 16_384
 

@@ -9,14 +9,12 @@ from uuid import uuid4
 
 import numpy as np
 
-from twofold.base.problem import Predictor
 from twofold.dask._blocks import as_numbers
 from twofold.dask._rows import DistributedRows
 from twofold.dask._tasks import Shared, Task, block_task, guarded, shared
+from twofold.maps.affine import Predictor
 from twofold.numerics.validation import cast_back
 from twofold.protocols import AnyArray, Array
-
-__all__ = ["Encoded", "Found", "latents_tasks", "lazy_embedding"]
 
 LatentsOf = Callable[[Array, int], Array]
 """Returns the latents (m, q) of centred rows (m, D), the first of which has the given number."""

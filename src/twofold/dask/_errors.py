@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["DistributedFitError"]
-
 
 class DistributedFitError(RuntimeError):
     """A cluster could not finish a fit.

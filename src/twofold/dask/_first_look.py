@@ -17,8 +17,6 @@ from twofold.numerics.units import ColumnRange
 from twofold.numerics.validation import check_finite
 from twofold.protocols import AnyArray, Array
 
-__all__ = ["FirstLook", "first_look"]
-
 
 @dataclass(frozen=True)
 class FirstLook:

@@ -16,8 +16,9 @@ import numpy as np
 from sklearn.base import clone
 
 from twofold import __version__
-from twofold.base.estimator import Problem, TwoWayEstimator, check_n_components
+from twofold.base.estimator import TwoWayEstimator, check_n_components
 from twofold.base.journal import Journal
+from twofold.base.problem import Problem
 from twofold.base.progress import FitProgress, with_callbacks
 from twofold.dask import _drur, _principal_manifold, _ukr
 from twofold.dask._blocks import Blocks
@@ -33,8 +34,6 @@ from twofold.numerics.validation import check_bool, check_real, check_rng
 from twofold.principal_manifold import PrincipalManifold
 from twofold.protocols import Array
 from twofold.ukr import UKR
-
-__all__ = ["fit"]
 
 NOT_OF_THE_RESULT = ("n_jobs", "verbose", "store_embedding", "random_state")
 """Settings that a checkpoint need not share with the fit that resumes it."""

@@ -19,8 +19,6 @@ from contextlib import contextmanager
 from functools import cache
 from typing import Any
 
-__all__ = ["keeping_freed_memory"]
-
 TRIM_THRESHOLD, MMAP_THRESHOLD = -1, -3
 """Parameters of ``mallopt`` (malloc.h)."""
 KEPT_BYTES = 256 * 2**20

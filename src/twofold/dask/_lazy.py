@@ -16,8 +16,6 @@ from twofold.dask._blocks import check_whole_rows, is_frame, single_or_double
 from twofold.dask._tasks import Shared, shared
 from twofold.protocols import AnyArray
 
-__all__ = ["mapped"]
-
 OF_LATENTS = ("inverse_transform", "log_density")
 OF_ROWS = ("reconstruction_error", "log_density", "_unit_distances")
 """Methods that return one number for each row."""

@@ -7,8 +7,8 @@ six for robust ones.
 
 from __future__ import annotations
 
-from twofold.base.estimator import Problem
 from twofold.base.journal import Journal
+from twofold.base.problem import Problem
 from twofold.dask._embedding import Encoded, Found
 from twofold.dask._rows import DistributedRows
 from twofold.numerics.threads import some_rows
@@ -18,8 +18,6 @@ from twofold.principal_manifold import PrincipalManifold
 from twofold.principal_manifold.fitting import fit_rows
 from twofold.principal_manifold.settings import MOST_OF_DENSITY, ManifoldSettings, is_array
 from twofold.protocols import Array
-
-__all__ = ["check", "learn"]
 
 
 def check(estimator: PrincipalManifold) -> None:

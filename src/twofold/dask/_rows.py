@@ -23,8 +23,6 @@ from twofold.numerics.tree_sums import LEAF_ROWS, LeafKernel, Nodes, TreeSum
 from twofold.numerics.units import CentredUnits
 from twofold.protocols import AnyArray, Array, IntArray
 
-__all__ = ["DistributedRows"]
-
 FAN_IN = 8
 
 

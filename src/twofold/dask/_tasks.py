@@ -19,8 +19,6 @@ import cloudpickle
 from twofold.dask._freed_memory import keeping_freed_memory
 from twofold.numerics.threads import single_threaded_blas, using_threads
 
-__all__ = ["Shared", "Task", "block_task", "delayed_as", "guarded", "shared"]
-
 
 @dataclass(frozen=True)
 class Task:

@@ -18,8 +18,6 @@ from twofold.optimize import LBFGS
 from twofold.protocols import Array, IntArray, Objective, RadialKernel
 from twofold.ukr.regression import KernelRegression
 
-__all__ = ["Refined", "Refinement", "Tile", "tiles_of"]
-
 FEWEST_MASS = 1e-12
 
 

@@ -19,26 +19,23 @@ from uuid import uuid4
 
 import numpy as np
 
-from twofold.base.estimator import Learned, Problem
 from twofold.base.journal import Journal
-from twofold.base.problem import Predictor
+from twofold.base.problem import Learned, Problem
 from twofold.dask._blocks import as_numbers
 from twofold.dask._embedding import Encoded, Found, latents_tasks
 from twofold.dask._rows import DistributedRows
 from twofold.dask._tasks import Shared, block_task, delayed_as, guarded, shared
 from twofold.dask._tiles import Refined, Refinement, Tile, tiles_of
 from twofold.kernels import resolve_kernel
-from twofold.maps.affine import Affine, Chain
+from twofold.maps.affine import Affine, Chain, Predictor
 from twofold.numerics.sums import kernel_radius
 from twofold.numerics.threads import drawn_rows
 from twofold.numerics.validation import check_int, warn_user
 from twofold.protocols import Array, IntArray, MinimizeResult
 from twofold.starts.candidates import Candidate
 from twofold.ukr import UKR
-from twofold.ukr.regression import CELL_TOLERANCE, KernelRegression
-from twofold.ukr.settings import check_settings
-
-__all__ = ["Levels", "check", "learn"]
+from twofold.ukr.regression import KernelRegression
+from twofold.ukr.settings import CELL_TOLERANCE, check_settings
 
 FARTHEST = 10.0
 MOST_AROUND = 20

@@ -21,16 +21,6 @@ from sklearn.utils import Bunch
 
 from twofold.numerics.validation import check_choice
 
-__all__ = [
-    "UCI_NAMES",
-    "data_folder",
-    "load_coil20",
-    "load_mnist",
-    "load_oil_flow",
-    "load_uci",
-    "load_usps",
-]
-
 UCI_NAMES = (
     "glass",
     "ionosphere",

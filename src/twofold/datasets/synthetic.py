@@ -38,15 +38,6 @@ import numpy as np
 from twofold.numerics.validation import RandomLike, check_int, check_real, check_rng
 from twofold.protocols import Array
 
-__all__ = [
-    "make_disconnected_curves",
-    "make_noisy_helix",
-    "make_noisy_spiral",
-    "make_partitioned_circle",
-    "make_s_curve",
-    "make_swiss_roll",
-]
-
 # Chords of the arc-length tables. The relative error of a table falls with the square of their
 # number; for the curves below it is under 1e-6.
 _N_CHORDS = 10_000

@@ -28,8 +28,6 @@ from twofold.maps.rbf_network import kmeans_centers
 from twofold.numerics.threads import some_rows
 from twofold.protocols import Array, Map
 
-__all__ = ["Adapter", "MapAdapter", "RadialAdapter"]
-
 CLUSTERED_PER_CENTER = 40
 FEWEST_CLUSTERED = 2_000
 KMEANS_ITERATIONS = 20

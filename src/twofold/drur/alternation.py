@@ -57,17 +57,6 @@ from twofold.numerics.turns import State, falls, never_stop, run_turns
 from twofold.optimize import GaussNewton, Pull
 from twofold.protocols import Array, Callback, IntArray, Map
 
-__all__ = [
-    "Alternation",
-    "Moves",
-    "TurnState",
-    "Turns",
-    "alternate",
-    "moves_of",
-    "project_rows",
-    "scaled",
-]
-
 PATIENCE = 2
 UNSETTLED_TURNS = 4
 """While centers are placed anew, idle turns before this one do not end the run."""

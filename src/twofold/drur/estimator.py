@@ -26,8 +26,9 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from twofold.base.dask_inputs import is_dask, lazily
-from twofold.base.estimator import Learned, Problem, TwoWayEstimator
+from twofold.base.estimator import TwoWayEstimator
 from twofold.base.journal import Journal
+from twofold.base.problem import Learned, Problem
 from twofold.drur.fitting import UnsupervisedFit, fit_rows
 from twofold.drur.maps import encoders_of
 from twofold.drur.settings import DRURSettings
@@ -40,8 +41,6 @@ from twofold.numerics.tree_sums import ArrayRows, TreeSum, in_leaves
 from twofold.numerics.units import CentredUnits
 from twofold.numerics.validation import cast_back, check_choice, check_data, check_int, check_rng
 from twofold.protocols import Array, Map
-
-__all__ = ["DRUR"]
 
 BLOCK_ROWS = 50_000
 

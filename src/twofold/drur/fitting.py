@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 from twofold.base.convergence import warn_if_still_falling
-from twofold.base.estimator import Problem, warn_of_rank
+from twofold.base.estimator import warn_of_rank
 from twofold.base.journal import Journal
+from twofold.base.problem import Problem
 from twofold.drur.alternation import Turns, alternate, moves_of
 from twofold.drur.maps import FinalMaps, errors_of_encoders
 from twofold.drur.settings import DRURSettings, rows_of_turns
@@ -27,8 +28,6 @@ from twofold.numerics.tree_sums import (
     squares_of_rows,
 )
 from twofold.protocols import Array, IntArray
-
-__all__ = ["UnsupervisedFit", "fit_rows"]
 
 HELD_OUT_SHARE = 0.1
 MOST_HELD_OUT = 1_000

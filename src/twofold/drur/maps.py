@@ -12,8 +12,6 @@ from twofold.numerics.density import LatentDensity
 from twofold.numerics.linalg import row_norms_sq
 from twofold.protocols import Array, Map
 
-__all__ = ["FinalMaps", "encoders_of", "errors_of_encoders", "projection_of"]
-
 MARGIN = 8.0
 """Log density below the lowest at a latent where the projection's domain ends."""
 

@@ -39,8 +39,6 @@ from twofold.numerics.linalg import sqdist
 from twofold.optimize import LBFGS
 from twofold.protocols import Array, Map
 
-__all__ = ["JointDescent", "TwoRegressions", "down_penalty_of", "expansion", "leave_one_out_error"]
-
 STRETCH = 10
 """Iterations between two choices of bandwidths and two evaluations of held-out rows."""
 

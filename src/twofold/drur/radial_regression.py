@@ -45,8 +45,6 @@ from twofold.numerics.threads import BLOCK_BYTES, map_blocks, row_blocks, some_r
 from twofold.numerics.tree_sums import Sums
 from twofold.protocols import Array, IntArray
 
-__all__ = ["ALPHAS", "RadialRegression", "RidgeSystem", "network_of", "network_sums", "row_sums"]
-
 ALPHAS = (1e-7, 1e-5, 1e-3, 1e-1)
 N_JUDGED = 3_000
 RATIO = 2.0**0.5

@@ -14,8 +14,6 @@ from twofold.protocols import IntArray, Map
 if TYPE_CHECKING:
     from twofold.drur.estimator import DRUR
 
-__all__ = ["CENTERS", "N_TRIED", "DRURSettings", "rows_of_turns"]
-
 MOST_WEIGHT = 1e6
 
 CENTERS = (15, 30, 60, 120, 250, 500)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from twofold.base.estimator import Problem
+from twofold.base.problem import Problem
 from twofold.drur.alternation import alternate, moves_of
 from twofold.drur.settings import CENTERS, N_TRIED, DRURSettings
 from twofold.numerics.linalg import rank_up_to
@@ -15,8 +15,6 @@ from twofold.numerics.threads import some_rows
 from twofold.numerics.validation import warn_user
 from twofold.protocols import Array, IntArray
 from twofold.starts.named import attempt, init_is_auto, latents_of, named_inits
-
-__all__ = ["chosen_centers", "chosen_start"]
 
 AUTO = ("pca", "isomap:8", "isomap:15", "laplacian_eigenmaps:10", "lle:12")
 WORTH_MORE = 0.98

@@ -16,8 +16,6 @@ from twofold.starts.named import is_list_of_inits
 if TYPE_CHECKING:
     from twofold.drur.estimator import DRUR
 
-__all__ = ["RowStream", "check_stream_settings", "sampled_rows", "warn_of_rare_columns"]
-
 BLOCK_BYTES = 64 * 2**20
 
 

@@ -26,8 +26,6 @@ from twofold.numerics.linalg import row_norms_sq
 from twofold.numerics.tree_sums import Sums
 from twofold.protocols import Array
 
-__all__ = ["Embedder", "Sweep", "joint_maps"]
-
 
 @dataclass(frozen=True)
 class Sweep:

@@ -42,12 +42,10 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
-from twofold.export.object_graph import ESTIMATORS, Decoder, Encoder, ModelFileError, Unsaved
+from twofold.export.object_graph import ESTIMATORS, Decoder, Encoder, ModelFileError
 from twofold.export.upgrades import UPGRADES
 from twofold.numerics.files import whole_file
 from twofold.protocols import AnyArray
-
-__all__ = ["ModelFileError", "Unsaved", "describe", "load", "load_objects", "save", "save_objects"]
 
 FORMAT: Final = max(UPGRADES)
 MARK: Final = "twofold model"
@@ -196,7 +194,7 @@ def _opened(path: str | os.PathLike[str]) -> Iterator[zipfile.ZipFile]:
     """Open a file; errors then or while it is read name the file."""
     try:
         archive = zipfile.ZipFile(path)
-    except zipfile.BadZipFile as error:
+    except (zipfile.BadZipFile, NotImplementedError) as error:
         raise ModelFileError(
             f"{path}: not a model file of twofold, or cut short ({error})."
         ) from None

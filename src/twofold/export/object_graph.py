@@ -34,8 +34,6 @@ from scipy.spatial import cKDTree
 from twofold.export.upgrades import UPGRADES
 from twofold.protocols import AnyArray
 
-__all__ = ["CLASSES", "ESTIMATORS", "Decoder", "Encoder", "ModelFileError", "Unsaved"]
-
 DEEPEST: Final = 60
 KINDS: Final = "biufcUS"
 """Kinds of arrays that a file may hold."""

@@ -21,8 +21,6 @@ from twofold.maps.affine import Affine, Chain, Inverse
 from twofold.maps.kernel_ridge import KernelRidgeMap
 from twofold.maps.rbf_network import RBFNetwork
 
-__all__ = ["UPGRADES"]
-
 State = dict[str, Any]
 
 

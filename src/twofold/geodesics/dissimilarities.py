@@ -60,15 +60,6 @@ from twofold.numerics.linalg import k_smallest, sqdist
 from twofold.numerics.threads import row_blocks, some_rows
 from twofold.protocols import Array, IntArray
 
-__all__ = [
-    "Dissimilarities",
-    "Euclidean",
-    "Precomputed",
-    "Supervised",
-    "as_dissimilarities",
-    "check_distances",
-]
-
 FEW_FEATURES = 15
 """Up to here differences are as fast as a matrix product and do not cancel. scikit-learn's neighbor
 search changes from trees to products at the same number."""

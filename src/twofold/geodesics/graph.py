@@ -53,16 +53,6 @@ from twofold.numerics.sums._compiled import compiled
 from twofold.numerics.threads import row_blocks
 from twofold.protocols import Array, IntArray
 
-__all__ = [
-    "connect_components",
-    "geodesic_distances",
-    "graph_of_neighbors",
-    "heat_affinity",
-    "knn_graph",
-    "normalized_affinity",
-    "normalized_laplacian",
-]
-
 FEWER_CALLS = 1_000
 """Compiled loops elsewhere are called hundreds of times and save most of the time. Paths are
 computed once and save a quarter of it, so they must be this much more work to pay for an import."""

@@ -12,8 +12,6 @@ from __future__ import annotations
 import numba
 import numpy as np
 
-__all__ = ["shortest_paths"]
-
 
 @numba.njit(nogil=True, cache=True)
 def shortest_paths(pointers, columns, lengths, sources, distances):  # type: ignore[no-untyped-def]

@@ -52,14 +52,6 @@ from twofold.numerics.threads import map_blocks, row_blocks, some_rows
 from twofold.numerics.validation import warn_user
 from twofold.protocols import AnyArray, Array, IntArray
 
-__all__ = [
-    "classical_scaling",
-    "elbow",
-    "landmark_scaling",
-    "residual_variances",
-    "squared_geodesics",
-]
-
 DENSE_EIGEN = 1_000
 """Rows up to which all eigenpairs are computed; beyond, the leading ones by products."""
 

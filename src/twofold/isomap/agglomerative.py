@@ -41,8 +41,8 @@ import numpy as np
 from scipy.sparse import csr_array
 from sklearn.base import clone
 
-from twofold.base.estimator import Learned, Problem, TwoWayEstimator
-from twofold.base.problem import Predictor
+from twofold.base.estimator import TwoWayEstimator
+from twofold.base.problem import Learned, Problem
 from twofold.geodesics.dissimilarities import (
     Dissimilarities,
     Euclidean,
@@ -64,6 +64,7 @@ from twofold.isomap.out_of_sample import (
     ridge_or_network,
 )
 from twofold.maps import GRNN
+from twofold.maps.affine import Predictor
 from twofold.maps.kernel_ridge import BYTES_PER_PAIR
 from twofold.numerics.linalg import rank_up_to, row_norms_sq
 from twofold.numerics.memory import check_memory_for
@@ -79,8 +80,6 @@ from twofold.numerics.validation import (
 )
 from twofold.protocols import Array, IntArray, Map
 from twofold.starts.initializers import choose_landmarks
-
-__all__ = ["AUTO", "AgglomerativeIsomap", "is_auto"]
 
 DEFAULT_NEIGHBORS = 10
 MOST_DIMENSIONS = 10

@@ -14,8 +14,6 @@ from twofold.numerics.density import LatentDensity, likelihood_cv_bandwidth
 from twofold.numerics.threads import some_rows
 from twofold.protocols import Array
 
-__all__ = ["centers_among", "fitted_density", "fitted_ridge", "ridge_or_network"]
-
 MOST_CENTERS = 2_000
 """Rows up to which every row is a center."""
 

@@ -35,7 +35,7 @@ from scipy.sparse.csgraph import connected_components
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, column_or_1d
 
-from twofold.base.estimator import Learned, Problem
+from twofold.base.problem import Learned, Problem
 from twofold.geodesics.dissimilarities import Dissimilarities, Supervised
 from twofold.isomap.agglomerative import AUTO, AgglomerativeIsomap, is_auto
 from twofold.numerics.validation import (
@@ -46,8 +46,6 @@ from twofold.numerics.validation import (
     warn_user,
 )
 from twofold.protocols import AnyArray, Array, Map
-
-__all__ = ["SupervisedIsomap"]
 
 SATURATION = 0.05
 """Share of saturated pairs above which a warning is given; one gross outlier gives none."""

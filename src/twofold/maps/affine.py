@@ -10,8 +10,6 @@ import numpy as np
 from twofold.numerics.linalg import principal_axes, row_norms_sq, row_product
 from twofold.protocols import Array
 
-__all__ = ["MAX_RANK", "Affine", "Chain", "Inverse", "Predictor"]
-
 MAX_RANK = 50
 VARIANCE_SHARE = 0.99
 

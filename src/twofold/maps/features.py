@@ -25,8 +25,6 @@ from twofold.numerics.linalg import row_norms_sq, row_product
 from twofold.numerics.threads import map_blocks, row_blocks
 from twofold.protocols import Array, NormalTerms
 
-__all__ = ["LinearInFeatures"]
-
 
 class LinearInFeatures(BaseEstimator, ABC):
     """Prediction, Jacobian and normal terms of a map with ``weights_`` W and ``intercept_`` b."""

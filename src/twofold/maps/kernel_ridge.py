@@ -34,17 +34,16 @@ from collections.abc import Callable, Mapping
 from typing import Any, Self
 
 import numpy as np
+from sklearn.metrics.pairwise import KERNEL_PARAMS
 from sklearn.utils import check_array
 
 from twofold.kernels import KERNELS
 from twofold.maps.rbf_network import RadialFeatures
 from twofold.maps.ridge import SMALLEST_REST, RidgePath
-from twofold.maps.sklearn_kernels import KERNEL_PARAMS, SklearnKernel, gammas_to_try, has_gamma
+from twofold.maps.sklearn_kernels import SklearnKernel, gammas_to_try, has_gamma
 from twofold.numerics.memory import check_memory_for
 from twofold.numerics.validation import check_choice, check_int, check_real, check_training_rows
 from twofold.protocols import Array, IntArray, RadialKernel
-
-__all__ = ["KernelRidgeMap"]
 
 BYTES_PER_PAIR = 32.0
 """Memory for a row and a centre: the kernel, its factors, and their decomposition."""

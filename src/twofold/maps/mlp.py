@@ -26,8 +26,6 @@ from sklearn.utils import check_random_state
 from twofold.maps.features import LinearInFeatures
 from twofold.protocols import Array
 
-__all__ = ["MLP"]
-
 EVALUATIONS_PER_STEP = 10
 
 _minimize: Any = optimize.minimize  # typed or not, depending on the stubs installed

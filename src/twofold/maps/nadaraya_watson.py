@@ -49,8 +49,6 @@ from twofold.numerics.threads import map_blocks, row_blocks, some_rows
 from twofold.numerics.validation import check_real, check_training_rows
 from twofold.protocols import Array, IntArray, NormalTerms, RadialKernel
 
-__all__ = ["GRNN", "NadarayaWatson"]
-
 MAX_PAIRS = 2 * 10**7
 """Pairs used to choose a bandwidth; of more, a sample of the targets."""
 

@@ -9,8 +9,6 @@ import numpy as np
 from twofold.numerics.threads import map_blocks
 from twofold.protocols import Array, NormalTerms
 
-__all__ = ["normal_products", "normal_terms_of_blocks"]
-
 
 def normal_products(
     columns: list[Array], residuals: Array, left: list[Array] | None = None

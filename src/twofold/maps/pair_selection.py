@@ -19,8 +19,6 @@ from twofold.numerics.linalg import row_norms_sq
 from twofold.numerics.threads import map_blocks
 from twofold.protocols import Array, Map
 
-__all__ = ["ChosenPair", "choose_pair", "fit_pair"]
-
 MIN_ROWS = 20
 MAX_HELD_OUT = 500
 MAX_KEPT = 10_000

@@ -33,8 +33,6 @@ from twofold.numerics.threads import map_blocks, row_blocks
 from twofold.optimize import GaussNewton, NewtonPolish
 from twofold.protocols import Array, IntArray, Map, NormalTerms
 
-__all__ = ["NearestImage", "Projection"]
-
 MAX_COMPARED = 10_000
 """Images up to which a point is compared with all of them; more are searched by cells."""
 

@@ -43,8 +43,6 @@ from twofold.numerics.threads import row_blocks
 from twofold.numerics.validation import check_real
 from twofold.protocols import Array, IntArray, NormalTerms, RadialKernel
 
-__all__ = ["RBFNetwork", "RadialFeatures", "kmeans_centers"]
-
 MANY_CENTERS = 100
 """More centres than this start k-means from one draw each."""
 

@@ -38,8 +38,6 @@ from twofold.numerics.threads import single_threaded_blas
 from twofold.numerics.validation import check_real
 from twofold.protocols import Array, IntArray
 
-__all__ = ["ALPHAS", "Choice", "RidgePath", "alphas_to_try", "best_path"]
-
 SMALLEST_EIGENVALUE = 1e-10
 SMALLEST_REST = 1e-12
 """Smallest ``1 - h``: a row of leverage 1 is not predicted by the others."""

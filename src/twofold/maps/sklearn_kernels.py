@@ -13,8 +13,6 @@ from twofold.numerics.bandwidths import width_grid
 from twofold.numerics.linalg import FEW_ROWS, row_norms_sq, sqdist
 from twofold.protocols import Array
 
-__all__ = ["KERNEL_PARAMS", "SklearnKernel", "gammas_to_try", "has_gamma"]
-
 LARGEST = 1e140
 """Kernels and slopes are clipped here, so that their sums and squares stay finite."""
 

@@ -15,8 +15,6 @@ from twofold.numerics.linalg import sqdist
 from twofold.numerics.threads import some_rows
 from twofold.protocols import Array
 
-__all__ = ["chosen_width_and_alpha", "width_grid"]
-
 MAX_ROWS = 500
 AS_GOOD = 1.01
 """A larger ridge is preferred up to this ratio to the lowest error."""

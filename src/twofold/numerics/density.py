@@ -36,8 +36,6 @@ from twofold.numerics.units import CentredUnits
 from twofold.numerics.validation import RandomLike, check_real, check_rng
 from twofold.protocols import Array, RadialKernel
 
-__all__ = ["KernelDensityClassifier", "LatentDensity", "likelihood_cv_bandwidth"]
-
 LOG_FLOOR = -1e4
 SMALLEST_WIDTH = 1e-100
 """Narrower kernels get this width: distances in widths must not overflow."""

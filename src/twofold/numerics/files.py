@@ -9,8 +9,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from uuid import uuid4
 
-__all__ = ["whole_file"]
-
 
 @contextmanager
 def whole_file(path: str | os.PathLike[str]) -> Iterator[Path]:

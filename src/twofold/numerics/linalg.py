@@ -13,20 +13,6 @@ from scipy import linalg
 
 from twofold.protocols import Array, IntArray
 
-__all__ = [
-    "axes_of_products",
-    "fix_signs",
-    "k_smallest",
-    "principal_axes",
-    "rank_up_to",
-    "row_norms_sq",
-    "row_product",
-    "shifted_exp",
-    "solve_psd",
-    "spatial_median",
-    "sqdist",
-]
-
 FEW_COLUMNS = 4
 FEW_ROWS = 16
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-__all__ = ["available_memory", "check_memory_for"]
-
 
 def check_memory_for(who: str, needed: float, what: str, remedy: str) -> None:
     """Raise a MemoryError if ``needed`` bytes exceed the available memory.

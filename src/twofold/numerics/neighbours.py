@@ -18,8 +18,6 @@ from twofold.numerics.linalg import row_norms_sq
 from twofold.numerics.threads import BLOCK_BYTES, map_blocks, row_blocks
 from twofold.protocols import AnyArray
 
-__all__ = ["CellIndex", "nearest", "nearest_neighbors"]
-
 MOST_COMPARED = 4 * 10**8
 """Pairs up to which all distances are computed: 20,000 points among themselves."""
 
@@ -62,7 +60,7 @@ def nearest(
     numbers : ndarray of int, shape (m, k)
         Numbers of the points.
     distances : ndarray of shape (m, k)
-        Distances; in single precision, and from cells, squared and less the query's squared norm.
+        Squared distances; in single precision, and from cells, less the query's squared norm.
     """
     if rng is not None and len(points) * len(queries) > MOST_COMPARED:
         return CellIndex.of(points, rng, n_jobs=n_jobs).search(queries, k, exclude, n_jobs)
@@ -89,6 +87,7 @@ def _nearest_in_double_precision(
 
     n_found = k if exclude is None else min(k + 1, len(points))
     distances, found = NearestNeighbors(n_neighbors=n_found).fit(points).kneighbors(queries)
+    distances = np.square(distances)
     if exclude is None:
         return found, distances
     kept = found != exclude[:, None]

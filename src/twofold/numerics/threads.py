@@ -21,16 +21,6 @@ from threadpoolctl import ThreadpoolController
 
 from twofold.protocols import IntArray
 
-__all__ = [
-    "drawn_rows",
-    "map_blocks",
-    "n_threads",
-    "row_blocks",
-    "single_threaded_blas",
-    "some_rows",
-    "using_threads",
-]
-
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 

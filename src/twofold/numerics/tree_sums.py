@@ -18,19 +18,6 @@ from twofold.numerics.linalg import row_norms_sq
 from twofold.numerics.threads import map_blocks, single_threaded_blas
 from twofold.protocols import Array, IntArray
 
-__all__ = [
-    "LEAF_ROWS",
-    "ArrayRows",
-    "LeafKernel",
-    "Nodes",
-    "RowSource",
-    "Sums",
-    "TreeSum",
-    "in_leaves",
-    "squares_and_products",
-    "squares_of_rows",
-]
-
 LEAF_ROWS = 2_048
 """Enough rows for efficient products of (M, rows) and (rows, M)."""
 

@@ -13,8 +13,6 @@ from typing import TypeVar
 
 from twofold.protocols import Array, Callback
 
-__all__ = ["State", "falls", "never_stop", "run_turns"]
-
 
 @dataclass(kw_only=True)
 class State:

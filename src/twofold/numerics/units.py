@@ -17,8 +17,6 @@ from twofold.numerics.threads import map_blocks, row_blocks
 from twofold.numerics.tree_sums import ArrayRows
 from twofold.protocols import Array
 
-__all__ = ["CentredUnits", "ColumnMoments", "ColumnRange", "Scales", "bandwidth_in_units"]
-
 FAR = 2.0**300
 """Coordinates are clipped at this many units, so their squares stay finite."""
 

@@ -14,22 +14,6 @@ from sklearn.utils.validation import check_array, validate_data
 
 from twofold.protocols import Array
 
-__all__ = [
-    "RandomLike",
-    "cast_back",
-    "check_bool",
-    "check_choice",
-    "check_data",
-    "check_finite",
-    "check_int",
-    "check_latents",
-    "check_not_negative",
-    "check_real",
-    "check_rng",
-    "check_training_rows",
-    "warn_user",
-]
-
 FLOATS = [np.float64, np.float32]
 
 RandomLike = int | np.random.Generator | np.random.RandomState | None

@@ -29,8 +29,6 @@ from twofold.numerics.linalg import sqdist
 from twofold.numerics.neighbours import nearest_neighbors
 from twofold.protocols import Array, IntArray
 
-__all__ = ["Centred", "as_operator", "dense_affinity", "own_affinity", "sparse_affinity", "taken"]
-
 ASYMMETRY = 1e-8
 TINY = 1e-300
 EIGENVALUE_TOLERANCE = 1e-3

@@ -24,8 +24,6 @@ from twofold.geodesics.graph import connect_components, geodesic_distances, knn_
 from twofold.numerics.linalg import sqdist
 from twofold.protocols import Array
 
-__all__ = ["bandwidth_within_gaps"]
-
 MOST_ROWS = 1_000
 N_NEIGHBORS = 10
 FEW_NEIGHBORS = 5

@@ -32,8 +32,6 @@ import numpy as np
 from twofold.numerics.validation import check_int, check_real
 from twofold.protocols import Array, Callback, MinimizeResult, Objective
 
-__all__ = ["EPS", "FIRST_STEP", "IterativeMinimizer", "Point", "Progress", "spread"]
-
 EPS = float(np.finfo(np.float64).eps)
 
 FIRST_STEP = 0.1

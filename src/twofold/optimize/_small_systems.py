@@ -22,8 +22,6 @@ from numpy.typing import NDArray
 from twofold.optimize._progress import EPS
 from twofold.protocols import Array
 
-__all__ = ["damped_steps"]
-
 
 def damped_steps(
     curvature: Array, descent: Array, damping: Array

@@ -41,8 +41,6 @@ from twofold.optimize._progress import FIRST_STEP, IterativeMinimizer, Point, Pr
 from twofold.optimize.line_search import slope_along, wolfe_search
 from twofold.protocols import Array, MinimizeResult
 
-__all__ = ["ConjugateGradient"]
-
 # Gradients less orthogonal than this call for a restart: Nocedal & Wright (2006), Eq. (5.52).
 _MAX_OVERLAP = 0.1
 

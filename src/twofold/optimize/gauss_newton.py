@@ -69,8 +69,6 @@ from twofold.optimize._progress import EPS
 from twofold.optimize._small_systems import damped_steps
 from twofold.protocols import Array, IntArray, NormalTerms
 
-__all__ = ["Feasible", "GaussNewton", "RowProblem", "RowsResult"]
-
 Mask = NDArray[np.bool_]
 
 Feasible = Callable[[Array, IntArray], Mask]

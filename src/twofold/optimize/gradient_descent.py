@@ -43,8 +43,6 @@ from twofold.optimize.guidance import Guide
 from twofold.optimize.line_search import armijo_search
 from twofold.protocols import Array, MinimizeResult
 
-__all__ = ["GradientDescent"]
-
 # Added to the status of a run whose iterations were too few for its guide.
 NOT_ENDED = " The guidance had not ended."
 MAX_DOUBLINGS = 30

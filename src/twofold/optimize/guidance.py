@@ -58,8 +58,6 @@ from twofold.optimize._affinity import (
 from twofold.optimize._bandwidth import bandwidth_within_gaps
 from twofold.protocols import Array, IntArray
 
-__all__ = ["Change", "Guide", "SpectralGuidance"]
-
 FORMS = ("power", "truncated", "deflated")
 AFFINITIES = ("clustering", "kpca")
 FIRST_POWER = 10

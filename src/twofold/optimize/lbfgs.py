@@ -49,8 +49,6 @@ from twofold.numerics.validation import check_int
 from twofold.optimize._progress import FIRST_STEP, IterativeMinimizer, Progress
 from twofold.protocols import Array, MinimizeResult
 
-__all__ = ["LBFGS"]
-
 _scipy_minimize: Any = optimize.minimize  # typed or not, depending on the stubs installed
 
 _MAX_TRIALS = 30  # evaluations of one line search

@@ -45,8 +45,6 @@ import numpy as np
 from twofold.optimize._progress import EPS, Point
 from twofold.protocols import Array
 
-__all__ = ["armijo_search", "slope_along", "wolfe_search"]
-
 Evaluate = Callable[[Array], Point]
 
 _ROUNDING = 64 * EPS  # of a value that is a sum of many terms

@@ -22,8 +22,6 @@ import numpy as np
 from twofold.optimize.gauss_newton import Feasible, RowProblem
 from twofold.protocols import Array, IntArray
 
-__all__ = ["NewtonPolish"]
-
 DIFFERENCE = 1e-3  # h above, as a share of ``|r| / |J|``
 
 

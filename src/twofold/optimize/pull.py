@@ -27,8 +27,6 @@ import numpy as np
 from twofold.optimize.gauss_newton import RowProblem
 from twofold.protocols import Array, IntArray, NormalTerms
 
-__all__ = ["Pull"]
-
 
 @dataclass(frozen=True)
 class Pull:

@@ -48,8 +48,6 @@ from twofold.numerics.validation import check_real
 from twofold.optimize._progress import FIRST_STEP, IterativeMinimizer, Progress
 from twofold.protocols import MinimizeResult
 
-__all__ = ["RProp"]
-
 # Steps below this part of the start's spread no longer move a map.
 _TINY_STEP = 1e-10
 

@@ -34,8 +34,6 @@ from twofold.optimize.gradient_descent import NOT_ENDED, GradientDescent
 from twofold.optimize.guidance import Change, Guide
 from twofold.protocols import Array, Callback, Minimizer, MinimizeResult, Objective
 
-__all__ = ["Staged", "guided_minimizer"]
-
 
 def guided_minimizer(minimizer: Minimizer, guide: Guide | None) -> Minimizer:
     """Add guidance to a minimizer: to gradient descent as in the paper, to others by stages.

@@ -11,8 +11,6 @@ from twofold.plotting._labels import COLORS, Classes, class_color, dark_enough
 from twofold.plotting._marks import class_handles, points_across
 from twofold.protocols import Array, IntArray
 
-__all__ = ["PLACES", "name_classes"]
-
 PLACES = ("auto", "map", "legend", "both", "none")
 LONGEST_ON_MAP = 14
 MOST_ON_MAP = 60

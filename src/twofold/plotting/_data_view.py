@@ -11,8 +11,6 @@ from scipy import linalg
 from twofold.numerics.validation import check_choice
 from twofold.protocols import Array
 
-__all__ = ["View", "view_of"]
-
 
 @dataclass(frozen=True)
 class View:

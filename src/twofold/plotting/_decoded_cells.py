@@ -8,15 +8,6 @@ import numpy as np
 
 from twofold.protocols import AnyArray, Array
 
-__all__ = [
-    "cell_corners",
-    "check_image_shape",
-    "curve_segments",
-    "mosaic_of",
-    "pooled",
-    "unit_range",
-]
-
 INNER = 0.84  # share of a cell's sides that a curve takes
 
 

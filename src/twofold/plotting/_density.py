@@ -14,8 +14,6 @@ from twofold.plotting._latent_space import MOST_JUDGED, LatentGrid, LatentSpace
 from twofold.principal_manifold.domains import Domain, Points
 from twofold.protocols import Array
 
-__all__ = ["DensityMap", "border_style", "draw_border", "map_extent"]
-
 SHARES = (0.95, 0.8, 0.6, 0.4, 0.2)  # shares of the training latents that lie within each contour
 GREYS = (0.95, 0.78)  # the greys of the outermost and the innermost band
 BORDER_COLOR = "#777777"

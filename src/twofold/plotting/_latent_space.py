@@ -17,8 +17,6 @@ from twofold.principal_manifold.domains import Domain, Points
 from twofold.protocols import AnyArray, Array
 from twofold.ukr.feature_space import FeatureEncoder
 
-__all__ = ["LatentGrid", "LatentSpace", "Model", "check_components", "final_step", "grid_axes"]
-
 Model: TypeAlias = TwoWayEstimator | Pipeline
 """A fitted estimator, or a pipeline that ends in one."""
 

@@ -11,8 +11,6 @@ from twofold.plotting._figures import is_three_d
 from twofold.plotting._labels import DARK, SEQUENTIAL
 from twofold.protocols import Array, IntArray
 
-__all__ = ["Lattice"]
-
 LINES_A_SIDE = {2: 13, 3: 7}  # lines of a lattice along each latent dimension, of two or three
 LIGHT = np.array([0.4, -0.6, 0.7]) / np.linalg.norm([0.4, -0.6, 0.7])
 OPACITY = 0.65

@@ -29,8 +29,6 @@ from twofold.plotting._labels import (
 )
 from twofold.protocols import Array, IntArray
 
-__all__ = ["Marks", "class_handles", "density_image", "mark_style", "points_across"]
-
 MOST_MARKS = 50_000  # more points than this are drawn as an image
 MOST_VECTOR_MARKS = 3_000
 """More markers than this are rasterized: a vector file would hold each of them."""

@@ -10,8 +10,6 @@ from twofold.base import TwoWayEstimator
 from twofold.plotting._figures import Axes, Display
 from twofold.plotting._latent_space import Model, final_step
 
-__all__ = ["ModelComparison"]
-
 
 class ModelComparison(Display, ABC):
     """Base of displays with one curve or table per fitted model."""

@@ -18,8 +18,6 @@ from twofold.plotting._marks import Marks
 from twofold.principal_manifold.domains import Domain, Points
 from twofold.protocols import Array
 
-__all__ = ["draw_strip", "is_ring"]
-
 MOST_LANES = 12
 LANE_FILL = 0.7  # share of a lane that its points take
 INNER_RADIUS = 0.35  # the radius of a ring's innermost lane; the domain is the unit circle

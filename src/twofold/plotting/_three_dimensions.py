@@ -13,8 +13,6 @@ from twofold.plotting._latent_space import MARGIN, LatentGrid
 from twofold.principal_manifold.domains import Domain
 from twofold.protocols import Array
 
-__all__ = ["MOST_UNEQUAL", "draw_walls", "set_box", "style_axes"]
-
 N_GRID = 60
 MOST_JUDGED = 2_000
 MOST_UNEQUAL = 10.0  # ratio of ranges above which axes do not share a scale

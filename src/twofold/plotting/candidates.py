@@ -24,8 +24,6 @@ from twofold.plotting._labels import DARK, LINE_COLORS, LINE_STYLES, MARKERS
 from twofold.plotting._model_comparison import ModelComparison
 from twofold.principal_manifold import PrincipalManifold
 
-__all__ = ["CandidatesDisplay"]
-
 WIDTH = 6.0
 AFTER = "after the fit"
 GREY = "#888888"

@@ -19,8 +19,6 @@ from twofold.plotting._marks import MOST_MARKS, Marks, mark_style
 from twofold.principal_manifold.domains import Domain
 from twofold.protocols import AnyArray, Array
 
-__all__ = ["ClassBordersDisplay"]
-
 WIDTH = 7.0
 FAR_BEHIND = 1e6
 TINT = 0.13  # opacity of the regions of classes

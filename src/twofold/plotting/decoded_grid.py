@@ -26,8 +26,6 @@ from twofold.plotting._latent_space import LatentSpace, Model, check_components
 from twofold.principal_manifold.domains import Points
 from twofold.protocols import AnyArray, Array
 
-__all__ = ["DecodedGridDisplay"]
-
 WIDTH = 7.5
 MOST_PIXELS = 2_000
 """Pixels along the longer side of all images together; larger images are made smaller."""

@@ -14,8 +14,6 @@ from twofold.principal_manifold import PrincipalManifold
 from twofold.principal_manifold.generalization import GeneralizationReport
 from twofold.protocols import Array
 
-__all__ = ["GeneralizationDisplay"]
-
 
 @dataclass(eq=False, repr=False)
 class GeneralizationDisplay(Display):

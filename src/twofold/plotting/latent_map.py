@@ -19,8 +19,6 @@ from twofold.plotting._three_dimensions import draw_walls
 from twofold.principal_manifold.domains import Domain, Points
 from twofold.protocols import Array
 
-__all__ = ["LatentMapDisplay"]
-
 WIDTH = 7.0
 
 

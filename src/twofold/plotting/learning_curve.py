@@ -19,8 +19,6 @@ from twofold.protocols import Array
 from twofold.sne import SNE
 from twofold.ukr import UKR
 
-__all__ = ["LearningCurveDisplay"]
-
 WIDTH = 6.0
 VALIDATED_EVERY = 10  # iterations between two evaluations of UKR's held-out rows
 

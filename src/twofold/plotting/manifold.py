@@ -20,8 +20,6 @@ from twofold.plotting._three_dimensions import MOST_UNEQUAL, set_box
 from twofold.principal_manifold.domains import Points
 from twofold.protocols import Array
 
-__all__ = ["ManifoldDisplay"]
-
 WIDTH = 6.5
 MOST_SEGMENTS = 2_000
 MOST_FOR_VIEW = 5_000

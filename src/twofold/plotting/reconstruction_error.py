@@ -24,8 +24,6 @@ from twofold.plotting._three_dimensions import style_axes
 from twofold.principal_manifold.domains import Domain, Points
 from twofold.protocols import Array, IntArray
 
-__all__ = ["ReconstructionErrorDisplay"]
-
 WIDTH = 7.0
 N_BINS = 40
 SIDE = 0.16  # width of the histogram in widths of the map

@@ -17,8 +17,6 @@ from twofold.plotting._figures import Axes, Display, without_frame
 from twofold.plotting._labels import LINE_COLORS
 from twofold.plotting._latent_space import Model, final_step
 
-__all__ = ["ResidualVarianceDisplay"]
-
 CURVE = "residual variance"  # marks the lines of displays that share axes
 MOST_TICKS = 12
 OF_DISTANCES = "residual variance of geodesic distances"

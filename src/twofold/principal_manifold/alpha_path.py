@@ -19,8 +19,6 @@ from twofold.principal_manifold.descent import Fitted, Fitting
 from twofold.principal_manifold.settings import MOST_CV_ROWS, CrossValidation
 from twofold.protocols import Array
 
-__all__ = ["MIDDLE_ALPHA", "AlphaChoice", "choose_alpha"]
-
 ALPHAS = tuple(float(a) for a in np.logspace(-0.5, -5.0, 10))
 MIDDLE_ALPHA = 1e-3
 

@@ -18,8 +18,6 @@ from twofold.principal_manifold.nodes import NodeExpansion
 from twofold.principal_manifold.soft import SoftQuantization
 from twofold.protocols import Array, Callback
 
-__all__ = ["SMALLEST_ALPHA", "Fitted", "Fitting", "without_idle_nodes"]
-
 SHORT_TURNS, SHORT_TOL = 12, 2e-3
 SMALLEST_ALPHA = 1e-9
 HUBER_SCALES = 1.0

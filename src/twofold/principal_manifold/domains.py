@@ -20,8 +20,6 @@ import numpy as np
 from twofold.numerics.validation import check_int
 from twofold.protocols import Array
 
-__all__ = ["DOMAINS", "Domain", "Points", "resolve_domain"]
-
 DOMAINS = ("box", "circle", "torus", "cylinder")
 PERIOD = 2.0
 

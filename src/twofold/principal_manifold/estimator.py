@@ -24,8 +24,9 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from twofold.base.estimator import Learned, Problem, TwoWayEstimator
+from twofold.base.estimator import TwoWayEstimator
 from twofold.base.journal import Journal
+from twofold.base.problem import Learned, Problem
 from twofold.losses import Loss
 from twofold.numerics.threads import some_rows
 from twofold.numerics.tree_sums import ArrayRows
@@ -47,8 +48,6 @@ from twofold.principal_manifold.settings import (
     is_array,
 )
 from twofold.protocols import Array
-
-__all__ = ["PrincipalManifold"]
 
 
 class PrincipalManifold(TwoWayEstimator):

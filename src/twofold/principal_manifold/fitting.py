@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 from twofold.base.convergence import warn_if_still_falling
-from twofold.base.estimator import Problem, warn_of_rank
+from twofold.base.estimator import warn_of_rank
 from twofold.base.journal import Journal
+from twofold.base.problem import Problem
 from twofold.losses import Norm
 from twofold.maps.affine import Affine
 from twofold.numerics.linalg import axes_of_products, principal_axes, rank_up_to
@@ -29,8 +30,6 @@ from twofold.principal_manifold.settings import (
 from twofold.principal_manifold.starts import best_start, starts_of
 from twofold.principal_manifold.sweep import adapted_to_all
 from twofold.protocols import Array
-
-__all__ = ["ManifoldFit", "fit_rows"]
 
 
 @dataclass(frozen=True)

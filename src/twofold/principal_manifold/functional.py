@@ -47,17 +47,6 @@ from twofold.principal_manifold.nodes import NodeExpansion
 from twofold.principal_manifold.projection import DomainProjection
 from twofold.protocols import Array, Callback, IntArray
 
-__all__ = [
-    "CAPS",
-    "DescentState",
-    "Quantization",
-    "penalised",
-    "slope_products",
-    "solved",
-    "weighted_sums",
-    "with_ones",
-]
-
 CAPS = (3.0, 30.0, 1e3)
 """Largest weights of parabolas, in units of their median. A row that is met exactly has an infinite
 weight, and would fix the map; a capped weight is that of a loss rounded at its tip."""

@@ -34,14 +34,6 @@ from twofold.principal_manifold.domains import PERIOD, Domain, Points
 from twofold.principal_manifold.nodes import NodeExpansion
 from twofold.protocols import Array
 
-__all__ = [
-    "GeneralizationReport",
-    "KernelSpectrum",
-    "LearningCurve",
-    "kernel_spectrum",
-    "learning_curve",
-]
-
 N_PLACES = 600
 N_EIGENVALUES = 60
 SMALLEST = 1e-13

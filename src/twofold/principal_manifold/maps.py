@@ -16,8 +16,6 @@ from twofold.principal_manifold.nodes import NodeExpansion
 from twofold.principal_manifold.projection import DomainProjection
 from twofold.protocols import Array
 
-__all__ = ["DomainDensity", "ManifoldDecoder", "ManifoldEncoder", "robust_frame"]
-
 FAR = 1e3
 """Units from the centre beyond which rows are moved closer before they are projected."""
 

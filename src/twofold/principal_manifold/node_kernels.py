@@ -40,20 +40,6 @@ import numpy as np
 
 from twofold.protocols import Array
 
-__all__ = [
-    "NODE_KERNELS",
-    "DampedKernel",
-    "DeltaKernel",
-    "GaussianKernel",
-    "LinearKernel",
-    "NodeKernel",
-    "PeriodicKernel",
-    "SplineKernel",
-    "fourier_coefficients",
-    "fourier_form",
-    "resolve_node_kernel",
-]
-
 REACH = 9.0
 """Bandwidths beyond which a Gaussian is negligible."""
 

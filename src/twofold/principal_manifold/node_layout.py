@@ -22,8 +22,6 @@ from twofold.principal_manifold.nodes import NodeExpansion
 from twofold.principal_manifold.settings import ManifoldSettings
 from twofold.protocols import Array, IntArray
 
-__all__ = ["MOST_ON_A_GRID", "Layout", "layout_of"]
-
 NODES = {1: 10, 2: 8, 3: 6}
 SEARCH = {1: (8, 100), 2: (3, 24), 3: (2, 12)}
 """Places along a dimension where rows search the nearest image: times the nodes, and at least."""

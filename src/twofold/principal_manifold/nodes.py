@@ -36,8 +36,6 @@ from twofold.maps.features import LinearInFeatures
 from twofold.principal_manifold.node_kernels import NodeKernel
 from twofold.protocols import Array
 
-__all__ = ["NodeExpansion"]
-
 SMALLEST_EIGENVALUE = 1e-10
 """Of a gram matrix, relative to its largest: smaller directions are left out of the expansion."""
 

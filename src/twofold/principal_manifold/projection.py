@@ -31,8 +31,6 @@ from twofold.principal_manifold.domains import PERIOD, Domain, Points
 from twofold.principal_manifold.nodes import NodeExpansion
 from twofold.protocols import AnyArray, Array, IntArray
 
-__all__ = ["DomainProjection", "losses_at"]
-
 MOST_STEPS = 20
 DAMPINGS = (1e-9, 1e-1, 10.0, 1e3)
 """Of a step, in units of the mean of its matrix's diagonal; the first that lowers the loss is used.

@@ -18,8 +18,6 @@ from twofold.protocols import IntArray
 if TYPE_CHECKING:
     from twofold.principal_manifold.estimator import PrincipalManifold
 
-__all__ = ["OF_LENGTH", "CrossValidation", "ManifoldSettings", "is_array", "rows_of_turns"]
-
 MOST_NODES = 3_000
 
 MOST_ROWS, ROWS_OF_A_NODE = 3_000, 20

@@ -38,8 +38,6 @@ from twofold.principal_manifold.nodes import NodeExpansion
 from twofold.principal_manifold.projection import losses_at
 from twofold.protocols import Array, Callback
 
-__all__ = ["SoftQuantization", "SoftState"]
-
 COOLING = 0.8
 FIRST_TEMPERATURE = 4.0
 """In units of the temperature of the highest likelihood at the start."""

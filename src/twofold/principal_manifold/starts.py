@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from twofold.base.estimator import Problem
+from twofold.base.problem import Problem
 from twofold.maps.affine import Affine
 from twofold.numerics.linalg import principal_axes, row_norms_sq, spatial_median, sqdist
 from twofold.numerics.threads import some_rows
@@ -31,8 +31,6 @@ from twofold.principal_manifold.nodes import NodeExpansion
 from twofold.principal_manifold.settings import ROWS_OF_A_START, ManifoldSettings
 from twofold.protocols import Array, IntArray
 from twofold.starts.named import attempt, latents_of
-
-__all__ = ["Start", "best_start", "starts_of"]
 
 FEWEST_ROWS = 10
 CORE = 0.95

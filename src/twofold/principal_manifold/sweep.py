@@ -27,8 +27,6 @@ from twofold.principal_manifold.nodes import NodeExpansion
 from twofold.principal_manifold.projection import DomainProjection
 from twofold.protocols import Array
 
-__all__ = ["ManifoldSweep", "adapted_to_all"]
-
 STEPS_FOR_ALL = 4
 
 

@@ -40,8 +40,6 @@ from twofold.numerics.linalg import row_norms_sq, shifted_exp, sqdist
 from twofold.numerics.sums import SelfWeights
 from twofold.protocols import Array
 
-__all__ = ["NeighbourEmbedding", "SparseNeighbourEmbedding"]
-
 LEAST_MASS = 1e-3
 
 

@@ -42,9 +42,10 @@ from typing import Any
 import numpy as np
 
 from twofold.base.convergence import warn_if_cut_short
-from twofold.base.estimator import Learned, Problem, TwoWayEstimator
+from twofold.base.estimator import TwoWayEstimator
 from twofold.base.guidance import check_guidance, prepare_guide
 from twofold.base.maps_for_latents import MapSettings, learn_maps
+from twofold.base.problem import Learned, Problem
 from twofold.kernels import Gaussian
 from twofold.maps.projection import Projection
 from twofold.numerics.linalg import row_norms_sq
@@ -61,8 +62,6 @@ from twofold.sne.probabilities import (
     transition_probabilities,
 )
 from twofold.starts.named import resolve_init
-
-__all__ = ["SNE"]
 
 MOST_DENSE = 2_000
 """Rows up to which all pairs count."""

@@ -27,14 +27,6 @@ from twofold.numerics.linalg import row_norms_sq, sqdist
 from twofold.numerics.threads import map_blocks, row_blocks
 from twofold.protocols import Array, IntArray
 
-__all__ = [
-    "calibrated_neighbours",
-    "calibrated_rows",
-    "fixed_rows",
-    "neighbour_matrix",
-    "transition_probabilities",
-]
-
 BISECTIONS = 50
 WIDEST = 2.0**20
 """Bandwidths are searched within this factor of the squared distance to the neighbor whose rank is

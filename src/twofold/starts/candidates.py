@@ -25,8 +25,6 @@ from twofold.kernels import DensityKernel, Gaussian
 from twofold.numerics.density import likelihood_cv_bandwidth
 from twofold.protocols import Array, RadialKernel
 
-__all__ = ["Candidate", "scaled_candidate", "scaled_candidates", "whitened"]
-
 MAX_SEARCH_STEPS = 25
 """Evaluations of the direct search for each latent dimension."""
 

@@ -20,8 +20,6 @@ from twofold.numerics.neighbours import nearest
 from twofold.numerics.threads import map_blocks, row_blocks
 from twofold.protocols import AnyArray
 
-__all__ = ["CoarseMap"]
-
 N_COARSE = 2_000
 N_NEAREST = 5
 N_AVERAGES = 3

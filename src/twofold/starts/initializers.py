@@ -50,20 +50,6 @@ from twofold.numerics.threads import map_blocks, row_blocks
 from twofold.numerics.validation import warn_user
 from twofold.protocols import Array, IntArray
 
-__all__ = [
-    "INITIALIZERS",
-    "Initializer",
-    "choose_landmarks",
-    "extend_from_landmarks",
-    "isomap",
-    "kernel_pca",
-    "laplacian_eigenmaps",
-    "lle",
-    "pca",
-    "random",
-    "tsne",
-]
-
 DENSE_EIGEN = 1_000
 MAX_EXACT = 5_000
 DEFAULT_LANDMARKS = 2_000

@@ -15,18 +15,6 @@ from twofold.numerics.linalg import row_norms_sq
 from twofold.protocols import Array
 from twofold.starts.initializers import INITIALIZERS, Initializer
 
-__all__ = [
-    "AUTO",
-    "attempt",
-    "first_latents",
-    "init_is_auto",
-    "is_list_of_inits",
-    "latents_of",
-    "named_inits",
-    "resolve_init",
-    "unit_variance",
-]
-
 AUTO = (
     "pca",
     "lle:8",
@@ -176,21 +164,21 @@ def _named(init: str, parameter: str) -> tuple[Initializer, dict[str, int]]:
     return INITIALIZERS[name], {"n_neighbors": int(neighbors)}
 
 
-def _seeded(model: Any, rng: np.random.Generator) -> Any:
+def _seeded(embedder: Any, rng: np.random.Generator) -> Any:
     """Set every unset ``random_state`` of an estimator and of its parts."""
-    if not hasattr(model, "get_params"):
-        return model
+    if not hasattr(embedder, "get_params"):
+        return embedder
     seeds = {
         name: int(rng.integers(2**31))
-        for name, value in sorted(model.get_params(deep=True).items())
+        for name, value in sorted(embedder.get_params(deep=True).items())
         if value is None and (name == "random_state" or name.endswith("__random_state"))
     }
-    return model.set_params(**seeds) if seeds else model
+    return embedder.set_params(**seeds) if seeds else embedder
 
 
-def _takes_labels(model: Any) -> bool:
+def _takes_labels(embedder: Any) -> bool:
     """Tell whether ``fit_transform`` accepts ``y``."""
-    parameters = inspect.signature(model.fit_transform).parameters.values()
+    parameters = inspect.signature(embedder.fit_transform).parameters.values()
     return any(p.name == "y" or p.kind is p.VAR_KEYWORD for p in parameters)
 
 

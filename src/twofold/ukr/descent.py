@@ -12,7 +12,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from twofold.base.estimator import Problem
+from twofold.base.problem import Problem
 from twofold.maps.projection import Projection
 from twofold.numerics.linalg import row_norms_sq
 from twofold.numerics.neighbours import nearest
@@ -24,8 +24,6 @@ from twofold.starts.candidates import Candidate, whitened
 from twofold.ukr.objective import Barrier
 from twofold.ukr.regression import KernelRegression
 from twofold.ukr.settings import Settings
-
-__all__ = ["anneal", "minimise", "rescue", "validated_iterations"]
 
 # Meinicke et al. (2005), section 4.3.
 HOMOTOPY = (0.5, 0.25, 0.1, 0.05, 0.025, 0.01, 0.005)

@@ -46,11 +46,11 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from twofold.base.convergence import warn_if_cut_short
-from twofold.base.estimator import Learned, Problem, TwoWayEstimator
+from twofold.base.estimator import TwoWayEstimator
 from twofold.base.guidance import prepare_guide
-from twofold.base.problem import Predictor
+from twofold.base.problem import Learned, Problem
 from twofold.kernels import DensityKernel, Gaussian
-from twofold.maps.affine import Affine, Chain
+from twofold.maps.affine import Affine, Chain, Predictor
 from twofold.maps.projection import Projection
 from twofold.numerics.density import LatentDensity
 from twofold.numerics.linalg import row_norms_sq
@@ -73,8 +73,6 @@ from twofold.ukr.settings import (
     groups_of,
     log_threshold,
 )
-
-__all__ = ["UKR"]
 
 LARGEST_VALUE = 1e75
 """Squares of the kernel values of larger data would overflow."""

@@ -41,15 +41,6 @@ from twofold.maps.projection import Projection
 from twofold.numerics.threads import row_blocks
 from twofold.protocols import Array
 
-__all__ = [
-    "SHIFT_INVARIANT",
-    "FeatureEncoder",
-    "FeatureSpace",
-    "Metric",
-    "PreimageDecoder",
-    "weighted_medians",
-]
-
 PairwiseKernel = Callable[[Array, Array], Array]
 Metric = str | PairwiseKernel
 """The name of a kernel, or a function of two data matrices that returns the kernel values."""

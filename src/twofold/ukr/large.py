@@ -15,7 +15,7 @@ from math import gamma, pi
 import numpy as np
 from scipy.spatial import cKDTree
 
-from twofold.base.estimator import Problem
+from twofold.base.problem import Problem
 from twofold.numerics.linalg import row_norms_sq
 from twofold.numerics.neighbours import nearest_neighbors
 from twofold.numerics.sums.reach import profile
@@ -32,8 +32,6 @@ from twofold.starts.named import (
     unit_variance,
 )
 from twofold.ukr.regression import KernelRegression
-
-__all__ = ["many_candidates"]
 
 AUTO_MANY = ("tsne", "isomap:10")
 N_NEIGHBORS = 10

@@ -53,8 +53,6 @@ from twofold.numerics.linalg import row_norms_sq
 from twofold.numerics.sums import DenseWeights, PairWeights, SelfWeights
 from twofold.protocols import Array
 
-__all__ = ["Barrier", "Reconstruction", "Weigh"]
-
 Weigh = Callable[[Array], SelfWeights]
 """Returns the kernel weights among latents."""
 

@@ -25,8 +25,6 @@ from twofold.protocols import AnyArray, Array, IntArray, RadialKernel
 from twofold.ukr.objective import Barrier, Reconstruction
 from twofold.ukr.settings import CELL_TOLERANCE, MANY_ROWS, check_memory, is_many
 
-__all__ = ["CELL_TOLERANCE", "KernelRegression", "is_many"]
-
 SPARSE_SHARE = 0.1
 """Share of all pairs within reach up to which a list of them is cheaper than matrix products."""
 

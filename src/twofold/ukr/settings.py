@@ -26,19 +26,6 @@ from twofold.protocols import IntArray, Minimizer, RadialKernel
 if TYPE_CHECKING:
     from twofold.ukr.estimator import UKR
 
-__all__ = [
-    "CELL_TOLERANCE",
-    "FEW_AND_MANY_STARTS",
-    "MANY_ROWS",
-    "Settings",
-    "check_memory",
-    "check_memory_of_many",
-    "check_settings",
-    "groups_of",
-    "is_many",
-    "log_threshold",
-]
-
 MANY_ROWS = 5_000
 """Rows up to which weights are exact and inner products are kept (0.2 GB at most)."""
 

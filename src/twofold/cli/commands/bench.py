@@ -24,8 +24,6 @@ from twofold.cli.progress import shown_progress
 from twofold.cli.tables import Columns, Reading, read_table
 from twofold.protocols import AnyArray, Array
 
-__all__ = ["bench"]
-
 HELD_OUT: Final = 0.1
 RIVAL_NAMES: Final = ("pca", "kernel-pca", "umap")
 

@@ -15,8 +15,6 @@ from twofold.numerics.threads import some_rows
 from twofold.numerics.validation import check_choice
 from twofold.protocols import AnyArray, Array, IntArray
 
-__all__ = ["appearance"]
-
 KINDS = ("auto", "image", "curve", "table")
 FEWEST_PIXELS = 36
 FEWEST_OF_A_CURVE = 16

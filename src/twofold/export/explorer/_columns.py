@@ -9,8 +9,6 @@ import numpy as np
 from twofold.export.explorer._packing import Packer
 from twofold.protocols import AnyArray
 
-__all__ = ["column"]
-
 MOST_CLASSES = 64  # different whole numbers up to which they count as classes
 
 

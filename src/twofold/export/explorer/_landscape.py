@@ -11,8 +11,6 @@ from twofold.export.explorer._packing import Packer
 from twofold.principal_manifold.domains import Domain
 from twofold.protocols import Array
 
-__all__ = ["landscape"]
-
 SIDES = {1: 512, 2: 128, 3: 28}
 """Grid points along each of one to three dimensions; with more there is no grid."""
 

@@ -17,8 +17,6 @@ import numpy as np
 
 from twofold.protocols import AnyArray, Array
 
-__all__ = ["Packer"]
-
 STEPS = (1.0, 0.5, 0.25, 1 / 16, 1 / 255, 1 / 256, 1e-1, 1e-2, 1e-3, 1e-4)
 LARGEST_CODE = 65_535
 LARGEST_WHOLE = 2.0**40

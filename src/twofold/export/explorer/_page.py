@@ -9,8 +9,6 @@ from hashlib import sha256
 from importlib.resources import files
 from typing import Any
 
-__all__ = ["page"]
-
 SCRIPTS = (
     "arrays.js",
     "decoder.js",

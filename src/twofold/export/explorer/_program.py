@@ -31,8 +31,6 @@ from twofold.principal_manifold.node_kernels import (
 )
 from twofold.protocols import Array, RadialKernel
 
-__all__ = ["program"]
-
 CLOSE = 1e-6
 """Arrays stay float64 if float32 changes the images by more than this share of their scale."""
 

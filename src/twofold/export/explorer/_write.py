@@ -22,8 +22,6 @@ from twofold.numerics.threads import some_rows
 from twofold.numerics.validation import check_data, check_int, warn_user
 from twofold.protocols import Array, IntArray
 
-__all__ = ["write"]
-
 MOST_POINTS = 100_000
 LARGE_PAGE = 50_000_000
 

@@ -21,8 +21,6 @@ from twofold.export.programs.steps import Step
 from twofold.principal_manifold.domains import PERIOD
 from twofold.protocols import Array
 
-__all__ = ["Angles", "on_circles", "write_angles"]
-
 TURN = 2.0 * np.pi / PERIOD
 
 

@@ -40,8 +40,6 @@ from twofold.numerics.threads import some_rows
 from twofold.numerics.validation import warn_user
 from twofold.protocols import Array, IntArray, Map
 
-__all__ = ["CANDIDATES", "Distillation", "distilled"]
-
 CANDIDATES = ("rbf", "krr", "mlp", "images")
 HELD_OUT_SHARE = 0.2
 MOST_HELD_OUT = 1_000

@@ -20,8 +20,6 @@ from twofold.principal_manifold.domains import PERIOD, Domain, Points
 from twofold.protocols import Array, IntArray
 from twofold.ukr.feature_space import PreimageDecoder
 
-__all__ = ["DistillationData", "root_mean_square", "spread_of"]
-
 FEWEST_ROWS = 20
 MOST_ROWS = 6_000
 """Rows that are projected and learned from; a sample of more."""

@@ -23,8 +23,6 @@ from twofold.principal_manifold.node_kernels import (
 )
 from twofold.protocols import Array
 
-__all__ = ["write_into_domain", "write_node_products"]
-
 
 def write_into_domain(step: IntoDomain, z: Value, exact: Arithmetic) -> Value:
     """Write the nearest places of a domain, in double precision: many turns lose digits."""

@@ -30,8 +30,6 @@ from twofold.protocols import Array
 if TYPE_CHECKING:
     from onnx import ModelProto
 
-__all__ = ["ExportReport", "export"]
-
 OPSET = 21
 IR_VERSION = 10
 LARGE_FILE = 100_000_000

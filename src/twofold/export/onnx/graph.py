@@ -10,8 +10,6 @@ import numpy as np
 
 from twofold.protocols import AnyArray
 
-__all__ = ["FLOAT32", "FLOAT64", "Arithmetic", "Graph", "Operand", "Value"]
-
 FLOAT32: np.dtype[Any] = np.dtype(np.float32)
 FLOAT64: np.dtype[Any] = np.dtype(np.float64)
 

@@ -8,8 +8,6 @@ from twofold.export.onnx.graph import Arithmetic, Graph, Value
 from twofold.export.programs.steps import PairKernel
 from twofold.protocols import AnyArray
 
-__all__ = ["write_pair_kernel"]
-
 
 def write_pair_kernel(step: PairKernel, x: Value, inside: Arithmetic) -> Value:
     """Write the kernel between rows and centres, shape (n, M)."""

@@ -31,8 +31,6 @@ from twofold.protocols import Array
 if TYPE_CHECKING:
     from onnx import ModelProto
 
-__all__ = ["Probes", "chosen_precision", "precisions_of", "probes_of"]
-
 SINGLE = Precision("float32", FLOAT32, FLOAT32)
 MIXED = Precision("float64, except the last product in float32", FLOAT64, FLOAT32)
 DOUBLE = Precision("float64", FLOAT64, FLOAT64)

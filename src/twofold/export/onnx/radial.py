@@ -20,8 +20,6 @@ from twofold.kernels import Compact, Gaussian, StudentT
 from twofold.numerics.linalg import FEW_COLUMNS, row_norms_sq
 from twofold.protocols import AnyArray, Array
 
-__all__ = ["write_features", "write_means", "write_medians"]
-
 
 def write_features(step: RadialFeatures, x: Value, inside: Arithmetic) -> Value:
     """Write ``k(|x - c_m|^2 / h^2)``."""

@@ -35,8 +35,6 @@ from twofold.export.programs.steps import (
     Take,
 )
 
-__all__ = ["Precision", "write_steps"]
-
 
 @dataclass(frozen=True)
 class Precision:

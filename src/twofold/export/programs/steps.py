@@ -19,20 +19,6 @@ from twofold.principal_manifold.node_kernels import NodeKernel
 from twofold.protocols import Array, IntArray
 from twofold.ukr.feature_space import weighted_medians
 
-__all__ = [
-    "IntoDomain",
-    "Linear",
-    "NodeProducts",
-    "PairKernel",
-    "Put",
-    "RadialFeatures",
-    "RadialMeans",
-    "RadialMedians",
-    "Sigmoid",
-    "Step",
-    "Take",
-]
-
 Kernel = Gaussian | Compact | StudentT
 
 

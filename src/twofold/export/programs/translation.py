@@ -36,8 +36,6 @@ from twofold.principal_manifold.projection import DomainProjection
 from twofold.protocols import Array
 from twofold.ukr.feature_space import FeatureEncoder, PreimageDecoder
 
-__all__ = ["ClosedForm", "NoClosedForm", "closed_form"]
-
 
 class NoClosedForm(ValueError):
     """The map is a search or a user's function, not a formula."""

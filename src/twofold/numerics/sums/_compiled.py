@@ -15,8 +15,6 @@ from types import ModuleType
 from twofold.kernels import Compact, Gaussian
 from twofold.protocols import RadialKernel
 
-__all__ = ["compiled", "compiled_power"]
-
 WORTH_COMPILING = 10**5
 """Multiplications in one call above which loops are compiled; a fit makes hundreds of calls."""
 

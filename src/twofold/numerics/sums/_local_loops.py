@@ -5,8 +5,6 @@ from __future__ import annotations
 import numba
 import numpy as np
 
-__all__ = ["local_means", "local_normal_terms"]
-
 serial = numba.njit(nogil=True, cache=True, fastmath={"reassoc", "contract"})
 
 

@@ -9,8 +9,6 @@ from __future__ import annotations
 import numba
 import numpy as np
 
-__all__ = ["cell_backward", "cell_forward", "over_common_neighbors", "pair_products", "pair_sums"]
-
 serial = numba.njit(nogil=True, cache=True, fastmath={"reassoc", "contract"})
 
 

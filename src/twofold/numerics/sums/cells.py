@@ -29,8 +29,6 @@ from twofold.numerics.sums.reach import profile, profile_and_slope
 from twofold.numerics.threads import map_blocks, row_blocks
 from twofold.protocols import Array, IntArray, RadialKernel
 
-__all__ = ["CellWeights", "Cells", "sorted_into_columns"]
-
 LEAF = 64
 LEAVES_PER_BLOCK = 64
 BLOCKS_AT_ONCE = 32

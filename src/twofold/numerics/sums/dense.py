@@ -27,8 +27,6 @@ from twofold.numerics.sums.reach import profile, profile_and_slope
 from twofold.numerics.threads import map_blocks, row_blocks
 from twofold.protocols import Array, IntArray, RadialKernel
 
-__all__ = ["DenseSums", "DenseWeights", "Sums"]
-
 TILE = 256
 
 

@@ -41,8 +41,6 @@ from twofold.numerics.sums.cells import CellWeights
 from twofold.numerics.threads import n_threads
 from twofold.protocols import AnyArray, Array, RadialKernel
 
-__all__ = ["GridWeights", "weigh_many"]
-
 SPACING = 0.3
 """In kernel widths. Errors of kernel values are at most 2e-4 in two dimensions; errors of sums over
 many points are much smaller, because aliases cancel."""

@@ -27,8 +27,6 @@ from twofold.numerics.sums.reach import kernel_radius
 from twofold.numerics.threads import map_blocks, row_blocks, some_rows
 from twofold.protocols import Array, IntArray, NormalTerms, RadialKernel
 
-__all__ = ["LocalMeans", "LocalWeights", "Neighbours", "target_blocks"]
-
 Mask = NDArray[np.bool_]
 
 TOLERANCE = 1e-10

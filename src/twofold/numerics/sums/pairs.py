@@ -22,8 +22,6 @@ from twofold.numerics.sums._compiled import compiled
 from twofold.numerics.sums.reach import kernel_radius, profile_and_slope
 from twofold.protocols import Array, IntArray, RadialKernel
 
-__all__ = ["PairWeights"]
-
 CHUNK = 1 << 20
 
 

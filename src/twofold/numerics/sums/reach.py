@@ -8,8 +8,6 @@ from twofold.numerics.linalg import NEGLIGIBLE, sqdist
 from twofold.numerics.threads import some_rows
 from twofold.protocols import Array, RadialKernel
 
-__all__ = ["kernel_radius", "profile", "profile_and_slope", "share_in_reach"]
-
 SAMPLE = 48
 
 

@@ -22,8 +22,6 @@ from typing import Protocol
 
 from twofold.protocols import Array
 
-__all__ = ["SelfWeights"]
-
 
 class SelfWeights(Protocol):
     """Kernel weights among n points."""
