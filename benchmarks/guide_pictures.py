@@ -76,7 +76,7 @@ def main():
     parser.add_argument("--output", default="docs/images/pictures.png")
     output = parser.parse_args().output
     figure = Figure(figsize=(16, 9.6), layout="constrained")
-    # A subfigure each, so that one picture's colour bar does not take room from another.
+    # A subfigure each, so that one picture's color bar does not take room from another.
     parts = figure.subfigures(2, 3)
     model = curve(parts[0, 0].add_subplot())
     surface(parts[0, 1].add_subplot(projection="3d"))

@@ -18,7 +18,7 @@ LAYERS = {
     "numerics": 0,
     "numerics.bandwidths": 1,
     "numerics.density": 1,
-    "numerics.neighbours": 1,
+    "numerics.neighbors": 1,
     "numerics.sums": 1,
     "kernels": 1,
     "losses": 1,

@@ -21,7 +21,7 @@ WIDE = 1.7
 """Width over height beyond which a picture takes a whole line of the page."""
 
 COLORS = 48
-"""Colours of a picture in the report: plots have few, and a palette takes a third of the space."""
+"""Colors of a picture in the report: plots have few, and a palette takes a third of the space."""
 
 
 def draw(

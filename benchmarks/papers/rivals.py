@@ -12,7 +12,7 @@ from benchmarks.harness.machine import is_installed
 from twofold.protocols import Array
 
 N_WARM = 5_000
-"""Beyond 4,096 rows umap-learn searches neighbours by other code, which compiles for long."""
+"""Beyond 4,096 rows umap-learn searches neighbors by other code, which compiles for long."""
 EPOCHS = 1_000
 """L-BFGS iterations of each stage, as in Carreira-Perpinan & Lu (2010)."""
 

@@ -57,7 +57,7 @@ class Method:
 def _same_on_few(make, X):
     """Fit and apply the same model to few rows, to compile its code.
 
-    umap-learn searches neighbours in another way beyond 4,096 rows: then few is 5,000.
+    umap-learn searches neighbors in another way beyond 4,096 rows: then few is 5,000.
     """
     model = make()
     some = X[:5_000] if len(X) > 4_096 else X[:300]
@@ -165,7 +165,7 @@ METHODS = [
         adapters.Tsne,
         "defaults; `n_jobs`, seed",
         "openTSNE",
-        warm_up=_same_on_few,  # its search for neighbours is compiled
+        warm_up=_same_on_few,  # its search for neighbors is compiled
     ),
     Method(
         "PaCMAP",

@@ -232,7 +232,7 @@ def _how(results):
         f"{_seeds(settings['seeds'])} Code that is compiled at first use is compiled before the "
         "clock starts. The error is the squared reconstruction error of the held-out rows, encoded "
         "to two latents and decoded, as a share of their variance. Trustworthiness and continuity "
-        "are those of the held-out rows, with 5 neighbours. The accuracy is that of the nearest "
+        "are those of the held-out rows, with 5 neighbors. The accuracy is that of the nearest "
         "training latent. R² is the share of the true parameters' variance that the latents "
         "explain after shift, rotation and scaling. Memory is the peak above that of the process "
         "with the data loaded. All sets are shifted and scaled by one number."

@@ -1,6 +1,6 @@
 """Plots of held-out error against time, one for each set and one of all sets.
 
-Colours are from the colour-blind safe palette of Okabe and Ito; ours and theirs differ in shape
+Colors are from the color-blind safe palette of Okabe and Ito; ours and theirs differ in shape
 too. The line joins the methods that no other beats on both.
 """
 
@@ -54,7 +54,7 @@ def pareto(ax, rows, title, size):
     """Draw the error of methods against their time into axes."""
     from matplotlib.ticker import FuncFormatter, NullFormatter
 
-    for ours, colour, marker, label in (
+    for ours, color, marker, label in (
         (True, OURS, "o", "twofold"),
         (False, THEIRS, "s", "rivals"),
     ):
@@ -62,7 +62,7 @@ def pareto(ax, rows, title, size):
         ax.scatter(
             [row.seconds for row in some],
             [row.error for row in some],
-            color=colour,
+            color=color,
             marker=marker,
             s=size * 3,
             label=label,
@@ -130,11 +130,11 @@ def label_points(ax, rows, size):
                 if cost < least:
                     best, least, distance = box, cost, far
         taken.append(best)
-        centre = ((best.x0 + best.x1) / 2, (best.y0 + best.y1) / 2)
+        center = ((best.x0 + best.x1) / 2, (best.y0 + best.y1) / 2)
         written = ax.annotate(
             row.label,
             xy=(row.seconds, row.error),
-            xytext=ax.transData.inverted().transform(centre),
+            xytext=ax.transData.inverted().transform(center),
             ha="center",
             va="center",
             fontsize=size,

@@ -19,7 +19,7 @@ Reconstruction. ``sum_i |x_i - xhat_i|^2 / (n V)`` with ``V`` the total variance
 is the error of the mean.
 
 Truth. After the best shift, rotation or reflection, and scale of the embedding onto the truth,
-``R^2 = 1 - residual / total``. With both centred, ``c = |T^T E|_* / (|T| |E|)`` their cosine
+``R^2 = 1 - residual / total``. With both centered, ``c = |T^T E|_* / (|T| |E|)`` their cosine
 (nuclear norm over Frobenius norms) and ``rho = |E| / |T|``, the best rotation leaves
 ``R^2 = 2 c rho - rho^2``, and the best scale besides, ``c / rho``, leaves ``R^2 = c^2``.
 
@@ -45,7 +45,7 @@ from numpy.typing import ArrayLike
 from scipy.spatial.distance import cdist
 from sklearn.utils import check_array, check_consistent_length
 
-from twofold.numerics.neighbours import nearest
+from twofold.numerics.neighbors import nearest
 from twofold.numerics.threads import row_blocks
 from twofold.protocols import Array, IntArray
 
@@ -202,7 +202,7 @@ def relative_reconstruction_error(
     exponent = _exponent(data, rebuilt, unit)
     residual = np.ldexp(data, -exponent) - np.ldexp(rebuilt, -exponent)
     error = float(np.vdot(residual, residual)) / len(data)
-    deviation = _centred(unit, exponent)
+    deviation = _centered(unit, exponent)
     variance = float(np.vdot(deviation, deviation)) / len(unit)
     if variance == 0:
         return np.inf if error > 0 else 0.0
@@ -269,8 +269,8 @@ def procrustes_r2(truth: ArrayLike, embedding: ArrayLike, *, scaling: bool = Tru
     check_consistent_length(target, source)
     # Without scaling the two must keep their common unit.
     exponent = None if scaling else _exponent(target, source)
-    target = _centred(target, _exponent(target) if exponent is None else exponent)
-    source = _centred(source, _exponent(source) if exponent is None else exponent)
+    target = _centered(target, _exponent(target) if exponent is None else exponent)
+    source = _centered(source, _exponent(source) if exponent is None else exponent)
     total, spread = float(np.linalg.norm(target)), float(np.linalg.norm(source))
     if total == 0:
         return 1.0 if scaling or spread == 0 else -np.inf
@@ -346,13 +346,13 @@ def _exponent(*arrays: Array) -> int:
     return int(np.frexp(largest)[1])
 
 
-def _centred(values: Array, exponent: int) -> Array:
+def _centered(values: Array, exponent: int) -> Array:
     """Return ``2^-exponent values`` less their mean; exactly zero if all rows are equal."""
     scaled = np.ldexp(values, -exponent)
     # The rounded mean of equal numbers need not be that number; the mean of zeros is zero.
     scaled -= scaled[0].copy()
-    centred: Array = scaled - scaled.mean(axis=0)
-    return centred
+    centered: Array = scaled - scaled.mean(axis=0)
+    return centered
 
 
 def _tame(values: Array) -> Array:

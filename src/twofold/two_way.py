@@ -35,7 +35,7 @@ class TwoWay(TwoWayEstimator):
         The source of the latents: a name ("tsne", "isomap", "lle", "laplacian_eigenmaps",
         "kernel_pca", "pca", "random"), an estimator with ``fit_transform``, latents of shape
         (n_samples, n_components), or a function of ``(X, n_components, rng)``. Named methods get
-        the data centred and scaled to a total variance of one, so latents do not depend on the
+        the data centered and scaled to a total variance of one, so latents do not depend on the
         data's units. A clone of an estimator is fitted to the data as float64 in their own units.
     down : {"auto", "projection", "krr", "rbf", "nw"}, Map or Projection, default="auto"
         The map from data to latents: projection onto the manifold of the up-map, kernel ridge

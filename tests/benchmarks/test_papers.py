@@ -306,7 +306,7 @@ class TestReport:
         assert cells[:4] == ["1", "1", "2", "1"]
         assert "absent" not in summary[: summary.index("</table>")]
 
-    def test_pictures_are_small_and_of_few_colours(self, tmp_path):
+    def test_pictures_are_small_and_of_few_colors(self, tmp_path):
         def paint(figure):
             figure.add_subplot().imshow(np.random.default_rng(0).random((300, 300)))
 
@@ -368,7 +368,7 @@ def test_the_quickest_experiments(paper, experiment, tmp_path):
 @pytest.mark.skipif(
     not (data_folder() / "oil_flow.npz").is_file(), reason="no oil flow data in the data folder"
 )
-def test_the_graph_of_the_oil_flow_data_is_connected_from_46_neighbours_on(tmp_path):
+def test_the_graph_of_the_oil_flow_data_is_connected_from_46_neighbors_on(tmp_path):
     oil_starts = papers.papers_of("ukr2005:oil_starts")[0].experiments[0]
     connected, larger = checked("ukr2005", oil_starts, tmp_path)["rows"]
     assert connected["here"] == connected["paper"] == 46

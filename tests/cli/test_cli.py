@@ -131,7 +131,7 @@ def test_ctrl_c_in_a_fit_leaves_nothing(tmp_path):
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
     with subprocess.Popen([*command, *settings, *outputs], **pipes) as process:
         told = ""
-        while "minimisation" not in told:
+        while "minimization" not in told:
             told = process.stderr.readline()
             assert told, "it ended by itself"
         time.sleep(0.2)

@@ -146,7 +146,7 @@ def test_maps_of_other_rows(model, tmp_path):
 
 
 def test_a_page_to_explore(model, data, tmp_path):
-    run("explore", model, data, *ROLES, "--colour", "width", "-o", tmp_path / "page.html")
+    run("explore", model, data, *ROLES, "--color", "width", "-o", tmp_path / "page.html")
     text = (tmp_path / "page.html").read_text(encoding="utf-8")
     assert text.startswith("<!doctype html>")
     for word in ("aster", "p17", "leaf length"):
@@ -162,7 +162,7 @@ def test_what_the_explorer_is_given(model, data, tmp_path, monkeypatch):
 
     stand_in(monkeypatch, "explorer", write=write)
     page = tmp_path / "page.html"
-    options = ("--colour", "width", "--image-shape", "3x1", "-o", page)
+    options = ("--color", "width", "--image-shape", "3x1", "-o", page)
     result = run("explore", model, data, *ROLES, *options)
     assert str(page) in result.stdout
     assert page.read_text() == "<!doctype html>"

@@ -177,9 +177,9 @@ def test_progress_as_lines(tmp_path):
     method = ("-m", "sne", "--set", "max_iter=3", "--set", "perplexity=5")
     result = run("fit", data, *method, *ROLES, "-o", tmp_path / "m.twofold")
     lines = result.stderr.splitlines()
-    assert lines[:3] == ["SNE: start", "SNE: neighbours", "SNE: minimisation"]
+    assert lines[:3] == ["SNE: start", "SNE: neighbors", "SNE: minimization"]
     assert any(
-        line.startswith("minimisation: iteration 3 of at most 3, objective ") for line in lines
+        line.startswith("minimization: iteration 3 of at most 3, objective ") for line in lines
     )
     quiet = run("fit", data, *method, *ROLES, "-o", tmp_path / "m.twofold", "--quiet")
     assert "SNE" not in quiet.stderr
@@ -198,7 +198,7 @@ def test_verbose_lines_are_shown(tmp_path):
     data = write_flowers(tmp_path)
     method = ("-m", "sne", "--set", "max_iter=3", "--set", "perplexity=5", "--set", "verbose=2")
     result = run("fit", data, *method, *ROLES, "-o", tmp_path / "m.twofold")
-    assert result.stderr.count("minimisation, iteration ") == 3
+    assert result.stderr.count("minimization, iteration ") == 3
 
 
 def terminal():
@@ -214,8 +214,8 @@ def test_progress_as_a_bar():
         twofold.SNE(max_iter=5, perplexity=5, random_state=0, verbose=1).fit(X)
         twofold.UKR(init="pca", homotopy=False, max_iter=400, tol=0.0, random_state=0).fit(X)
     shown = messages.console.file.getvalue()
-    assert "SNE: minimisation" in shown
-    assert "UKR: minimisation" in shown
+    assert "SNE: minimization" in shown
+    assert "UKR: minimization" in shown
     assert "/400" in shown
     assert "it/s" in shown
     assert "objective 0." in shown

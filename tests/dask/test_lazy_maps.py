@@ -99,10 +99,10 @@ def test_maps_are_lazy(fitted):
 
 def test_a_model_is_in_the_graph_once(client, fitted):
     lazy = fitted.transform(chunked(10, X[:1_000]))
-    (optimised,) = dask.optimize(lazy)
+    (optimized,) = dask.optimize(lazy)
     import cloudpickle
 
-    graph = dict(optimised.__dask_graph__())
+    graph = dict(optimized.__dask_graph__())
     blocks = [
         task for key, task in graph.items() if isinstance(key, tuple) and "transform" in key[0]
     ]

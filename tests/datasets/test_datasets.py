@@ -170,8 +170,8 @@ class TestCurves:
 
     def test_disconnected_curves_overlap_along_the_first_principal_component(self):
         X, parameters = make_disconnected_curves(random_state=0)
-        centred = X - X.mean(axis=0)
-        score = centred @ np.linalg.svd(centred, full_matrices=False)[2][0]
+        centered = X - X.mean(axis=0)
+        score = centered @ np.linalg.svd(centered, full_matrices=False)[2][0]
         arch, wave, hook = (score[parameters[:, 1] == c] for c in range(3))
         assert wave.min() < arch.min() < arch.max() < wave.max()
         assert max(wave.min(), hook.min()) < min(wave.max(), hook.max())
@@ -185,8 +185,8 @@ class TestSheets:
         np.testing.assert_array_equal(X[:, 1], parameters[:, 1])
         assert_arc_length(X[:, [0, 2]], parameters[:, 0])
         upper = X[:, 2] > 0
-        centre = np.where(upper, 1.0, -1.0)
-        np.testing.assert_allclose(np.hypot(X[:, 0], X[:, 2] - centre), 1)
+        center = np.where(upper, 1.0, -1.0)
+        np.testing.assert_allclose(np.hypot(X[:, 0], X[:, 2] - center), 1)
 
     def test_swiss_roll_is_an_isometric_chart(self):
         X, parameters = make_swiss_roll(5000, random_state=0)

@@ -72,7 +72,9 @@ def reference():
         for section in page.read_text(encoding="utf-8").split("\n## ")[1:]:
             (module,) = re.findall(r"^\.\. currentmodule:: (\S+)$", section, re.MULTILINE)
             pages.setdefault(module, set()).update(re.findall(r"^   (\w+)$", section, re.MULTILINE))
-            for sentence in re.findall(r"^Besides: (.*?)(?:\n\n|\Z)", section, re.M | re.S):
+            for sentence in re.findall(
+                r"^Besides: (.*?)(?:\n\n|\Z)", section, re.MULTILINE | re.DOTALL
+            ):
                 names = re.findall(r"(?:^|; )`(\w+)`,", " ".join(sentence.split()))
                 sentences.setdefault(module, set()).update(names)
     return pages, sentences

@@ -53,7 +53,7 @@ def penalty(network):
     return network.alpha_ * float(np.vdot(network.weights_, gram @ network.weights_))
 
 
-def test_with_kept_centres_no_turn_raises_the_energy():
+def test_with_kept_centers_no_turn_raises_the_energy():
     run, run_data = alternation(), units(ROLL)
     energies = []
     Z = scaled(NOISY_SHEET, 3.0)
@@ -113,9 +113,9 @@ def test_sums_over_blocks_solve_the_papers_equations():
     network = RadialRegression(Z, centers).fit(X, 0.9, 0.01)
     Phi = np.exp(-0.5 * ((Z[:, None] - centers) ** 2).sum(axis=2) / 0.81)
     G = np.exp(-0.5 * ((centers[:, None] - centers) ** 2).sum(axis=2) / 0.81)
-    centred = Phi - Phi.mean(axis=0)
+    centered = Phi - Phi.mean(axis=0)
     # Eq. (16), transposed.
-    W = np.linalg.solve(centred.T @ Phi + 0.01 * G, centred.T @ X)
+    W = np.linalg.solve(centered.T @ Phi + 0.01 * G, centered.T @ X)
     np.testing.assert_allclose(network.weights_, W, rtol=1e-6, atol=1e-8)
     np.testing.assert_allclose(network.intercept_, (X - Phi @ W).mean(axis=0), atol=1e-8)
 
@@ -228,7 +228,7 @@ def test_a_network_of_your_own_stays_what_it_is():
 
 
 @pytest.mark.parametrize("alpha", [1e-5, 10.0])
-def test_kept_centres_lower_the_energy_that_is_told(alpha):
+def test_kept_centers_lower_the_energy_that_is_told(alpha):
     model = DRUR(n_centers=20, alpha=alpha, init=NOISY_SHEET, recenter=False, tol=0.0, max_iter=15)
     history = model.set_params(random_state=0).fit(ROLL).history_
     assert len(history) > 2
@@ -266,7 +266,7 @@ def _score(model):
     return model.fit(ROLL).score(ROLL)
 
 
-def test_idle_turns_end_a_fit_whose_centres_always_move():
+def test_idle_turns_end_a_fit_whose_centers_always_move():
     X, _ = make_s_curve(300, random_state=0)
     model = DRUR(n_centers=20, init="isomap", recenter=True, random_state=0).fit(X)
     assert model.n_iter_ < 20
@@ -324,7 +324,7 @@ def test_automatic_choices():
     assert set(model.alpha_) <= set(ALPHAS)
 
 
-def test_more_centres_where_they_pay():
+def test_more_centers_where_they_pay():
     line = np.linspace(0.0, 1.0, 1_000)[:, None]
     noise = np.random.default_rng(0).standard_normal((1_000, 3))
     straight, wavy = (np.hstack([line, np.sin(k * line), line**2]) for k in (1.0, 60.0))
@@ -425,7 +425,7 @@ def test_perceptrons_go_on_from_where_they_were():
     assert np.square(ROLL - learned.predict(SHEET)).sum() < error
 
 
-def test_latents_of_a_centre_at_every_point_descend_together():
+def test_latents_of_a_center_at_every_point_descend_together():
     model = DRUR(n_centers="all", init=NOISY_SHEET, down_weight=3.0, random_state=0).fit(ROLL)
     assert procrustes_r2(SHEET, model.embedding_) > 0.98
     assert model.score(ROLL) > 0.999
@@ -433,7 +433,7 @@ def test_latents_of_a_centre_at_every_point_descend_together():
     assert model.history_[-1] < model.history_[0]
 
 
-def test_a_centre_at_every_point_has_its_limit():
+def test_a_center_at_every_point_has_its_limit():
     with pytest.raises(MemoryError, match=r"GB.*n_centers='auto'"):
         DRUR(n_centers="all").fit(np.random.default_rng(0).standard_normal((10_001, 3)))
 

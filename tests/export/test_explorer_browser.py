@@ -215,16 +215,16 @@ def test_keys(page):
     assert page.page.is_visible("#help")
 
 
-def test_classes_can_be_hidden_and_colours_changed(page, digits):
+def test_classes_can_be_hidden_and_colors_changed(page, digits):
     page.page.click("#legend button >> nth=3")
     page.use("box")
     box = page.page.locator("#marks").bounding_box()
     corner = (box["x"] + 2, box["y"] + 2)
     page.drag(corner, (box["x"] + box["width"] - 2, box["y"] + box["height"] - 2))
     assert page.state()["selected"] == np.flatnonzero(digits[2] != 3).tolist()
-    page.page.select_option("#colour", label="reconstruction error")
+    page.page.select_option("#color", label="reconstruction error")
     assert "reconstruction error" in page.page.inner_text("#legend")
-    page.page.select_option("#colour", label="feature 20")
+    page.page.select_option("#color", label="feature 20")
     assert "feature 20" in page.page.inner_text("#legend")
 
 

@@ -82,11 +82,11 @@ def test_round_trip_is_bit_equal(name, X, tmp_path):
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_many_rows(tmp_path, monkeypatch):
     monkeypatch.setattr("twofold.ukr.settings.MANY_ROWS", 400)
-    monkeypatch.setattr("twofold.numerics.sums.neighbours.MANY_SOURCES", 400)
-    monkeypatch.setattr("twofold.numerics.sums.neighbours.LARGEST_SHARE", 1.0)
+    monkeypatch.setattr("twofold.numerics.sums.neighbors.MANY_SOURCES", 400)
+    monkeypatch.setattr("twofold.numerics.sums.neighbors.LARGEST_SHARE", 1.0)
     X = make_s_curve(600, random_state=0)[0]
     model = UKR(init=X[:, :2], max_iter=2, random_state=0).fit(X)
-    assert model.decoder_._neighbours.local is not None
+    assert model.decoder_._neighbors.local is not None
     model.save(tmp_path / "many.twofold")
     again = twofold.load(tmp_path / "many.twofold")
     np.testing.assert_array_equal(again.transform(X[:200]), model.transform(X[:200]))

@@ -272,7 +272,7 @@ def test_a_wide_batch_needs_no_array_of_all_differences(tmp_path):
     command = [sys.executable, "-c", script, tmp_path / "wide.onnx"]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     unit = 1 if sys.platform == "darwin" else 1024
-    # All differences would be 2 GB; five matrices of rows and centres are 160 MB.
+    # All differences would be 2 GB; five matrices of rows and centers are 160 MB.
     assert int(done.stdout) * unit < 5 * 8 * 2000 * 2000
 
 

@@ -1,4 +1,4 @@
-"""Neighbour graphs against naive loops, and the invariances they promise."""
+"""Neighbor graphs against naive loops, and the invariances they promise."""
 
 import tracemalloc
 

@@ -27,7 +27,7 @@ def difference_after_alignment(Z, reference):
     return np.abs(Z @ rotation - reference).max() / np.abs(reference).max()
 
 
-def test_implicit_centring_is_that_of_the_matrix(curve, monkeypatch):
+def test_implicit_centering_is_that_of_the_matrix(curve, monkeypatch):
     squares = squared_geodesics(knn_graph(curve, 8), None, np.float64)
     explicit = classical_scaling(squares, 3)
     monkeypatch.setattr("twofold.geodesics.scaling.DENSE_EIGEN", 10)

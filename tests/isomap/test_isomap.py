@@ -81,7 +81,7 @@ class TestAgglomerative:
         assert AgglomerativeIsomap("auto").fit(line).embedding_.shape == (50, 1)
 
     def test_two_rolls_apart(self):
-        """Joined with five neighbours. One bridge is a hinge, so a plane holds both rolls less well than each (0.99)."""
+        """Joined with five neighbors. One bridge is a hinge, so a plane holds both rolls less well than each (0.99)."""
         one, flat = make_swiss_roll(800, random_state=0)
         X = np.vstack([one, one + np.array([0.0, 60.0, 0.0])])
         with pytest.warns(UserWarning, match=r"had 2 connected components, which were joined"):
@@ -154,7 +154,7 @@ class TestAgglomerative:
         model = AgglomerativeIsomap(out_of_sample="auto").fit(load_digits().data[:200])
         assert isinstance(model.encoder_, KernelRidgeMap)
 
-    def test_centres_beyond_some_rows(self, curve, monkeypatch):
+    def test_centers_beyond_some_rows(self, curve, monkeypatch):
         monkeypatch.setattr("twofold.isomap.out_of_sample.MOST_CENTERS", 100)
         monkeypatch.setattr("twofold.isomap.out_of_sample.FEWER_CENTERS", 80)
         model = AgglomerativeIsomap(cross_fit=True, random_state=0)
@@ -182,7 +182,7 @@ class TestAgglomerative:
             few.set_params(dissimilarity="precomputed").fit(cdist(curve, curve))
 
     def test_memory_is_about_what_is_estimated(self, monkeypatch):
-        """Peaks of a fit, by what NumPy asks for, against the estimate: landmarks, centres, given distances."""
+        """Peaks of a fit, by what NumPy asks for, against the estimate: landmarks, centers, given distances."""
         X = make_swiss_roll(900, random_state=0)[0]
         estimates = []
         monkeypatch.setattr(
@@ -312,7 +312,7 @@ class TestSupervised:
     def test_duplicates_and_small_classes(self):
         X, y = load_iris(return_X_y=True)
         X, y = np.vstack([X, X[:40], X[:40]]), np.concatenate([y, y[:40], 1 - y[:40]])
-        y[0], y[-1] = 7, 8  # classes of one row, smaller than the neighbourhoods
+        y[0], y[-1] = 7, 8  # classes of one row, smaller than the neighborhoods
         for alpha in (0.0, 1.0):
             model = SupervisedIsomap(2, alpha=alpha)
             Z = model.fit_transform(X, y)

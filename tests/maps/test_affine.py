@@ -5,13 +5,13 @@ from twofold.maps.affine import Affine, Chain, Inverse
 from twofold.numerics.linalg import principal_axes
 
 
-def centred(n_rows, n_columns):
+def centered(n_rows, n_columns):
     rng = np.random.default_rng(0)
     data = rng.standard_normal((n_rows, 3)) @ rng.standard_normal((3, n_columns))
     return data - data.mean(axis=0)
 
 
-WIDE = centred(100, 80)
+WIDE = centered(100, 80)
 MAPS = {
     "identity": Affine(),
     "unit": Affine().in_units_of(3.0),
@@ -40,7 +40,7 @@ def test_few_columns_stay_as_they_are():
 
 
 def test_fewer_rows_than_leading_axes():
-    few = centred(20, 80)
+    few = centered(20, 80)
     assert Affine.leading_subspace(few).into(few).shape[1] <= 3
 
 

@@ -18,7 +18,7 @@ maps = pytest.mark.parametrize("map_", MAPS.values(), ids=MAPS)
 
 @pytest.fixture(params=[2, 9], ids=["D=2", "D=9"])
 def pairs(request):
-    """Fewer and more targets than the RBF network has centres: both ways of normal_terms."""
+    """Fewer and more targets than the RBF network has centers: both ways of normal_terms."""
     rng = np.random.default_rng(0)
     inputs = rng.standard_normal((40, 2))
     return inputs, np.sin(inputs @ rng.standard_normal((2, request.param))) + 3.0
@@ -251,14 +251,14 @@ class TestKernelRidgeMap:
         assert np.isfinite(fitted.jacobian(far)).all()
         assert all(np.isfinite(terms).all() for terms in fitted.normal_terms(far, pairs[1]))
 
-    def test_centres_where_the_kernel_vanishes(self, pairs):
+    def test_centers_where_the_kernel_vanishes(self, pairs):
         fitted = KernelRidgeMap(kernel="linear", centers=np.zeros((3, 2))).fit(*pairs)
         assert (fitted.predict(pairs[0]) == 0.0).all()
         np.testing.assert_allclose(fitted.leave_one_out(*pairs), 0.0)
 
     def test_memory_is_estimated(self, pairs, monkeypatch):
         monkeypatch.setattr("twofold.numerics.memory.available_memory", lambda: 40_000.0)
-        with pytest.raises(MemoryError, match=r"40 rows and 40 centres .* Use fewer centres"):
+        with pytest.raises(MemoryError, match=r"40 rows and 40 centers .* Use fewer centers"):
             KernelRidgeMap().fit(*pairs)
         KernelRidgeMap(centers=pairs[0][:10]).fit(*pairs)
 
@@ -379,7 +379,7 @@ class TestNadarayaWatson:
         assert (loss > 0.0).all()
 
     @pytest.mark.parametrize("kernel", ["gaussian", "quartic"])
-    def test_bandwidth_minimises_the_leave_one_out_error(self, kernel, pairs):
+    def test_bandwidth_minimizes_the_leave_one_out_error(self, kernel, pairs):
         inputs, targets = pairs
 
         def error(width):
@@ -433,16 +433,16 @@ def test_width_grid():
 
 
 @pytest.mark.parametrize("kernel", ["gaussian", "quartic"])
-def test_kernel_means_over_neighbours_equal_those_over_all(kernel, monkeypatch):
+def test_kernel_means_over_neighbors_equal_those_over_all(kernel, monkeypatch):
     rng = np.random.default_rng(0)
     inputs, targets = 200.0 * rng.random((600, 2)), rng.random((600, 5))
     queries = np.vstack([200.0 * rng.random((300, 2)), [[-9.0, 4.0], [500.0, -3.0]]])
     data = rng.random((302, 5))
     near = NadarayaWatson(kernel=kernel, bandwidth=2.0).fit(inputs, targets)
-    assert near._neighbours is not None
-    monkeypatch.setattr("twofold.numerics.sums.neighbours.FEWEST_SOURCES", 10**9)
+    assert near._neighbors is not None
+    monkeypatch.setattr("twofold.numerics.sums.neighbors.FEWEST_SOURCES", 10**9)
     all_pairs = NadarayaWatson(kernel=kernel, bandwidth=2.0).fit(inputs, targets)
-    assert all_pairs._neighbours is None
+    assert all_pairs._neighbors is None
     np.testing.assert_allclose(
         near.predict(queries), all_pairs.predict(queries), rtol=1e-7, atol=1e-9
     )

@@ -153,13 +153,13 @@ class TestClassifier:
 
 
 @pytest.mark.parametrize("kernel", ["gaussian", "quartic"])
-def test_density_over_neighbours_equals_that_over_all(kernel, monkeypatch):
+def test_density_over_neighbors_equals_that_over_all(kernel, monkeypatch):
     rng = np.random.default_rng(0)
     points = 200.0 * rng.random((600, 2))
     queries = np.vstack([200.0 * rng.random((300, 2)), [[-9.0, 4.0], [500.0, -3.0]]])
     near = LatentDensity(kernel=kernel, bandwidth=2.0).fit(points)
-    assert near._neighbours is not None
-    monkeypatch.setattr("twofold.numerics.sums.neighbours.FEWEST_SOURCES", 10**9)
+    assert near._neighbors is not None
+    monkeypatch.setattr("twofold.numerics.sums.neighbors.FEWEST_SOURCES", 10**9)
     all_pairs = LatentDensity(kernel=kernel, bandwidth=2.0).fit(points)
-    assert all_pairs._neighbours is None
+    assert all_pairs._neighbors is None
     np.testing.assert_allclose(near.log_density(queries), all_pairs.log_density(queries), rtol=1e-9)

@@ -4,22 +4,22 @@ from differences import naive_sqdist
 from registry import KERNELS
 
 from twofold.kernels import Compact
-from twofold.numerics.sums import DenseSums, Neighbours, Sums, kernel_radius
+from twofold.numerics.sums import DenseSums, Neighbors, Sums, kernel_radius
 
 
 def by_all_pairs(kernel, targets, sources, values):
     return DenseSums(kernel).forward(targets, sources, values)
 
 
-def by_neighbours(kernel, targets, sources, values):
-    neighbours = Neighbours.of(sources, kernel)
-    if neighbours is None:
+def by_neighbors(kernel, targets, sources, values):
+    neighbors = Neighbors.of(sources, kernel)
+    if neighbors is None:
         pytest.skip("a kernel with heavy tails cannot be cut")
-    local = neighbours.weigh(targets)
+    local = neighbors.weigh(targets)
     return Sums(local.log_shift, local.mass, local.matrix(local.weights) @ values)
 
 
-WAYS = {"dense": by_all_pairs, "neighbours": by_neighbours}
+WAYS = {"dense": by_all_pairs, "neighbors": by_neighbors}
 
 
 @pytest.fixture
@@ -95,7 +95,7 @@ def test_blocks_and_threads_change_nothing(monkeypatch):
 
 
 @pytest.mark.parametrize("kernel", ["gaussian", "quartic"])
-def test_neighbours_equal_all_pairs_near_and_far(kernel):
+def test_neighbors_equal_all_pairs_near_and_far(kernel):
     rng = np.random.default_rng(3)
     sources, values = 30.0 * rng.random((800, 2)), rng.random((800, 3))
     far = np.array([[-5.0, 3.0], [60.0, 10.0], [1e6, 0.0], [1e90, 1e90]])
@@ -110,9 +110,9 @@ def test_a_row_does_not_depend_on_its_batch():
     rng = np.random.default_rng(4)
     sources = 30.0 * rng.random((800, 2))
     targets = 30.0 * rng.random((200, 2))
-    neighbours = Neighbours.of(sources, KERNELS["gaussian"])
-    together = neighbours.weigh(targets).mass
-    alone = np.concatenate([neighbours.weigh(row[None]).mass for row in targets])
+    neighbors = Neighbors.of(sources, KERNELS["gaussian"])
+    together = neighbors.weigh(targets).mass
+    alone = np.concatenate([neighbors.weigh(row[None]).mass for row in targets])
     np.testing.assert_array_equal(together, alone)
 
 
@@ -120,13 +120,13 @@ def test_trees_serve_many_sources_that_reach_few():
     rng = np.random.default_rng(5)
     points = rng.random((1000, 2))
     gaussian = KERNELS["gaussian"]
-    assert Neighbours.if_few(points, gaussian) is None  # all within reach
-    assert Neighbours.if_few(100.0 * points[:50], gaussian) is None  # too few
-    assert Neighbours.if_few(100.0 * points, KERNELS["student"]) is None  # cannot be cut
-    found = Neighbours.if_few(100.0 * points, gaussian)
+    assert Neighbors.if_few(points, gaussian) is None  # all within reach
+    assert Neighbors.if_few(100.0 * points[:50], gaussian) is None  # too few
+    assert Neighbors.if_few(100.0 * points, KERNELS["student"]) is None  # cannot be cut
+    found = Neighbors.if_few(100.0 * points, gaussian)
     assert not found.pays_for(1)
     assert found.pays_for(1000)
-    assert Neighbours.of(points, KERNELS["student"]) is None
+    assert Neighbors.of(points, KERNELS["student"]) is None
 
 
 @pytest.mark.parametrize("power", [2.0, 3.0, 10.0])
@@ -135,5 +135,5 @@ def test_compact_kernels_are_cut_where_they_end(power):
     assert kernel_radius(kernel, 1e-3) == pytest.approx(1.0, rel=1e-12)
     sources = np.vstack([[[0.0, 0.0]], 5.0 + np.random.default_rng(0).random((400, 2))])
     edge = np.array([[0.0, 0.999995], [0.0, 0.98]])
-    near = by_neighbours(kernel, edge, sources, np.ones((401, 1)))
+    near = by_neighbors(kernel, edge, sources, np.ones((401, 1)))
     assert (near.mass == 1.0).all()

@@ -1,4 +1,4 @@
-"""Centred units."""
+"""Centered units."""
 
 import numpy as np
 import pytest
@@ -61,7 +61,7 @@ def test_distances_do_not_overflow():
     assert np.isfinite(units.distances(big, -big)).all()
 
 
-def test_bandwidths_are_converted_to_centred_units():
+def test_bandwidths_are_converted_to_centered_units():
     units = CentredUnits.of(np.array([[0.0], [1024.0]]))
     assert (units.unit(), units.unit(2)) == (2.0**units.exponent, 4.0**units.exponent)
     assert bandwidth_in_units(8.0, units.unit(2)) == 8.0 / 4.0**units.exponent

@@ -145,18 +145,18 @@ def test_the_pull_gives_drurs_step(weight):
     """Carreira-Perpinan & Lu (2010), Eq. (12), from a full step without damping."""
     problem, start = waves(12, 2)
     rng = np.random.default_rng(5)
-    centres = start + 0.1 * rng.normal(size=start.shape)
+    centers = start + 0.1 * rng.normal(size=start.shape)
     weights = rng.uniform(0.5, 2.0, size=12) if weight == "per row" else np.full(12, weight)
-    pull = Pull(problem, centres, weights if weight == "per row" else weight)
+    pull = Pull(problem, centers, weights if weight == "per row" else weight)
     result = GaussNewton(damping=0.0, max_iter=1).minimize_rows(pull, start)
     for i in range(12):
         J = problem.jacobian(start[i : i + 1])[0]
         r = problem.targets[i] - problem.function(start[i : i + 1])[0]
         step = np.linalg.solve(
-            weights[i] * np.eye(2) + J.T @ J, J.T @ r + weights[i] * (centres[i] - start[i])
+            weights[i] * np.eye(2) + J.T @ J, J.T @ r + weights[i] * (centers[i] - start[i])
         )
         np.testing.assert_allclose(result.Z[i], start[i] + step, rtol=1e-10)
-    gap = np.square(result.Z - centres).sum(axis=1)
+    gap = np.square(result.Z - centers).sum(axis=1)
     np.testing.assert_allclose(
         result.losses, problem.losses(result.Z, np.arange(12)) + weights * gap
     )
@@ -236,7 +236,7 @@ def test_singular_jacobians():
     result = GaussNewton(damping=0.0).minimize_rows(constant, start)
     np.testing.assert_array_equal(result.Z, start)
     assert result.converged.all()
-    # With a pull, a constant map leads straight to the centre.
+    # With a pull, a constant map leads straight to the center.
     pulled = GaussNewton(damping=0.0).minimize_rows(Pull(constant, np.ones((2, 2))), start)
     np.testing.assert_allclose(pulled.Z, 1.0)
 

@@ -1,4 +1,4 @@
-"""Spectral guidance of descents, and the objective of stochastic neighbour embedding."""
+"""Spectral guidance of descents, and the objective of stochastic neighbor embedding."""
 
 from dataclasses import replace
 
@@ -21,7 +21,7 @@ from twofold.optimize import (
 )
 from twofold.optimize._bandwidth import bandwidth_within_gaps
 from twofold.sne.divergence import NeighbourEmbedding
-from twofold.sne.probabilities import calibrated_neighbours, transition_probabilities
+from twofold.sne.probabilities import calibrated_neighbors, transition_probabilities
 from twofold.ukr.objective import Reconstruction
 
 
@@ -42,7 +42,7 @@ class TestOperator:
         np.testing.assert_allclose(guide.guided(G, 7), np.linalg.matrix_power(M, 3) @ G, rtol=1e-9)
         assert guide.guided(G, 10) is G
 
-    def test_kernel_pca_matrix_is_centred(self):
+    def test_kernel_pca_matrix_is_centered(self):
         X, _ = make_noisy_helix(50, random_state=0)
         guide = SpectralGuidance("kpca", bandwidth=1.0).prepare(X)
         np.testing.assert_allclose(guide.matrix.sum(axis=0), 0.0, atol=1e-12)
@@ -80,7 +80,7 @@ class TestOperator:
         assert cosine(plain) > 0.9
         assert cosine(deflated) < 0.3
 
-    def test_many_rows_are_linked_to_neighbours_alone(self):
+    def test_many_rows_are_linked_to_neighbors_alone(self):
         X = np.random.default_rng(0).standard_normal((2_500, 3))
         guide = SpectralGuidance().prepare(X)
         assert guide.matrix.nnz < 2_500 * 60
@@ -157,7 +157,7 @@ class TestOperator:
         small, large = (SpectralGuidance(size * K).prepare(X).guided(G, 0) for size in (1e-5, 1e5))
         np.testing.assert_allclose(small, large, rtol=1e-2)
 
-    def test_kernel_pca_of_many_rows_is_centred(self):
+    def test_kernel_pca_of_many_rows_is_centered(self):
         X = np.random.default_rng(0).standard_normal((2_100, 3))
         guide = SpectralGuidance("kpca").prepare(X)
         G = np.random.default_rng(1).standard_normal((2_100, 2))
@@ -233,7 +233,7 @@ class TestNeighbourEmbedding:
         P = (
             transition_probabilities(X, 0.5)
             if kind == "bandwidth"
-            else calibrated_neighbours(X, 5.0)
+            else calibrated_neighbors(X, 5.0)
         )
         objective = NeighbourEmbedding(P)
         value, gradient = objective.value_and_grad(Z)
@@ -257,12 +257,12 @@ class TestNeighbourEmbedding:
 
     def test_perplexity_is_met_by_every_row(self):
         X = np.random.default_rng(0).standard_normal((60, 3)) * np.linspace(0.1, 5.0, 60)[:, None]
-        P = calibrated_neighbours(X, 12.0)
+        P = calibrated_neighbors(X, 12.0)
         logs = np.log(P, out=np.zeros_like(P), where=P > 0.0)
         np.testing.assert_allclose(np.exp(-(P * logs).sum(axis=1)), 12.0, rtol=1e-6)
         assert not np.diag(P).any()
         with pytest.raises(ValueError, match="perplexity=60"):
-            calibrated_neighbours(X, 60.0)
+            calibrated_neighbors(X, 60.0)
 
 
 class Pulled:

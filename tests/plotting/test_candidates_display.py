@@ -37,11 +37,11 @@ def test_candidates_are_those_of_the_model(name, tmp_path):
     assert is_drawn(display, tmp_path)
 
 
-def test_candidates_along_their_neighbours():
+def test_candidates_along_their_neighbors():
     display = CandidatesDisplay.from_estimators(
         {k: model_of(k)[0] for k in ("ukr-2", "ukr-quartic")}
     )
-    assert display.ax_.get_xlabel() == "neighbours"
+    assert display.ax_.get_xlabel() == "neighbors"
     names = [text.get_text() for text in display.legend_.get_texts()]
     assert names[:3] == ["ukr-2, isomap", "ukr-2, pca", "ukr-quartic, isomap"]
     assert names[3].startswith("ukr-2, after the fit (")

@@ -12,7 +12,7 @@ from twofold.plotting import ClassBordersDisplay
 
 CLASSIFIERS = {
     "density": KernelDensityClassifier(),
-    "neighbours": KNeighborsClassifier(3),
+    "neighbors": KNeighborsClassifier(3),
     "scores": SVC(),
 }
 

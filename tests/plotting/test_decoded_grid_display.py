@@ -80,7 +80,7 @@ def test_orientation_of_images():
     assert_allclose((right - left) / 3, 2 * (top - bottom) / 6)
 
 
-def test_images_in_colour():
+def test_images_in_color():
     display = DecodedGridDisplay.from_estimator(
         brightness_model(3), image_shape=(1, 2, 3), n_side=6, value_range=(0.0, 1.0)
     )

@@ -49,9 +49,9 @@ def test_kinds_of_labels(kind, tmp_path):
     display = LatentMapDisplay.from_estimator(model, labels=labels, n_grid=15, ax=page())
     assert (display.colorbar_ is not None) == (names is None)
     colors = np.vstack([marks.get_facecolors() for marks in display.points_])
-    n_grey = int((colors[:, :3] == to_rgb(MISSING)).all(axis=1).sum())
+    n_gray = int((colors[:, :3] == to_rgb(MISSING)).all(axis=1).sum())
     expected = {"nothing but gaps": N, "values as objects": 1}
-    assert n_grey == expected.get(kind, N // 5 if "gaps" in kind else 0)
+    assert n_gray == expected.get(kind, N // 5 if "gaps" in kind else 0)
     assert is_drawn(display, tmp_path)
 
 
@@ -100,7 +100,7 @@ def test_classes_or_values_by_choice():
     assert few.colorbar_.ax.get_ylabel() == "third"
 
 
-def test_colours_of_values_are_those_of_the_bar():
+def test_colors_of_values_are_those_of_the_bar():
     model, _ = model_of("two_way")
     values = np.linspace(2.0, 5.0, N)
     display = LatentMapDisplay.from_estimator(model, labels=values, n_grid=15, ax=page())
@@ -215,7 +215,7 @@ TO_XYZ = np.array([[0.4124, 0.3576, 0.1805], [0.2126, 0.7152, 0.0722], [0.0193, 
 
 
 def lab(colors, seen):
-    """Return colours in CIELAB, in which distances are about as large as they look."""
+    """Return colors in CIELAB, in which distances are about as large as they look."""
     rgb = np.array([to_rgb(color) for color in colors])
     linear = np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
     xyz = np.clip(linear @ seen.T, 0, 1) @ TO_XYZ.T / (TO_XYZ @ np.ones(3))
@@ -228,7 +228,7 @@ def lab(colors, seen):
 @pytest.mark.parametrize(
     ("palette", "least"), [(COLORS, 15.0), (LINE_COLORS, 15.0), ((*COLORS, MISSING), 10.0)]
 )
-def test_colours_stay_apart_for_colour_blind_readers(palette, least, eyes):
+def test_colors_stay_apart_for_color_blind_readers(palette, least, eyes):
     seen = lab(palette, SEEN[eyes])
     distances = np.linalg.norm(seen[:, None] - seen, axis=2)
     assert distances[~np.eye(len(palette), dtype=bool)].min() > least

@@ -94,8 +94,8 @@ def test_views():
     principal = ManifoldDisplay.from_estimator(model, X, n_places=6, ax=page(3))
     assert principal.ax_.name == "3d"
     assert principal.axis_names[0].startswith("principal axis 1 (")
-    centred = X - X.mean(axis=0)
-    _, values, _ = np.linalg.svd(centred)
+    centered = X - X.mean(axis=0)
+    _, values, _ = np.linalg.svd(centered)
     assert_allclose(np.linalg.norm(principal.data, axis=0), values[:3])
     flat = ManifoldDisplay.from_estimator(model, X, view=(4, 1), n_places=6, ax=page())
     assert flat.ax_.get_xlabel() == "feature 5"
@@ -132,12 +132,12 @@ def test_data_of_many_rows_have_no_segments(monkeypatch):
     assert len(values.figure_.axes) == 1
 
 
-def test_a_surface_beside_values_has_one_colour():
+def test_a_surface_beside_values_has_one_color():
     model, X = model_of("two_way")
     hues = []
     for labels in (None, X[:, 0]):
         display = ManifoldDisplay.from_estimator(model, X, labels, view=[0, 1, 2])
-        display.figure_.draw_without_rendering()  # colours in space are sorted when they are drawn
+        display.figure_.draw_without_rendering()  # colors in space are sorted when they are drawn
         colors = display.manifold_[0].get_facecolor()[:, :3]
         hues.append(len(np.unique((colors / colors.max(axis=1, keepdims=True)).round(3), axis=0)))
     assert hues[0] > 5

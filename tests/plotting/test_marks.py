@@ -58,7 +58,7 @@ def test_no_image_in_space(crowd):
     assert len(marks._offsets3d[0]) == MOST_MARKS
 
 
-def test_pixels_have_the_colour_of_most_and_the_opacity_of_all():
+def test_pixels_have_the_color_of_most_and_the_opacity_of_all():
     groups = [((0.25, 0.5), 0, 30), ((0.25, 0.5), 1, 10), ((0.75, 0.5), 1, 40), ((0.75, 0.9), 2, 1)]
     xy = np.vstack([np.tile(place, (n, 1)) for place, _, n in groups])
     codes = np.concatenate([np.full(n, code) for _, code, n in groups])
@@ -69,8 +69,8 @@ def test_pixels_have_the_colour_of_most_and_the_opacity_of_all():
     assert_allclose(image[90, 75, :3], to_rgb(MISSING))
     assert image[50, 25, 3] == image[50, 75, 3] > image[90, 75, 3] > 0.3
     assert image[10, 10, 3] == 0.0
-    grey = SimpleNamespace(to_rgba=lambda v: np.tile(v[:, None], (1, 4)))
-    values = Marks(Values(np.where(codes == 1, 1.0, 0.0)), grey)
+    gray = SimpleNamespace(to_rgba=lambda v: np.tile(v[:, None], (1, 4)))
+    values = Marks(Values(np.where(codes == 1, 1.0, 0.0)), gray)
     colors = density_image(xy, values, (0, 1, 0, 1), (100, 100))
     assert_allclose(colors[50, 25, 0], 10 / 40)
     assert_allclose(colors[50, 75, 0], 1.0)

@@ -10,7 +10,7 @@ from twofold.plotting import ReconstructionErrorDisplay
 
 
 @pytest.mark.parametrize("name", [*MODELS, "ukr-l1"])
-def test_colours_are_the_errors(name, tmp_path):
+def test_colors_are_the_errors(name, tmp_path):
     model, X = model_of(name)
     ax = page(last_of(model).embedding_.shape[1])
     display = ReconstructionErrorDisplay.from_estimator(model, X, n_grid=20, ax=ax)
@@ -32,7 +32,7 @@ def test_colours_are_the_errors(name, tmp_path):
     assert name not in RENDERED or is_drawn(display, tmp_path)
 
 
-def test_one_outlier_does_not_take_all_the_colours():
+def test_one_outlier_does_not_take_all_the_colors():
     errors = np.append(np.linspace(0.5, 1.0, 300), 100.0)
     display = ReconstructionErrorDisplay(RNG.standard_normal((301, 2)), errors).plot()
     colors = display.points_[0].get_facecolors()

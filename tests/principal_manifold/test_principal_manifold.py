@@ -112,7 +112,7 @@ class TestSpecialCases:
         found = model.inverse_transform(np.arange(3.0)[:, None])
         np.testing.assert_allclose(found, centers, atol=0.05)
 
-    def test_smooth_kernels_on_points_keep_neighbours_together(self):
+    def test_smooth_kernels_on_points_keep_neighbors_together(self):
         X, _ = sine()
         model = PrincipalManifold(domain=Points(20), alpha=1e-3, width=2.0).fit(X)
         steps = np.diff(model.inverse_transform(np.arange(20.0)[:, None])[:, 0])

@@ -8,7 +8,7 @@ from sklearn.cluster import KMeans
 
 from twofold.losses import L1, Huber, Norm, Squared
 from twofold.principal_manifold.domains import Domain, resolve_domain
-from twofold.principal_manifold.functional import Quantization, penalised
+from twofold.principal_manifold.functional import Quantization, penalized
 from twofold.principal_manifold.node_kernels import (
     NODE_KERNELS,
     DampedKernel,
@@ -57,9 +57,9 @@ def functional(X, domain, *, loss="squared", penalty="rkhs", alpha=0.01, n_grid=
 def test_penalties():
     up, _ = expansion("gaussian", n=2, n_targets=2)
     up.weights_ = W = np.array([[1.0, -2.0], [0.5, 0.0]])
-    assert penalised(up, "l1") == 3.5
-    assert penalised(up, "l2") == 0.5 * 5.25
-    assert penalised(up, "rkhs") == pytest.approx(0.5 * np.trace(W.T @ up.gram() @ W))
+    assert penalized(up, "l1") == 3.5
+    assert penalized(up, "l2") == 0.5 * 5.25
+    assert penalized(up, "rkhs") == pytest.approx(0.5 * np.trace(W.T @ up.gram() @ W))
 
 
 class TestDomain:

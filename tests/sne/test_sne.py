@@ -1,4 +1,4 @@
-"""Stochastic neighbour embedding: the objective in both forms, and the estimator."""
+"""Stochastic neighbor embedding: the objective in both forms, and the estimator."""
 
 import numpy as np
 import pytest
@@ -8,15 +8,15 @@ from scipy.sparse import csr_array
 from twofold import SNE
 from twofold.datasets import make_s_curve
 from twofold.kernels import Gaussian
-from twofold.numerics.neighbours import nearest_neighbors
+from twofold.numerics.neighbors import nearest_neighbors
 from twofold.numerics.sums import DenseWeights, kernel_radius, weigh_many
 from twofold.optimize import GradientDescent, SpectralGuidance
-from twofold.sne import divergence as neighbour_embedding
+from twofold.sne import divergence as neighbor_embedding
 from twofold.sne import estimator as module
 from twofold.sne.divergence import NeighbourEmbedding, SparseNeighbourEmbedding
 from twofold.sne.probabilities import (
-    calibrated_neighbours,
-    neighbour_matrix,
+    calibrated_neighbors,
+    neighbor_matrix,
     transition_probabilities,
 )
 
@@ -40,18 +40,18 @@ def model(sheet):
 class TestSparseObjective:
     def test_gradient(self):
         X, Z = RNG.standard_normal((30, 4)), 1.5 * RNG.standard_normal((30, 2))
-        P = neighbour_matrix(X, nearest_neighbors(X, 8, RNG), perplexity=3.0)
+        P = neighbor_matrix(X, nearest_neighbors(X, 8, RNG), perplexity=3.0)
         objective = SparseNeighbourEmbedding(P, exact)
         expected = central_gradient(lambda at: objective.value_and_grad(at)[0], Z)
         np.testing.assert_allclose(objective.value_and_grad(Z)[1], expected, atol=1e-8)
 
     @pytest.mark.parametrize("kind", ["bandwidth", "perplexity"])
     def test_equals_the_dense_one_where_everyone_is_seen(self, kind, monkeypatch):
-        monkeypatch.setattr(neighbour_embedding, "LEAST_MASS", 0.0)
+        monkeypatch.setattr(neighbor_embedding, "LEAST_MASS", 0.0)
         X, Z = RNG.standard_normal((40, 3)), RNG.standard_normal((40, 2))
         setting = {kind: 4.0}
-        P = neighbour_matrix(X, nearest_neighbors(X, 39, RNG), **setting)
-        dense = (transition_probabilities if kind == "bandwidth" else calibrated_neighbours)(X, 4.0)
+        P = neighbor_matrix(X, nearest_neighbors(X, 39, RNG), **setting)
+        dense = (transition_probabilities if kind == "bandwidth" else calibrated_neighbors)(X, 4.0)
         np.testing.assert_allclose(P.toarray(), dense, atol=1e-8)
         sparse = SparseNeighbourEmbedding(csr_array(dense), exact).value_and_grad(Z)
         expected = NeighbourEmbedding(dense).value_and_grad(Z)
@@ -63,7 +63,7 @@ class TestSparseObjective:
     def test_sums_over_many_rows_are_near_the_exact_ones(self, q, spread):
         n = 1_500
         X, Z = RNG.standard_normal((n, 3)), spread * RNG.standard_normal((n, q))
-        P = neighbour_matrix(X, nearest_neighbors(X, 10, RNG), perplexity=4.0)
+        P = neighbor_matrix(X, nearest_neighbors(X, 10, RNG), perplexity=4.0)
         radius = kernel_radius(Gaussian(), 5e-5)
         value, gradient = SparseNeighbourEmbedding(
             P, lambda at: weigh_many(at, Gaussian(), radius, masses_alone=True)
@@ -76,16 +76,16 @@ class TestSparseObjective:
     def test_an_outlier_does_not_change_the_others(self, distance):
         X = RNG.standard_normal((60, 3))
         with_outlier = np.vstack([X, np.full((1, 3), distance)])
-        P, Q = calibrated_neighbours(X, 8.0), calibrated_neighbours(with_outlier, 8.0)
+        P, Q = calibrated_neighbors(X, 8.0), calibrated_neighbors(with_outlier, 8.0)
         np.testing.assert_allclose(Q[:60, :60], P, atol=1e-6)
 
     def test_one_calibration(self):
         with pytest.raises(ValueError, match="one of perplexity=None"):
-            neighbour_matrix(np.ones((3, 2)), np.zeros((3, 1), dtype=int))
+            neighbor_matrix(np.ones((3, 2)), np.zeros((3, 1), dtype=int))
 
     def test_equal_rows_share_their_probabilities(self):
         X = np.repeat(RNG.standard_normal((4, 2)), 6, axis=0)
-        P = calibrated_neighbours(X, 3.0)
+        P = calibrated_neighbors(X, 3.0)
         np.testing.assert_allclose(P.sum(axis=1), 1.0)
         assert P[0, 1:6].min() == pytest.approx(0.2)
 
@@ -99,7 +99,7 @@ class TestFit:
         assert model.guidance_bandwidth_ > 0.0
 
     def test_the_error_is_that_of_the_latents(self, model, sheet):
-        objective = NeighbourEmbedding(calibrated_neighbours(sheet, 12.0))
+        objective = NeighbourEmbedding(calibrated_neighbors(sheet, 12.0))
         value, gradient = objective.value_and_grad(model.embedding_)
         assert value == pytest.approx(model.kl_divergence_, rel=1e-6)
         first = objective.value_and_grad(sheet[:, :2])[1]
@@ -152,7 +152,7 @@ class TestFit:
         few = SNE(**settings).fit(X)
         monkeypatch.setattr(module, "MOST_DENSE", 100)
         many = SNE(**settings).fit(X)
-        objective = NeighbourEmbedding(calibrated_neighbours(X, 12.0))
+        objective = NeighbourEmbedding(calibrated_neighbors(X, 12.0))
         ends = [objective.value_and_grad(fitted.embedding_)[0] for fitted in (few, many)]
         assert ends[1] < 1.05 * ends[0]
         fixed = SNE(bandwidth=0.05, **settings).fit(X)

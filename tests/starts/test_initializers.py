@@ -120,7 +120,7 @@ def test_disconnected_data_are_joined_with_a_count(name):
 
 
 @pytest.mark.parametrize("name", ["isomap", "laplacian_eigenmaps", "lle"])
-def test_more_neighbours_than_points(name):
+def test_more_neighbors_than_points(name):
     with pytest.raises(ValueError, match="n_neighbors"):
         INITIALIZERS[name](np.eye(5), 2, rng(), n_neighbors=5)
 

@@ -108,15 +108,15 @@ CANNOT = {
     ("drur-mlp", "rotated"): TRAINING,
     ("drur-mlp", "rows permuted"): TRAINING,
     ("drur-mlp", "single precision"): TRAINING,
-    ("ukr", "order"): "the leave-one-out error may swap neighbours closer than the kernel's width",
+    ("ukr", "order"): "the leave-one-out error may swap neighbors closer than the kernel's width",
     (
         "ukr-quartic",
         "order",
-    ): "the leave-one-out error may swap neighbours closer than the kernel's width",
+    ): "the leave-one-out error may swap neighbors closer than the kernel's width",
     (
         "ukr-l1",
         "order",
-    ): "the leave-one-out error may swap neighbours closer than the kernel's width",
+    ): "the leave-one-out error may swap neighbors closer than the kernel's width",
     ("ukr-l1", "rotated"): "city-block distances depend on the axes",
     ("ukr-l1", "euclidean"): "errors are measured in the feature space of city-block distances",
     ("supervised", "check_transformer_general"): CROSS_FITTED,

@@ -37,9 +37,9 @@ def test_coordinates_reproduce_the_kernel(metric, params, data):
     X, query = data
     space = FeatureSpace.of(X, metric, params)
     K = space.kernel_rows(X, X)
-    centring = np.eye(30) - 1.0 / 30
+    centering = np.eye(30) - 1.0 / 30
     np.testing.assert_allclose(
-        space.coordinates @ space.coordinates.T, centring @ K @ centring, atol=1e-8
+        space.coordinates @ space.coordinates.T, centering @ K @ centering, atol=1e-8
     )
     coordinates, excess = space.locate(X)
     np.testing.assert_allclose(coordinates, space.coordinates, atol=1e-6)
@@ -74,7 +74,7 @@ def test_not_a_kernel(data):
         FeatureSpace.of(X, lambda A, B: np.ones(3))
 
 
-def test_weighted_medians_minimise_absolute_differences(data):
+def test_weighted_medians_minimize_absolute_differences(data):
     X, _ = data
     weights = np.random.default_rng(1).dirichlet(np.ones(30), size=5)
     medians = weighted_medians(X, weights)

@@ -33,7 +33,7 @@ def test_whitened():
 
 
 @pytest.mark.parametrize("kernel", [Gaussian(), Compact(), StudentT(3.0)])
-def test_scales_minimise_the_error(kernel, spiral):
+def test_scales_minimize_the_error(kernel, spiral):
     X, truth = spiral
     error = KernelRegression.of(X, kernel).objective().value
     candidate = scaled_candidate("truth", 1e3 * truth, error, kernel)

@@ -11,7 +11,7 @@ from twofold.kernels import Gaussian
 from twofold.maps import NadarayaWatson
 from twofold.maps.affine import Affine
 from twofold.numerics import threads as _blocks
-from twofold.numerics.neighbours import CellIndex, nearest_neighbors
+from twofold.numerics.neighbors import CellIndex, nearest_neighbors
 from twofold.numerics.sums import Cells, CellWeights, DenseWeights, GridWeights
 from twofold.starts.coarse_map import CoarseMap
 from twofold.ukr.descent import rescue
@@ -71,7 +71,7 @@ def test_columns_are_not_more_than_leaves(q):
 
 @pytest.mark.parametrize("most_compared", [10**8, 0])
 def test_a_lone_point_beside_a_blob_is_rebuilt_by_the_mean(most_compared, monkeypatch):
-    monkeypatch.setattr("twofold.numerics.neighbours.MOST_COMPARED", most_compared)
+    monkeypatch.setattr("twofold.numerics.neighbors.MOST_COMPARED", most_compared)
     rng = np.random.default_rng(0)
     Z, X = rng.standard_normal((6_000, 2)), rng.standard_normal((6_000, 3))
     Z[0] = [300.0, 0.0]
@@ -84,8 +84,8 @@ def test_a_lone_point_beside_a_blob_is_rebuilt_by_the_mean(most_compared, monkey
 
 
 def test_cells_of_equal_rows_are_searched_exactly(monkeypatch):
-    monkeypatch.setattr("twofold.numerics.neighbours.MOST_COMPARED", 2_000**2)
-    monkeypatch.setattr("twofold.numerics.neighbours.POINTS_PER_CELL", 100)
+    monkeypatch.setattr("twofold.numerics.neighbors.MOST_COMPARED", 2_000**2)
+    monkeypatch.setattr("twofold.numerics.neighbors.POINTS_PER_CELL", 100)
     rng = np.random.default_rng(0)
     X = rng.standard_normal((5_000, 5)).astype(np.float32)
     X[:1_600] = 0.0
@@ -101,8 +101,8 @@ def test_cells_of_equal_rows_are_searched_exactly(monkeypatch):
     assert (np.square(X[found[zero]]).sum(axis=2) == 0.0).all()
 
 
-def test_more_neighbours_than_the_probed_cells_hold(monkeypatch):
-    monkeypatch.setattr("twofold.numerics.neighbours.PROBES", 1)
+def test_more_neighbors_than_the_probed_cells_hold(monkeypatch):
+    monkeypatch.setattr("twofold.numerics.neighbors.PROBES", 1)
     rng = np.random.default_rng(0)
     X = rng.standard_normal((3_000, 2)).astype(np.float32)
     index = CellIndex.of(X, rng)
@@ -164,8 +164,8 @@ def test_nearest_neighbors_by_cells(monkeypatch):
     squared = np.square(X[:50, None] - X).sum(axis=2)
     squared[np.arange(50), np.arange(50)] = np.inf
     np.testing.assert_array_equal(exact[:50], np.argsort(squared, axis=1)[:, :5])
-    monkeypatch.setattr("twofold.numerics.neighbours.MOST_COMPARED", 100)
-    monkeypatch.setattr("twofold.numerics.neighbours.MAX_CHUNK", 1000)
+    monkeypatch.setattr("twofold.numerics.neighbors.MOST_COMPARED", 100)
+    monkeypatch.setattr("twofold.numerics.neighbors.MAX_CHUNK", 1000)
     found = nearest_neighbors(X, 5, rng)
     assert (found != np.arange(3000)[:, None]).all()
     share = np.mean(
@@ -181,7 +181,7 @@ def test_search_of_other_points():
     assert recall(found, X, 3, queries) > 0.98
 
 
-def test_coarse_map_places_everyone_near_their_neighbours():
+def test_coarse_map_places_everyone_near_their_neighbors():
     X, truth = make_noisy_spiral(4000, noise=0.02, random_state=0)
     rng = np.random.default_rng(0)
     coarse = CoarseMap.of(X, nearest_neighbors(X, 10, rng), rng)
@@ -210,16 +210,16 @@ def test_leading_subspace():
 @pytest.mark.parametrize("kernel", ["gaussian", "quartic"])
 def test_compiled_means_equal_their_twin(kernel, monkeypatch):
     pytest.importorskip("numba")
-    monkeypatch.setattr("twofold.numerics.sums.neighbours.MANY_SOURCES", 100)
+    monkeypatch.setattr("twofold.numerics.sums.neighbors.MANY_SOURCES", 100)
     rng = np.random.default_rng(0)
     inputs, targets = 200.0 * rng.random((600, 2)), rng.random((600, 5))
     queries = np.vstack([200.0 * rng.random((300, 2)), [[-90.0, 40.0], [5000.0, -30.0]]])
     data = rng.random((302, 5))
     fast = NadarayaWatson(kernel=kernel, bandwidth=2.0).fit(inputs, targets)
-    assert fast._neighbours.local is not None
-    monkeypatch.setattr("twofold.numerics.sums.neighbours.MANY_SOURCES", 10**9)
+    assert fast._neighbors.local is not None
+    monkeypatch.setattr("twofold.numerics.sums.neighbors.MANY_SOURCES", 10**9)
     slow = NadarayaWatson(kernel=kernel, bandwidth=2.0).fit(inputs, targets)
-    assert slow._neighbours.local is None
+    assert slow._neighbors.local is None
     np.testing.assert_allclose(fast.predict(queries), slow.predict(queries), rtol=1e-10)
     for a, b in zip(
         fast.normal_terms(queries, data), slow.normal_terms(queries, data), strict=True
@@ -235,9 +235,9 @@ def test_compiled_density_equals_its_twin(monkeypatch):
     points = 200.0 * rng.random((600, 2))
     queries = np.vstack([200.0 * rng.random((300, 2)), [[-90.0, 40.0], [5000.0, -30.0]]])
     slow = LatentDensity(bandwidth=2.0).fit(points)
-    monkeypatch.setattr("twofold.numerics.sums.neighbours.MANY_SOURCES", 100)
+    monkeypatch.setattr("twofold.numerics.sums.neighbors.MANY_SOURCES", 100)
     fast = LatentDensity(bandwidth=2.0).fit(points)
-    assert fast._neighbours.local is not None
+    assert fast._neighbors.local is not None
     np.testing.assert_allclose(fast.log_density(queries), slow.log_density(queries), rtol=1e-10)
 
 
@@ -289,7 +289,7 @@ class TestFit:
 
     def test_batches_do_not_matter_through_the_index(self, monkeypatch):
         monkeypatch.setattr("twofold.maps.projection.MAX_COMPARED", 100)
-        monkeypatch.setattr("twofold.numerics.sums.neighbours.MANY_SOURCES", 100)
+        monkeypatch.setattr("twofold.numerics.sums.neighbors.MANY_SOURCES", 100)
         X, truth = make_noisy_spiral(700, random_state=0)
         model = UKR(1, init=truth[:600], random_state=0).fit(X[:600])
         assert model.encoder_.maps[1]._index is not None

@@ -148,7 +148,7 @@ def test_validation_chooses_the_iterations(spiral):
 def test_leaving_out_groups_smooths_more(spiral):
     X, _ = spiral
     one, many = (UKR(1, init="isomap", leave_out=size, random_state=0).fit(X) for size in (1, 60))
-    # Fewer neighbours to predict from: wider kernels against the same latents.
+    # Fewer neighbors to predict from: wider kernels against the same latents.
     assert many.candidates_[0]["scales"] < one.candidates_[0]["scales"]
 
 

@@ -25,7 +25,7 @@ SPIRALS: dict[str, dict[str, Any]] = {
     "10 RBFs, λ = 0.001": {"n_centers": 10, "alpha": 1e-3},
     "MLPs of 10 units": {"n_centers": 10, "up": "mlp", "down": "mlp"},
 }
-NONPARAMETRIC = "nonparametric, 500 centres"
+NONPARAMETRIC = "nonparametric, 500 centers"
 AUTOENCODER = "autoencoder 10-1-10"
 
 

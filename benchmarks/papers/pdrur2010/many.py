@@ -82,7 +82,7 @@ def fit_once(n: int, n_features: int) -> dict[str, Any]:
 
 
 def _slopes(results: dict[int, dict[str, Any]]) -> list[float]:
-    """Return the slopes between neighbours in log-log."""
+    """Return the slopes between neighbors in log-log."""
     pairs = pairwise((size, result["seconds"]) for size, result in results.items())
     return [float(np.log(b[1] / a[1]) / np.log(b[0] / a[0])) for a, b in pairs]
 

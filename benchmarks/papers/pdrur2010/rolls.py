@@ -236,7 +236,7 @@ def laplacian(quick: bool, folder: Path) -> Outcome:
 
 
 def hole(quick: bool, folder: Path) -> Outcome:
-    """Fig. 8: Swiss roll with a hole, n = 791, from Isomap with five neighbours."""
+    """Fig. 8: Swiss roll with a hole, n = 791, from Isomap with five neighbors."""
     seeds, runs, numbers = _restarted("hole", quick)
     lost = {name: 1.0 - np.array(values) for name, values in numbers.items()}
     cut = 1.0 - lost["DRUR"] / lost["start"]

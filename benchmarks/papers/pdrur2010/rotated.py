@@ -34,14 +34,14 @@ def _rotated(digits: Array, step: int = 4) -> tuple[Array, Array]:
 
 
 def _angle_errors(Z: Array, angles: Array, Z_test: Array, test_angles: Array) -> dict[str, float]:
-    """Return median errors in degrees: the nearest neighbour's angle, and the mean of fifteen."""
+    """Return median errors in degrees: the nearest neighbor's angle, and the mean of fifteen."""
     near = NearestNeighbors(n_neighbors=15).fit(Z).kneighbors(Z_test, return_distance=False)
     turns = np.exp(1j * np.radians(angles))
     truth = np.exp(1j * np.radians(test_angles))
     nearest, mean = turns[near[:, 0]], turns[near].mean(axis=1)
     return {
         name: float(np.degrees(np.median(np.abs(np.angle(found / truth)))))
-        for name, found in {"1 neighbour": nearest, "15 neighbours": mean}.items()
+        for name, found in {"1 neighbor": nearest, "15 neighbors": mean}.items()
     }
 
 
@@ -72,19 +72,19 @@ def rotated(quick: bool, folder: Path) -> Outcome:
             numbers[name][method]["held-out error"] = relative_reconstruction_error(
                 X_test, model.inverse_transform(Z_test)
             )
-    rival = numbers["PCA"]["15 neighbours"]
+    rival = numbers["PCA"]["15 neighbors"]
     rows = []
     for name in models:
-        way = min(("map", "project"), key=lambda m: numbers[name][m]["15 neighbours"])
+        way = min(("map", "project"), key=lambda m: numbers[name][m]["15 neighbors"])
         rows.append(
             Row(
                 f"{name}: error of the angle of new sevens from two latents, degrees, median",
                 "“able to open them up and thus recover the rotation angle”",
-                numbers[name][way]["15 neighbours"],
+                numbers[name][way]["15 neighbors"],
                 "lower",
                 bound=rival,
                 beside=f"PCA {rival:.1f}",
-                note=f"By 15 neighbours, way down: {way}. Read as better than PCA's.",
+                note=f"By 15 neighbors, way down: {way}. Read as better than PCA's.",
                 form=".1f",
             )
         )
@@ -111,7 +111,7 @@ def _paint(figure: Any, model: DRUR, pca: Any, X: Array, angles: Array, sequence
         axes, (pca.transform(X), model.embedding_), ("PCA", "DRUR"), strict=False
     ):
         ax.scatter(*Z.T, c=angles, s=2, cmap="hsv")
-        ax.set_title(f"{title}, coloured by angle")
+        ax.set_title(f"{title}, colored by angle")
     axes[1].plot(*down.T, "k-", linewidth=0.8)
     # A path once around: the mean latent of each angle.
     path = np.array([model.embedding_[angles == angle].mean(axis=0) for angle in np.unique(angles)])

@@ -26,24 +26,24 @@ MARGIN = 0.3
 """Points of an error rate: a standard error of 1,000 test rows."""
 
 
-def oil_data(*, standardised: bool = False) -> tuple[list[Array], list[Array]]:
-    """Return training, validation and test rows, centred, and their classes."""
+def oil_data(*, standardized: bool = False) -> tuple[list[Array], list[Array]]:
+    """Return training, validation and test rows, centered, and their classes."""
     data = load_oil_flow()
     mean, deviation = data.X_train.mean(axis=0), 1.0
-    if standardised:
+    if standardized:
         deviation = data.X_train.std(axis=0)
     parts = ("train", "valid", "test")
     return [(data[f"X_{p}"] - mean) / deviation for p in parts], [data[f"y_{p}"] for p in parts]
 
 
-def _neighbour_error(model: Any, y_train: Array, X: Array, y: Array) -> float:
+def _neighbor_error(model: Any, y_train: Array, X: Array, y: Array) -> float:
     nearest = KNeighborsClassifier(1).fit(model.embedding_, y_train)
     return 100.0 * (1.0 - float(nearest.score(model.transform(X), y)))
 
 
 def _fit(task: tuple[dict[str, Any], bool]) -> PrincipalManifold:
-    settings, standardised = task
-    train = oil_data(standardised=standardised)[0][0]
+    settings, standardized = task
+    train = oil_data(standardized=standardized)[0][0]
     model: PrincipalManifold = PrincipalManifold(n_jobs=1, **settings).fit(train)
     return model
 
@@ -68,8 +68,8 @@ def oil(quick: bool, folder: Path) -> Outcome:
     plane = PCA(2).fit(train)
     flat = KNeighborsClassifier(1).fit(plane.transform(train), y_train)
     flat_error = 100.0 * (1.0 - float(flat.score(plane.transform(test), y_test)))
-    errors = [_neighbour_error(model, y_train, test, y_test) for model in models]
-    solid_error = _neighbour_error(solid, y_train, test, y_test)
+    errors = [_neighbor_error(model, y_train, test, y_test) for model in models]
+    solid_error = _neighbor_error(solid, y_train, test, y_test)
     beside = f"PCA {flat_error:.1f}"
     words = "“nicely reveals the class structure”, “Linear PCA fails completely”"
     rows = [
@@ -87,7 +87,7 @@ def oil(quick: bool, folder: Path) -> Outcome:
         Row(
             "the same with alpha by validation",
             None,
-            _neighbour_error(chosen, y_train, test, y_test),
+            _neighbor_error(chosen, y_train, test, y_test),
             form=".1f",
         ),
         Row(
@@ -130,7 +130,7 @@ def gtm(quick: bool, folder: Path) -> Outcome:  # noqa: ARG001 - no pictures
     """Compare with ugtm's generative topographic map, with settings chosen on the same rows."""
     if not is_installed("ugtm"):
         raise Absent("ugtm is not installed")
-    (train, valid, test), _ = oil_data(standardised=True)
+    (train, valid, test), _ = oil_data(standardized=True)
     total = float(np.square(train).sum(axis=1).mean())
     grid = product((25,), (7, 10, 14), (0.3, 1.0, 2.0), (0.01, 0.1, 1.0))
     if quick:
@@ -177,7 +177,7 @@ def _gtm(task: tuple[tuple[Any, ...], int]) -> Any:
     import ugtm
 
     (k, m, s, regul), n_iter = task
-    train = oil_data(standardised=True)[0][0]
+    train = oil_data(standardized=True)[0][0]
     return ugtm.runGTM(train, k=k, m=m, s=s, regul=regul, niter=n_iter, verbose=False)
 
 

@@ -15,7 +15,7 @@ from twofold import PrincipalManifold
 from twofold.losses import Squared
 from twofold.plotting import GeneralizationDisplay
 from twofold.principal_manifold.domains import Domain
-from twofold.principal_manifold.functional import Quantization, penalised
+from twofold.principal_manifold.functional import Quantization, penalized
 from twofold.principal_manifold.node_kernels import GaussianKernel
 from twofold.principal_manifold.nodes import NodeExpansion
 from twofold.protocols import Array
@@ -171,7 +171,7 @@ def _descent(X: Array, n_turns: int, alpha: float = 0.1) -> Array:
     terms = []
 
     def note() -> None:
-        penalty = alpha * float(penalised(up, "rkhs"))
+        penalty = alpha * float(penalized(up, "rkhs"))
         terms.append([penalty, functional.value(up, latents) - penalty])
 
     latents = functional.project(up, latents)

@@ -17,12 +17,12 @@ from benchmarks.papers.records import Better, Outcome, Row
 from benchmarks.papers.statistics import median, quartiles
 from twofold import SNE, UKR
 from twofold.kernels import Gaussian
-from twofold.numerics.neighbours import nearest_neighbors
+from twofold.numerics.neighbors import nearest_neighbors
 from twofold.numerics.sums import kernel_radius, weigh_many
 from twofold.optimize import SpectralGuidance
 from twofold.protocols import Array, Objective
 from twofold.sne.divergence import SparseNeighbourEmbedding
-from twofold.sne.probabilities import neighbour_matrix
+from twofold.sne.probabilities import neighbor_matrix
 from twofold.ukr.regression import KernelRegression
 
 N_STARTS = 20
@@ -131,12 +131,12 @@ def _steps(n: int) -> dict[str, float]:
     """Time plain and guided evaluations at the highest power, one after the other."""
     X = _clusters(n)
     X -= X.mean(axis=0)
-    neighbours = nearest_neighbors(X, 90, np.random.default_rng(0))
-    guide = SpectralGuidance().prepare(X, neighbours)
+    neighbors = nearest_neighbors(X, 90, np.random.default_rng(0))
+    guide = SpectralGuidance().prepare(X, neighbors)
     radius = kernel_radius(Gaussian(), 5e-5)
     objectives: dict[str, Objective] = {
         "SNE": SparseNeighbourEmbedding(
-            neighbour_matrix(X, neighbours, perplexity=30.0),
+            neighbor_matrix(X, neighbors, perplexity=30.0),
             lambda Z: weigh_many(Z, Gaussian(), radius, masses_alone=True),
         ),
         "UKR": KernelRegression.of(X, Gaussian()).objective(),

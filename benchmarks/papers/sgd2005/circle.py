@@ -21,7 +21,7 @@ from twofold.protocols import Array
 from twofold.sne.divergence import NeighbourEmbedding
 from twofold.sne.probabilities import transition_probabilities
 
-# The paper gives neither. Plain descent has trouble only if neighbourhoods are small against the
+# The paper gives neither. Plain descent has trouble only if neighborhoods are small against the
 # arcs; the guiding affinity should hold an arc together. Chosen on data 0-2, reported on others.
 BANDWIDTH = 0.02
 AFFINITY = 0.1
@@ -91,9 +91,9 @@ def eigenvectors(quick: bool, folder: Path) -> Outcome:  # noqa: ARG001 - it is 
 
 def _explained(values: Array, groups: Array) -> float:
     """Return the share of variance between groups."""
-    centred = values - values.mean(axis=0)
-    means = np.array([centred[groups == group].mean(axis=0) for group in groups])
-    return float(np.square(means).sum() / np.square(centred).sum())
+    centered = values - values.mean(axis=0)
+    means = np.array([centered[groups == group].mean(axis=0) for group in groups])
+    return float(np.square(means).sum() / np.square(centered).sum())
 
 
 def _agreement(labels: Array, truth: Array) -> float:

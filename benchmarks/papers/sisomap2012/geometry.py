@@ -20,7 +20,7 @@ from twofold.protocols import Array
 
 
 def pieces(quick: bool, folder: Path) -> Outcome:  # noqa: ARG001 - it is quick
-    """Embed two Swiss rolls that lie apart, five neighbours: joined, finite, each unrolled."""
+    """Embed two Swiss rolls that lie apart, five neighbors: joined, finite, each unrolled."""
     one, flat = make_swiss_roll(800, random_state=0)
     X = np.vstack([one, one + np.array([0.0, 60.0, 0.0])])
     model = AgglomerativeIsomap(2, n_neighbors=5).fit(X)
@@ -78,13 +78,13 @@ def _circle(Z: Array, pose: Array) -> tuple[Array, int, float]:
 
 
 def coil(quick: bool, folder: Path) -> Outcome:
-    """Embed COIL-20 with five neighbours: is it one piece, and do the 72 poses form closed loops?
+    """Embed COIL-20 with five neighbors: is it one piece, and do the 72 poses form closed loops?
 
     Twenty loops need many dimensions: each is looked at in its own principal plane of 150. Beside
     it each object is embedded alone, in two.
     """
     data = load_coil20()
-    # The maps are not used: few centres make them fast and do not change the embedding.
+    # The maps are not used: few centers make them fast and do not change the embedding.
     model = AgglomerativeIsomap(150, n_neighbors=5, n_centers=100 if quick else "auto")
     model.fit(data.X)
     pose = np.deg2rad(data.angle)

@@ -1,12 +1,12 @@
 """How classifiers are judged: all parameters are chosen inside the training rows, for all methods.
 
-Columns are standardised on the training rows of each split. Neighbours, alpha and dimension of the
+Columns are standardized on the training rows of each split. Neighbors, alpha and dimension of the
 embedding and the parameters of the classifiers are chosen by three inner folds of the training
 rows, for all methods. Leave-one-out chooses widths and ridges of the maps. beta is 1.0, the mean
 distance, everywhere. For support vector machines the embedding is chosen with C = 10 and the
 default width, then C and width for that embedding.
 
-The inner loops share work between settings: one factorisation for each width serves all of them.
+The inner loops share work between settings: one factorization for each width serves all of them.
 The experiment "check" compares their results with the estimators.
 """
 
@@ -42,7 +42,7 @@ Labels = tuple[float, float] | None
 """alpha and beta; None without labels."""
 
 Setting = tuple[int, Labels, int]
-"""Neighbours, labels, dimension."""
+"""Neighbors, labels, dimension."""
 
 OfDimension = Callable[[int], tuple[Array, Array]]
 """Maps a number of columns to leave-one-out predictions of the rows and those of the query."""

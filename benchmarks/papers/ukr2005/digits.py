@@ -35,7 +35,7 @@ def load_twos() -> Array:
 
 
 def _fits(task: tuple[str, list[str]]) -> dict[str, Any]:
-    """Compare the starts for one kernel, then minimise from LLE with 12 neighbours in two ways."""
+    """Compare the starts for one kernel, then minimize from LLE with 12 neighbors in two ways."""
     kernel, starts = task
     X = load_twos()
     common: dict[str, Any] = {"kernel": kernel, "random_state": 0, "n_jobs": 1}
@@ -55,9 +55,9 @@ def _fits(task: tuple[str, list[str]]) -> dict[str, Any]:
 
 
 def digits(quick: bool, folder: Path) -> Outcome:
-    """Figs. 3-4: candidates' errors, then 500 steps from LLE with 12 neighbours."""
-    neighbours = (10, 12, 14) if quick else (*range(2, 22), *range(22, 31, 2))
-    starts = ["pca", *(f"lle:{k}" for k in neighbours)]
+    """Figs. 3-4: candidates' errors, then 500 steps from LLE with 12 neighbors."""
+    neighbors = (10, 12, 14) if quick else (*range(2, 22), *range(22, 31, 2))
+    starts = ["pca", *(f"lle:{k}" for k in neighbors)]
     runs = dict(zip(KERNELS, in_processes(_fits, [(k, starts) for k in KERNELS]), strict=True))
     models = {kernel: run.pop("model") for kernel, run in runs.items()}
     rows = []
@@ -75,7 +75,7 @@ def digits(quick: bool, folder: Path) -> Outcome:
         for (kernel, run), marker in zip(runs.items(), ("o-", "s--"), strict=True):
             ax.plot([run["candidates"][name] for name in starts], marker, label=kernel)
         ax.set_xticks(range(len(starts)), [name.removeprefix("lle:") for name in starts])
-        ax.set(xlabel="LLE neighbours", ylabel="leave-one-out error at the best scale")
+        ax.set(xlabel="LLE neighbors", ylabel="leave-one-out error at the best scale")
         ax.legend()
 
     def paint_models(figure: Any) -> None:

@@ -21,7 +21,7 @@ from twofold.plotting import ClassBordersDisplay
 from twofold.protocols import Array
 
 NORMS = {"L2": "euclidean", "L1": "l1"}
-CLASSIFIERS = ("kernel density", "nearest neighbour")
+CLASSIFIERS = ("kernel density", "nearest neighbor")
 PAPERS_ERRORS = {
     ("UKR", "L2"): (0.9, 1.2),
     ("UKR", "L1"): (0.6, 0.9),
@@ -32,21 +32,21 @@ HOMOTOPY: dict[str, Any] = {"init": "pca", "homotopy": True}
 
 
 def oil_starts(quick: bool, folder: Path) -> Outcome:  # noqa: ARG001 - no pictures
-    """LLE of clustered data: neighbours that connect the graph, and the errors from there on."""
+    """LLE of clustered data: neighbors that connect the graph, and the errors from there on."""
     X = load_oil_flow().X_train
     connected = next(
         k
         for k in range(2, len(X))
         if connected_components(kneighbors_graph(X, k), directed=False)[0] == 1
     )
-    neighbours = (46, 76, 101) if quick else range(46, 102, 5)
-    starts = ["pca", *(f"lle:{k}" for k in neighbours)]
+    neighbors = (46, 76, 101) if quick else range(46, 102, 5)
+    starts = ["pca", *(f"lle:{k}" for k in neighbors)]
     model = UKR(2, init=starts, max_iter=1, homotopy=False, random_state=0).fit(X)
     errors = {row["name"]: row["cv_error"] for row in model.candidates_}
     best = min(error for name, error in errors.items() if name != "pca")
     return Outcome(
         rows=[
-            Row("neighbours from which on the graph is connected", 46, connected),
+            Row("neighbors from which on the graph is connected", 46, connected),
             Row(
                 "leave-one-out error, best LLE over PCA",
                 "substantially larger",
@@ -76,7 +76,7 @@ def _fit(task: tuple[str, dict[str, Any]]) -> dict[str, Any]:
 
 
 def _errors(classifier: Any, Z: Array, y: Array, Z_test: Array, y_test: Array) -> list[float]:
-    """Return the errors in per cent of a kernel density classifier and of the nearest neighbour."""
+    """Return the errors in per cent of a kernel density classifier and of the nearest neighbor."""
     nearest = KNeighborsClassifier(1)
     return [100.0 * (1.0 - one.fit(Z, y).score(Z_test, y_test)) for one in (classifier, nearest)]
 
@@ -86,7 +86,7 @@ def _linear_latents(norm: str, data: Any) -> tuple[Array, Array]:
     if norm == "L2":
         pca = PCA(2).fit(data.X_train)
         return pca.transform(data.X_train), pca.transform(data.X_test)
-    # Minus half the distance is conditionally positive definite: centring makes it a kernel.
+    # Minus half the distance is conditionally positive definite: centering makes it a kernel.
     pca = KernelPCA(2, kernel="precomputed")
     Z = pca.fit_transform(-0.5 * manhattan_distances(data.X_train))
     return Z, pca.transform(-0.5 * manhattan_distances(data.X_test, data.X_train))

@@ -4,7 +4,7 @@ A fitted model is latent coordinates ``embedding_`` and two maps: ``encoder_`` m
 ``decoder_`` maps latents to data. All public methods follow from that pair. A subclass adds one
 method, ``_learn``, that finds it.
 
-The maps work in centred units on both sides (`twofold.numerics.units`), so a model does not depend
+The maps work in centered units on both sides (`twofold.numerics.units`), so a model does not depend
 on the unit of the data or on their distance from the origin. Callers see their own units only.
 
 The methods of a fitted model also take Dask arrays and frames and return lazy ones.
@@ -55,9 +55,9 @@ class TwoWayEstimator(
     embedding_ : ndarray of shape (n_samples, n_components)
         Latents of the training data.
     encoder_, decoder_ : objects with ``predict``
-        The two maps, between centred units. Use ``transform`` and ``inverse_transform``.
+        The two maps, between centered units. Use ``transform`` and ``inverse_transform``.
     density_ : object with ``log_density`` and ``sample``
-        The density of the latents, in centred units. Use ``log_density``.
+        The density of the latents, in centered units. Use ``log_density``.
     n_features_in_, feature_names_in_
         As everywhere in scikit-learn.
 
@@ -148,14 +148,14 @@ class TwoWayEstimator(
         progress = FitProgress(self, verbose=int(self.verbose))
         with progress.fit():
             units = self._measure_units(data)
-            centred = units.into(data)
-            rank = rank_up_to(centred, n_components)
+            centered = units.into(data)
+            rank = rank_up_to(centered, n_components)
             warn_of_rank(rank, n_components)
-            problem = Problem(centred, units, data, y, n_components, rng, progress)
+            problem = Problem(centered, units, data, y, n_components, rng, progress)
             learned = self._learn_constant(problem) if rank == 0 else self._learn(problem)
         variance = learned.variance
         if variance is None:
-            variance = float(row_norms_sq(centred).mean())
+            variance = float(row_norms_sq(centered).mean())
         return self._state(learned, units, variance)
 
     @staticmethod
@@ -430,7 +430,7 @@ class TwoWayEstimator(
         return densities - log_volume
 
     def _unit_distances(self, data: Array) -> Array:
-        """Return the distances to the reconstructions, in centred units."""
+        """Return the distances to the reconstructions, in centered units."""
         return np.ldexp(self._distances(data), -self._data_units.exponent)
 
     def _distances(self, data: Array) -> Array:
@@ -477,11 +477,11 @@ def warn_of_rank(rank: int, n_components: int) -> None:
         )
 
 
-def constant_model(latents: Array, centred: Array) -> Learned:
+def constant_model(latents: Array, centered: Array) -> Learned:
     """Return the maps of constant data: decode to the constant row, encode to the mean latent."""
     units = CentredUnits.of(latents, name="latents")
     inside = units.into(latents)
-    decoder = NadarayaWatson(bandwidth=1.0).fit(inside[:1], centred[:1])
-    encoder = NadarayaWatson(bandwidth=1.0).fit(centred[:1], inside.mean(axis=0, keepdims=True))
+    decoder = NadarayaWatson(bandwidth=1.0).fit(inside[:1], centered[:1])
+    encoder = NadarayaWatson(bandwidth=1.0).fit(centered[:1], inside.mean(axis=0, keepdims=True))
     density = LatentDensity().fit(inside)
     return Learned(latents, units, encoder, decoder, density)

@@ -34,9 +34,9 @@ def check_guidance(
 def prepare_guide(
     guidance: SpectralGuidance | None, data: Array, unit: float, neighbors: IntArray | None = None
 ) -> Guide | None:
-    """Return the guide of data (n, D) in centred units, or None.
+    """Return the guide of data (n, D) in centered units, or None.
 
-    ``unit`` is one squared centred unit in the caller's units, in which ``guidance.bandwidth`` is
+    ``unit`` is one squared centered unit in the caller's units, in which ``guidance.bandwidth`` is
     given. ``neighbors`` (n, k) are the nearest other rows, if known.
     """
     if guidance is None:

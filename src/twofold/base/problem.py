@@ -28,12 +28,12 @@ class Density(Protocol):
 
 @dataclass(frozen=True)
 class Problem:
-    """The argument of an estimator's ``_learn``: validated data in centred units.
+    """The argument of an estimator's ``_learn``: validated data in centered units.
 
     Attributes
     ----------
     data : ndarray of shape (n, D')
-        Data in centred units, without constant columns.
+        Data in centered units, without constant columns.
     units : CentredUnits
         These units.
     original : ndarray of shape (n, D)
@@ -80,12 +80,12 @@ class Learned:
     units : CentredUnits
         The units of latents in which the maps work.
     encoder, decoder : Predictor
-        The maps between centred units of data and of latents.
+        The maps between centered units of data and of latents.
     density : Density
-        The density of the latents, in centred units.
+        The density of the latents, in centered units.
     variance : float or None
         Total variance of the training data in the space where the estimator measures errors; None
-        means the variance of the data in centred units.
+        means the variance of the data in centered units.
     attributes : dict
         Further learned attributes; their names end with an underscore.
 

@@ -170,7 +170,7 @@ def _image_shape(
     sides = value.lower().split("x")
     if len(sides) not in (2, 3) or not all(side.isdecimal() and int(side) for side in sides):
         raise click.BadParameter(
-            f"{value!r} must be height x width in pixels, such as 28x28, or 28x28x3 for colours."
+            f"{value!r} must be height x width in pixels, such as 28x28, or 28x28x3 for colors."
         )
     return tuple(int(side) for side in sides)
 

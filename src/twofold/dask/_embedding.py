@@ -17,7 +17,7 @@ from twofold.numerics.validation import cast_back
 from twofold.protocols import AnyArray, Array
 
 LatentsOf = Callable[[Array, int], Array]
-"""Returns the latents (m, q) of centred rows (m, D), the first of which has the given number."""
+"""Returns the latents (m, q) of centered rows (m, D), the first of which has the given number."""
 
 
 @dataclass(frozen=True)

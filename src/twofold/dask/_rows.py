@@ -28,7 +28,7 @@ FAN_IN = 8
 
 @dataclass(frozen=True)
 class DistributedRows:
-    """Rows in blocks, in centred units if those are known.
+    """Rows in blocks, in centered units if those are known.
 
     Attributes
     ----------

@@ -49,7 +49,7 @@ def encoders_of(coordinates: Affine, maps: FinalMaps, domain: LatentDensity) -> 
 def errors_of_encoders(
     up: Map, down: Map, data: Array, coordinates: Affine, domain: LatentDensity
 ) -> dict[str, float]:
-    """Return the share of the variance of centred rows (n, D) that each encoder loses.
+    """Return the share of the variance of centered rows (n, D) that each encoder loses.
 
     Everything outside the coordinates counts as lost, although the final decoder maps to all
     columns.

@@ -6,7 +6,8 @@ the old state. So files of all formats load.
 
 ========  ===========================================================================
 format 1  the first; `FROM_FORMAT_1` lists its classes
-format 2  one `KernelRidgeMap`, one `Affine` and one `Chain` in place of eight classes
+format 2  one `KernelRidgeMap`, one `Affine` and one `Chain` in place of eight classes;
+          American spelling
 ========  ===========================================================================
 """
 
@@ -19,7 +20,10 @@ import numpy as np
 
 from twofold.maps.affine import Affine, Chain, Inverse
 from twofold.maps.kernel_ridge import KernelRidgeMap
+from twofold.maps.nadaraya_watson import GRNN, NadarayaWatson
 from twofold.maps.rbf_network import RBFNetwork
+from twofold.numerics.density import LatentDensity
+from twofold.numerics.sums.neighbors import Neighbors
 
 State = dict[str, Any]
 
@@ -39,6 +43,17 @@ def _rbf_network(state: State) -> RBFNetwork:
     return made
 
 
+def _with_neighbors(cls: type) -> Callable[[State], Any]:
+    """Return a function that makes an object of a class whose index got another name."""
+
+    def make(state: State) -> Any:
+        made: Any = object.__new__(cls)
+        made.__dict__.update({key.replace("neighbours", "neighbors"): state[key] for key in state})
+        return made
+
+    return make
+
+
 def _orthonormal(axes: Any, unit: float = 1.0) -> Affine:
     rank, n_columns = axes.shape
     return Affine(unit=unit) if rank == n_columns else Affine(axes.T, unit=unit)
@@ -54,6 +69,10 @@ FROM_FORMAT_1: Final[dict[str, Callable[[State], Any]]] = {
     "FromCoordinates": lambda state: Chain((state["coordinates"], state["way"])),
     "ToCoordinates": lambda state: Chain((state["up"], Inverse(state["coordinates"]))),
     "Frame": lambda state: Affine(state["forth"], state["back"]),
+    "GRNN": _with_neighbors(GRNN),
+    "LatentDensity": _with_neighbors(LatentDensity),
+    "NadarayaWatson": _with_neighbors(NadarayaWatson),
+    "Neighbours": _with_neighbors(Neighbors),
 }
 """Former classes, and functions that make the new object from their attributes."""
 

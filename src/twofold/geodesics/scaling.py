@@ -1,8 +1,8 @@
 r"""Classical multidimensional scaling of geodesic distances, of all pairs or from landmarks.
 
-With squared distances ``K = [g_ij^2]`` and the centring matrix ``B = I - 1 1^T / n``, the leading
+With squared distances ``K = [g_ij^2]`` and the centering matrix ``B = I - 1 1^T / n``, the leading
 eigenpairs of ``S = -B K B / 2`` give the coordinates ``z_ip = sqrt(lambda_p) v_ip``. ``S`` is never
-formed: the product ``S v`` centres ``v``, multiplies by ``K`` block by block, and centres again. So
+formed: the product ``S v`` centers ``v``, multiplies by ``K`` block by block, and centers again. So
 ``K`` may be stored in single precision (``4 n^2`` bytes in all) while sums run in double.
 
 From ``m`` landmarks the ``m x n`` squared distances suffice (de Silva & Tenenbaum 2004). With the
@@ -23,7 +23,7 @@ Notation
 Orsenigo & Vercellis, section 2.1   here
 ==================================  =====================================
 ``K = [g_ij^2]``                    ``squares``
-``B``, ``S``                        applied by `_centred_product`
+``B``, ``S``                        applied by `_centered_product`
 ``lambda_p``, ``v_p``, ``z_i``      ``values``, ``vectors``, ``Z``
 ==================================  =====================================
 
@@ -160,16 +160,16 @@ def elbow(variances: Array) -> int:
     return max(1, int(np.argmax(chord - curve)))
 
 
-def _centred_product(squares: AnyArray) -> Any:
+def _centered_product(squares: AnyArray) -> Any:
     """Return the product with ``S = -B K B / 2`` as a linear operator, in double precision."""
     blocks = row_blocks(len(squares), 8 * len(squares))
 
     def multiply(v: Array) -> Array:
-        centred = v.ravel() - v.mean()
-        product = np.empty(len(centred))
+        centered = v.ravel() - v.mean()
+        product = np.empty(len(centered))
 
         def work(block: slice) -> None:
-            product[block] = squares[block].astype(np.float64, copy=False) @ centred
+            product[block] = squares[block].astype(np.float64, copy=False) @ centered
 
         map_blocks(work, blocks)
         return np.asarray(-0.5 * (product - product.mean()))
@@ -189,7 +189,7 @@ def _leading_eigenpairs(squares: AnyArray, k: int) -> tuple[Array, Array]:
         start = np.random.default_rng(0).standard_normal(n)
         try:
             values, vectors = eigsh(
-                _centred_product(squares), k=k, which="LA", v0=start, maxiter=MOST_RESTARTS
+                _centered_product(squares), k=k, which="LA", v0=start, maxiter=MOST_RESTARTS
             )
         except ArpackNoConvergence as error:
             values, vectors = error.eigenvalues, error.eigenvectors

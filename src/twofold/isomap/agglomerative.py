@@ -89,7 +89,7 @@ MOST_IN_DOUBLE = 4_000
 """Rows up to which geodesic distances are stored in double precision."""
 
 BYTES_PER_GIVEN = 48.0
-"""Per given distance, which is also data: centred, scaled, and compared by the kernels."""
+"""Per given distance, which is also data: centered, scaled, and compared by the kernels."""
 
 AUTO = '"auto"'
 

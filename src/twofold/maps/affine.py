@@ -24,7 +24,7 @@ class Predictor(Protocol):
 
 @dataclass(frozen=True)
 class Affine:
-    """Coordinates ``x A / unit`` of centred data, and the inverse map.
+    """Coordinates ``x A / unit`` of centered data, and the inverse map.
 
     Attributes
     ----------
@@ -42,7 +42,7 @@ class Affine:
 
     @classmethod
     def leading_subspace(cls, data: Array, least: int = 1) -> Affine:
-        """Take the leading principal axes of centred data, all columns where they are few."""
+        """Take the leading principal axes of centered data, all columns where they are few."""
         if data.shape[1] <= MAX_RANK:
             return cls()
         axes, variances = principal_axes(data, min(MAX_RANK, len(data)))

@@ -2,7 +2,7 @@ r"""Kernel ridge regression with radial kernels, the kernels of scikit-learn, or
 
 .. math:: f(x) = \sum_m k(x, c_m) \, w_m, \qquad (K + \alpha I) W = Y
 
-Every training row is a centre (the out-of-sample map of Orsenigo & Vercellis 2012), or given points
+Every training row is a center (the out-of-sample map of Orsenigo & Vercellis 2012), or given points
 are, which is the Nystrom form. One eigendecomposition of ``K`` serves every output and every ridge.
 It also gives the prediction of each row by the others: with the hat matrix
 ``H = K (K + alpha I)^{-1}``,
@@ -46,11 +46,11 @@ from twofold.numerics.validation import check_choice, check_int, check_real, che
 from twofold.protocols import Array, IntArray, RadialKernel
 
 BYTES_PER_PAIR = 32.0
-"""Memory for a row and a centre: the kernel, its factors, and their decomposition."""
+"""Memory for a row and a center: the kernel, its factors, and their decomposition."""
 
 
 class KernelRidgeMap(RadialFeatures):
-    """Multi-output kernel ridge regression, with every training row or given points as centres.
+    """Multi-output kernel ridge regression, with every training row or given points as centers.
 
     Parameters
     ----------
@@ -76,12 +76,12 @@ class KernelRidgeMap(RadialFeatures):
         Cross-validation for "auto": None means leave-one-out, a number that many folds of rows
         shuffled with a fixed seed.
     centers : ndarray of shape (M, q), default=None
-        Centres; None means every training input.
+        Centers; None means every training input.
 
     Attributes
     ----------
     centers_ : ndarray of shape (M, q)
-        The centres.
+        The centers.
     bandwidth_, gamma_ : float
         The kernel's scale; nan for the one that the kernel does not have.
     alpha_ : float
@@ -151,17 +151,17 @@ class KernelRidgeMap(RadialFeatures):
     def fit(self, inputs: Array, targets: Array) -> Self:
         """Choose scale and ridge where they are "auto", then solve for the weights.
 
-        Needs about 32 bytes for each pair of a row and a centre, and raises a MemoryError
+        Needs about 32 bytes for each pair of a row and a center, and raises a MemoryError
         beforehand if there is less.
         """
         self._check_kernel()
         self.centers_ = self._checked_centers(inputs)
         folds = self._folds(len(inputs))
         check_memory_for(
-            f"KernelRidgeMap of {len(inputs)} rows and {len(self.centers_)} centres",
+            f"KernelRidgeMap of {len(inputs)} rows and {len(self.centers_)} centers",
             BYTES_PER_PAIR * len(inputs) * len(self.centers_),
             "the kernel and its factors",
-            "Use fewer centres: centers=inputs[:500], say.",
+            "Use fewer centers: centers=inputs[:500], say.",
         )
         best = self._chosen(inputs, targets, folds)
         if not self._is_radial:

@@ -161,7 +161,7 @@ class MLP(LinearInFeatures):
         return features, [slope * weights for weights in self.hidden_weights_]
 
 
-def _spread(centred: Array) -> float:
+def _spread(centered: Array) -> float:
     """Return one scale for all columns, which keeps their relative weights."""
-    spread = float(np.sqrt(np.square(centred).mean()))
+    spread = float(np.sqrt(np.square(centered).mean()))
     return spread if spread > 0.0 else 1.0

@@ -44,7 +44,7 @@ from twofold.kernels import resolve_kernel
 from twofold.maps.normal import normal_products, normal_terms_of_blocks
 from twofold.numerics.bandwidths import width_grid
 from twofold.numerics.linalg import row_norms_sq, shifted_exp, sqdist
-from twofold.numerics.sums import DenseSums, LocalMeans, LocalWeights, Neighbours, target_blocks
+from twofold.numerics.sums import DenseSums, LocalMeans, LocalWeights, Neighbors, target_blocks
 from twofold.numerics.threads import map_blocks, row_blocks, some_rows
 from twofold.numerics.validation import check_real, check_training_rows
 from twofold.protocols import Array, IntArray, NormalTerms, RadialKernel
@@ -53,7 +53,7 @@ MAX_PAIRS = 2 * 10**7
 """Pairs used to choose a bandwidth; of more, a sample of the targets."""
 
 SMALLEST_WIDTH = 1e-100
-"""Smaller bandwidths are raised to this: the kernel is a nearest neighbour long before."""
+"""Smaller bandwidths are raised to this: the kernel is a nearest neighbor long before."""
 
 
 class NadarayaWatson(BaseEstimator):
@@ -120,27 +120,27 @@ class NadarayaWatson(BaseEstimator):
             self.bandwidth_, self.error_ = max(width, SMALLEST_WIDTH), np.nan
         with np.errstate(over="ignore"):
             sources = self.inputs_ / self.bandwidth_
-        self._neighbours = Neighbours.if_few(sources, resolve_kernel(self.kernel))
+        self._neighbors = Neighbors.if_few(sources, resolve_kernel(self.kernel))
         return self
 
     def predict(self, inputs: Array) -> Array:
         """Return the weighted means, shape (n, D)."""
-        neighbours = self._neighbours
-        if neighbours is None:
+        neighbors = self._neighbors
+        if neighbors is None:
             return self._means(inputs, self.bandwidth_)
-        columns = neighbours.local
+        columns = neighbors.local
         if columns is not None and columns.is_available:
             means, covered = columns.means(inputs / self.bandwidth_, self.targets_, self.n_jobs)
             if not covered.all():
                 far = inputs[~covered]
-                means[~covered] = self._local_means(far, neighbours.weigh(far / self.bandwidth_))
+                means[~covered] = self._local_means(far, neighbors.weigh(far / self.bandwidth_))
             return means
-        if not neighbours.pays_for(len(inputs)):
+        if not neighbors.pays_for(len(inputs)):
             return self._means(inputs, self.bandwidth_)
         means = np.empty((len(inputs), self.targets_.shape[1]))
 
         def work(rows: slice) -> None:
-            local = neighbours.weigh(inputs[rows] / self.bandwidth_)
+            local = neighbors.weigh(inputs[rows] / self.bandwidth_)
             means[rows] = self._local_means(inputs[rows], local)
 
         map_blocks(work, target_blocks(len(inputs)), n_jobs=self.n_jobs)
@@ -176,7 +176,7 @@ class NadarayaWatson(BaseEstimator):
 
     def normal_terms(self, inputs: Array, targets: Array) -> NormalTerms:
         """Return ``J^T J`` (n, q, q), ``J^T r`` (n, q) and ``|r|^2`` (n,)."""
-        columns = None if self._neighbours is None else self._neighbours.local
+        columns = None if self._neighbors is None else self._neighbors.local
         if columns is not None and columns.is_available:
             return self._compiled_normal_terms(columns, inputs, targets)
 
@@ -205,8 +205,8 @@ class NadarayaWatson(BaseEstimator):
 
     def _prediction_and_columns(self, inputs: Array) -> tuple[Array, list[Array]]:
         """Return the images (n, D) and the Jacobians' columns, q arrays (n, D)."""
-        if self._neighbours is not None and self._neighbours.pays_for(len(inputs)):
-            return self._local_prediction_and_columns(inputs, self._neighbours)
+        if self._neighbors is not None and self._neighbors.pays_for(len(inputs)):
+            return self._local_prediction_and_columns(inputs, self._neighbors)
         weights, scaled, reached = self._scaled_weights(inputs)
         prediction = weights @ self.targets_
         slope = weights * np.where(
@@ -221,16 +221,16 @@ class NadarayaWatson(BaseEstimator):
         return prediction, columns
 
     def _local_prediction_and_columns(
-        self, inputs: Array, neighbours: Neighbours
+        self, inputs: Array, neighbors: Neighbors
     ) -> tuple[Array, list[Array]]:
         """Return the same from the training points in reach."""
         scaled = inputs / self.bandwidth_
-        local = neighbours.weigh(scaled)
+        local = neighbors.weigh(scaled)
         prediction = self._local_means(inputs, local)
         weights = local.weights / local.mass[local.targets]
-        slope = weights * neighbours.kernel.dlog_profile(local.sqdist) * (2.0 / self.bandwidth_)
+        slope = weights * neighbors.kernel.dlog_profile(local.sqdist) * (2.0 / self.bandwidth_)
         columns = []
-        for sources, targets in zip(neighbours.points.T, scaled.T, strict=True):
+        for sources, targets in zip(neighbors.points.T, scaled.T, strict=True):
             change = slope * (targets[local.targets] - sources[local.sources])
             total = np.bincount(local.targets, weights=change, minlength=len(inputs))
             columns.append(local.matrix(change) @ self.targets_ - total[:, None] * prediction)
@@ -302,7 +302,7 @@ class NadarayaWatson(BaseEstimator):
         return width_grid(self.inputs_)
 
     def _blocks(self, n_rows: int) -> list[slice]:
-        if self._neighbours is not None:
+        if self._neighbors is not None:
             return target_blocks(n_rows)
         return row_blocks(n_rows, bytes_per_row=6 * 8 * len(self.inputs_))
 
@@ -347,6 +347,6 @@ class GRNN(NadarayaWatson):
         self.n_jobs = n_jobs
 
     def _widths(self) -> list[float]:
-        # In many dimensions the best width is a fraction of the distance of nearest neighbours.
+        # In many dimensions the best width is a fraction of the distance of nearest neighbors.
         grid = width_grid(self.inputs_)
         return [grid[0] / 8.0, grid[0] / 4.0, grid[0] / 2.0, *grid]

@@ -28,7 +28,7 @@ from sklearn.base import BaseEstimator
 
 from twofold.numerics.density import LatentDensity
 from twofold.numerics.linalg import k_smallest, row_norms_sq, sqdist
-from twofold.numerics.neighbours import CellIndex
+from twofold.numerics.neighbors import CellIndex
 from twofold.numerics.threads import map_blocks, row_blocks
 from twofold.optimize import GaussNewton, NewtonPolish
 from twofold.protocols import Array, IntArray, Map, NormalTerms

@@ -1,10 +1,10 @@
-r"""Features of the distance to centres, and networks of them with a bias.
+r"""Features of the distance to centers, and networks of them with a bias.
 
 .. math:: f(z) = \sum_{m=1}^M w_m \exp(-\tfrac12 |(z - \mu_m) / \sigma|^2) + w
 
-A network has a few centres found by k-means. Fitting costs O(n M (M + D)), and the model's size
+A network has a few centers found by k-means. Fitting costs O(n M (M + D)), and the model's size
 depends on M only (Carreira-Perpinan & Lu 2010, Eqs. 13-17). `twofold.maps.kernel_ridge` has the
-same features with a centre at every row.
+same features with a center at every row.
 
 Notation
 --------
@@ -15,7 +15,7 @@ Carreira-Perpinan & Lu   here
 ``sigma``                ``bandwidth_``
 ``lambda``               ``alpha_``
 ``W``, ``w``             ``weights_.T``, ``intercept_``
-``G_xy``, ``G_xx``       features of the inputs (transposed), of the centres
+``G_xy``, ``G_xx``       features of the inputs (transposed), of the centers
 =======================  ===================
 
 References
@@ -44,13 +44,13 @@ from twofold.numerics.validation import check_real
 from twofold.protocols import Array, IntArray, NormalTerms, RadialKernel
 
 MANY_CENTERS = 100
-"""More centres than this start k-means from one draw each."""
+"""More centers than this start k-means from one draw each."""
 
 SMALLEST_WIDTH = 1e-100
-"""Smaller bandwidths are raised to this: the kernel is zero between the centres long before."""
+"""Smaller bandwidths are raised to this: the kernel is zero between the centers long before."""
 
 PRODUCT_REACH = 1e3
-"""Largest coordinate of a centre, in bandwidths, at which distances and Jacobians are computed as
+"""Largest coordinate of a center, in bandwidths, at which distances and Jacobians are computed as
 differences of products. Their rounding error grows with its square."""
 
 
@@ -78,10 +78,10 @@ class RadialFeatures(LinearInFeatures):
         return features
 
     def _scaled(self, inputs: Array) -> Array:
-        """Return squared distances to the centres in units of the bandwidth, shape (n, M).
+        """Return squared distances to the centers in units of the bandwidth, shape (n, M).
 
         One product ``(z, |z|^2, 1) (-2 c, 1, |c|^2)^T`` takes a third of the time of differences
-        of a few columns. It rounds too much where centres lie many bandwidths from their mean.
+        of a few columns. It rounds too much where centers lie many bandwidths from their mean.
         """
         with np.errstate(over="ignore"):
             inputs, centers = inputs / self.bandwidth_, self.centers_ / self.bandwidth_
@@ -95,7 +95,7 @@ class RadialFeatures(LinearInFeatures):
         return np.maximum(distances, 0.0, out=distances)
 
     def _reach(self) -> float:
-        """Return the largest coordinate of a centre, in bandwidths."""
+        """Return the largest coordinate of a center, in bandwidths."""
         with np.errstate(over="ignore"):
             return float(np.abs(self.centers_).max(initial=0.0) / self.bandwidth_)
 
@@ -117,7 +117,7 @@ class RadialFeatures(LinearInFeatures):
 
         With slopes ``s_m = 2 phi_m (log k)'_m / h^2``, the Jacobian's columns are
         ``z_l (s W) - s (C_l W)``. Two products with stacked weights give all of them. The general
-        method is used where that difference cancels (a bandwidth tiny beside the centres'
+        method is used where that difference cancels (a bandwidth tiny beside the centers'
         coordinates) and where there are more targets than weights.
         """
         n_weights, n_targets = self.weights_.shape
@@ -194,7 +194,7 @@ class RBFNetwork(RadialFeatures):
     Parameters
     ----------
     n_centers : int, default=100
-        Number of centres, M; at most the number of distinct inputs is used.
+        Number of centers, M; at most the number of distinct inputs is used.
     kernel : str or RadialKernel, default="gaussian"
         The basis function.
     bandwidth : float or "auto", default="auto"
@@ -209,7 +209,7 @@ class RBFNetwork(RadialFeatures):
     Attributes
     ----------
     centers_ : ndarray of shape (M, q)
-        The centres.
+        The centers.
     bandwidth_, alpha_, error_ : float
         The bandwidth, the ridge and their mean squared leave-one-out residual.
     weights_, intercept_ : ndarray of shape (M, D) and (D,)
@@ -249,7 +249,7 @@ class RBFNetwork(RadialFeatures):
         self.random_state = random_state
 
     def fit(self, inputs: Array, targets: Array) -> Self:
-        """Place the centres, then learn the weights."""
+        """Place the centers, then learn the weights."""
         self.centers_ = kmeans_centers(
             inputs, self.n_centers, init=self.init, random_state=self.random_state
         )
@@ -267,10 +267,10 @@ def kmeans_centers(
     random_state: int | np.random.RandomState | None = None,
     max_iter: int = 300,
 ) -> Array:
-    """Return at most ``n_centers`` distinct k-means centres, shape (M, q).
+    """Return at most ``n_centers`` distinct k-means centers, shape (M, q).
 
     One k-means++ start places basis functions as well as the best of the paper's twenty random
-    ones. Many centres are drawn once each, not as the best of several draws.
+    ones. Many centers are drawn once each, not as the best of several draws.
     """
     from sklearn.cluster import KMeans, kmeans_plusplus
 

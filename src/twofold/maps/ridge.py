@@ -4,7 +4,7 @@ Minimizes, over weights ``W`` (M, D) and a bias (Carreira-Perpinan & Lu 2010, Eq
 
 .. math:: |Y - \Phi W - 1 b^T|_F^2 + \alpha \operatorname{tr}(W^T G W) .
 
-The bias centres features and targets (their Eqs. 15-16). The paper's normal equations square the
+The bias centers features and targets (their Eqs. 15-16). The paper's normal equations square the
 condition number of ``Phi``, and wide kernels make ``G`` singular to working precision. So the
 features are whitened first: with ``G = V diag(g) V^T`` and ``B = V g^{-1/2}`` over eigenvalues that
 are not negligible (otherwise weights grow until predictions are rounding errors), ``W = B C`` turns
@@ -17,7 +17,7 @@ Choosing bandwidths and ridges by them uses every row, needs no random split and
 paper splits the data once. The residuals of a held-out fold ``F`` are ``(I - H_FF)^{-1} r_F``, with
 the rows and columns ``F`` of the hat matrix, so K folds cost K small systems and no refit either.
 
-With every point a centre, ``Phi = G = K``, and one decomposition ``K = V diag(s) V^T`` serves both.
+With every point a center, ``Phi = G = K``, and one decomposition ``K = V diag(s) V^T`` serves both.
 
 References
 ----------
@@ -66,7 +66,7 @@ class RidgePath:
         eigenvalues, vectors = linalg.eigh(gram)
         kept = eigenvalues > SMALLEST_EIGENVALUE * max(float(eigenvalues[-1]), 0.0)
         whiten = vectors[:, kept] / np.sqrt(eigenvalues[kept])
-        if not kept.any():  # a kernel that vanishes at all centres, whose weights are zero
+        if not kept.any():  # a kernel that vanishes at all centers, whose weights are zero
             whiten = np.zeros((len(gram), 1))
         whitened = (features - feature_mean) @ whiten
         spectrum, rotation = linalg.eigh(whitened.T @ whitened)
@@ -85,7 +85,7 @@ class RidgePath:
 
     @classmethod
     def of_gram(cls, gram: Array, targets: Array) -> RidgePath:
-        """Factorize with every point a centre: ``gram`` (n, n) is features and penalty."""
+        """Factorize with every point a center: ``gram`` (n, n) is features and penalty."""
         spectrum, vectors = linalg.eigh(gram)
         kept = spectrum > SMALLEST_EIGENVALUE * spectrum[-1]
         if not kept.any():  # a kernel that vanishes everywhere

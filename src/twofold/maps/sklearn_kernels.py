@@ -1,4 +1,4 @@
-"""The kernels of scikit-learn between rows and centres, with derivatives."""
+"""The kernels of scikit-learn between rows and centers, with derivatives."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class SklearnKernel:
     function_params: Mapping[str, Any] | None = None
 
     def features(self, inputs: Array, centers: Array) -> Array:
-        """Return the kernel between rows and centres, shape (n, M)."""
+        """Return the kernel between rows and centers, shape (n, M)."""
         if self.kernel == "rbf":
             features = -self.gamma * sqdist(inputs, centers)
             return np.exp(features, out=features)

@@ -30,7 +30,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from twofold.kernels import Compact, DensityKernel, Gaussian, resolve_kernel
 from twofold.numerics.bandwidths import width_grid
 from twofold.numerics.linalg import shifted_exp, sqdist
-from twofold.numerics.sums import DenseSums, LocalMeans, Neighbours, target_blocks
+from twofold.numerics.sums import DenseSums, LocalMeans, Neighbors, target_blocks
 from twofold.numerics.threads import map_blocks, row_blocks, some_rows
 from twofold.numerics.units import CentredUnits
 from twofold.numerics.validation import RandomLike, check_real, check_rng
@@ -70,8 +70,8 @@ class LatentDensity(BaseEstimator):
         else:
             self.bandwidth_ = max(check_real("bandwidth", self.bandwidth), SMALLEST_WIDTH)
         self.points_ = Z
-        self._neighbours = Neighbours.if_few(Z / self.bandwidth_, kernel)
-        if self._neighbours is None:
+        self._neighbors = Neighbors.if_few(Z / self.bandwidth_, kernel)
+        if self._neighbors is None:
             self.points_ = Z[some_rows(len(Z), MAX_POINTS)]
         self.log_densities_ = self.log_density(self.points_)
         return self
@@ -95,11 +95,11 @@ class LatentDensity(BaseEstimator):
 
     def _shifted_mass(self, scaled: Array, points: Array) -> tuple[Array, Array]:
         """Return ``c`` and ``m`` (n,): the kernels' sum is ``exp(c) m``."""
-        neighbours = self._neighbours
-        columns = None if neighbours is None else neighbours.local
+        neighbors = self._neighbors
+        columns = None if neighbors is None else neighbors.local
         if columns is not None and columns.is_available:
             return self._compiled_mass(columns, scaled)
-        if neighbours is None or not neighbours.pays_for(len(scaled)):
+        if neighbors is None or not neighbors.pays_for(len(scaled)):
             none = np.empty((len(points), 0))
             sums = DenseSums(_density_kernel(self.kernel), self.n_jobs).forward(
                 scaled, points, none
@@ -108,7 +108,7 @@ class LatentDensity(BaseEstimator):
         log_shift, mass = np.empty(len(scaled)), np.empty(len(scaled))
 
         def work(rows: slice) -> None:
-            local = neighbours.weigh(scaled[rows])
+            local = neighbors.weigh(scaled[rows])
             log_shift[rows], mass[rows] = local.log_shift, local.mass
 
         map_blocks(work, target_blocks(len(scaled)), n_jobs=self.n_jobs)
@@ -118,8 +118,8 @@ class LatentDensity(BaseEstimator):
         mass, covered = columns.mass(scaled, self.n_jobs)
         log_shift = np.zeros(len(scaled))
         if not covered.all():
-            assert self._neighbours is not None
-            local = self._neighbours.weigh(scaled[~covered])
+            assert self._neighbors is not None
+            local = self._neighbors.weigh(scaled[~covered])
             log_shift[~covered], mass[~covered] = local.log_shift, local.mass
         return log_shift, mass
 
@@ -190,7 +190,7 @@ class KernelDensityClassifier(ClassifierMixin, BaseEstimator):
     bandwidth_ : float
         The width.
     densities_ : list of LatentDensity
-        One for each class, in centred units.
+        One for each class, in centered units.
 
     Examples
     --------

@@ -84,7 +84,7 @@ def fix_signs(Z: Array) -> Array:
 
 
 def principal_axes(X: Array, n_axes: int) -> tuple[Array, Array]:
-    """Return the leading principal axes (n_axes, n_features) of centred data and their variances.
+    """Return the leading principal axes (n_axes, n_features) of centered data and their variances.
 
     Works on the smaller of the covariance and the Gram matrix. Axes are orthonormal rows, oriented
     so that the largest entry is positive; a row is zero if the data have no further direction.
@@ -156,14 +156,14 @@ def solve_psd(A: Array, B: Array) -> Array:
             return solution
 
 
-def rank_up_to(centred: Array, most: int) -> int:
+def rank_up_to(centered: Array, most: int) -> int:
     """Return the number of directions in which data vary, counted up to a bound.
 
     A random projection to that many columns keeps the rank and costs one thin product.
     """
-    if not centred.any():
+    if not centered.any():
         return 0
-    directions = np.random.default_rng(0).standard_normal((centred.shape[1], most))
-    projected = centred @ directions
+    directions = np.random.default_rng(0).standard_normal((centered.shape[1], most))
+    projected = centered @ directions
     singular = np.linalg.svd(projected, compute_uv=False)
     return int((singular > 1e-10 * singular[0]).sum())

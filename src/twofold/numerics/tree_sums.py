@@ -43,12 +43,12 @@ LeafKernel = Callable[[Array, int], Any]
 
 
 def squares_of_rows(data: Array, start: int = 0) -> Sums:  # noqa: ARG001 - a leaf kernel
-    """Sum the squares of centred rows."""
+    """Sum the squares of centered rows."""
     return Sums(squares=float(row_norms_sq(data).sum()))
 
 
 def squares_and_products(data: Array, start: int = 0) -> Sums:
-    """Sum the squares of centred rows and their outer products ``x_i x_i^T`` (D, D)."""
+    """Sum the squares of centered rows and their outer products ``x_i x_i^T`` (D, D)."""
     return Sums(squares_of_rows(data, start), products=data.T @ data)
 
 
@@ -58,7 +58,7 @@ class TreeSum:
     Attributes
     ----------
     nodes : dict
-        The subtrees whose neighbours are still missing.
+        The subtrees whose neighbors are still missing.
     """
 
     def __init__(self) -> None:
@@ -101,7 +101,7 @@ class TreeSum:
                     self.merge(nodes)
 
     def total(self) -> Any:
-        """Return the sum over all rows. A subtree without a neighbour replaces its parent."""
+        """Return the sum over all rows. A subtree without a neighbor replaces its parent."""
         ordered = sorted(self.nodes.items(), key=lambda item: item[0][1] << item[0][0])
         if not ordered:
             raise ValueError("there are no rows to sum over.")

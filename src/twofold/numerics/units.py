@@ -1,4 +1,4 @@
-"""Centred units: the coordinates in which all fitting is done.
+"""Centered units: the coordinates in which all fitting is done.
 
 Squared distances lose all digits at an offset of 1e8, overflow at a scale of 1e160 and vanish at
 1e-200. So data are shifted to their mean and multiplied by a power of two that brings their total
@@ -133,7 +133,7 @@ class CentredUnits:
     exponent : int
         One unit is ``2**exponent`` of the data's own units.
     varying : ndarray of bool, shape (n_features,)
-        Columns kept in centred units.
+        Columns kept in centered units.
     constants : ndarray of shape (n_features,)
         The values of the columns left out, in the data's own units.
     """
@@ -167,11 +167,11 @@ class CentredUnits:
         return cls(center, 0, varying, np.where(varying, 0.0, X[0]))
 
     def unit(self, power: int = 1) -> float:
-        """Return one centred unit, raised to a power, in the caller's units."""
+        """Return one centered unit, raised to a power, in the caller's units."""
         return float(np.ldexp(1.0, int(np.clip(power * self.exponent, -1074, 1023))))
 
     def into(self, X: Array) -> Array:
-        """Return data in centred units, without constant columns."""
+        """Return data in centered units, without constant columns."""
         columns = np.flatnonzero(self.varying)
         center = self.center[columns]
         scaled = np.empty((len(X), len(columns)))
@@ -186,7 +186,7 @@ class CentredUnits:
         return scaled
 
     def back(self, U: Array) -> Array:
-        """Return centred units as data, with the constant columns put back exactly."""
+        """Return centered units as data, with the constant columns put back exactly."""
         columns = np.flatnonzero(self.varying)
         center = self.center[columns]
         X = np.empty((len(U), len(self.center)))

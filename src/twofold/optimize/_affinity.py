@@ -26,7 +26,7 @@ from scipy.sparse.linalg import LinearOperator, eigsh
 
 from twofold.geodesics.graph import graph_of_neighbors, heat_affinity, normalized_affinity
 from twofold.numerics.linalg import sqdist
-from twofold.numerics.neighbours import nearest_neighbors
+from twofold.numerics.neighbors import nearest_neighbors
 from twofold.protocols import Array, IntArray
 
 ASYMMETRY = 1e-8
@@ -35,7 +35,7 @@ EIGENVALUE_TOLERANCE = 1e-3
 
 
 @dataclass(frozen=True)
-class Centred:
+class Centered:
     """``(I - e e^T) K (I - e e^T)`` of a sparse ``K`` (n, n), as an operator."""
 
     matrix: Any
@@ -48,14 +48,14 @@ class Centred:
 
     def __matmul__(self, values: Array) -> Array:
         product = self.matrix @ (values - values.mean(axis=0))
-        centred: Array = product - product.mean(axis=0)
-        return centred
+        centered: Array = product - product.mean(axis=0)
+        return centered
 
 
-def dense_affinity(X: Array, bandwidth: float, *, centred: bool) -> Array:
+def dense_affinity(X: Array, bandwidth: float, *, centered: bool) -> Array:
     """Return M (n, n) for all pairs."""
     kernel = np.exp(-sqdist(X, X) / bandwidth)
-    if not centred:
+    if not centered:
         normalized: Array = normalized_affinity(kernel)
         return normalized
     M = kernel - kernel.mean(axis=0) - kernel.mean(axis=1)[:, None] + kernel.mean()
@@ -64,7 +64,7 @@ def dense_affinity(X: Array, bandwidth: float, *, centred: bool) -> Array:
 
 
 def sparse_affinity(
-    X: Array, bandwidth: float, n_neighbors: int, neighbors: IntArray | None, *, centred: bool
+    X: Array, bandwidth: float, n_neighbors: int, neighbors: IntArray | None, *, centered: bool
 ) -> Any:
     """Return M (n, n) with links between neighbors only.
 
@@ -77,9 +77,9 @@ def sparse_affinity(
     if neighbors is None or neighbors.shape[1] < n_neighbors:
         neighbors = nearest_neighbors(X, n_neighbors, np.random.default_rng(0))
     kernel = heat_affinity(graph_of_neighbors(X, neighbors[:, :n_neighbors]), bandwidth)
-    linked = kernel / _largest_eigenvalue(kernel) if centred else normalized_affinity(kernel)
+    linked = kernel / _largest_eigenvalue(kernel) if centered else normalized_affinity(kernel)
     lazy = csr_array(0.5 * (eye_array(len(X), format="csr") + linked))
-    return Centred(lazy) if centred else lazy
+    return Centered(lazy) if centered else lazy
 
 
 def own_affinity(matrix: Any, n: int) -> Any:
@@ -108,14 +108,14 @@ def own_affinity(matrix: Any, n: int) -> Any:
 
 def taken(M: Any, rows: IntArray) -> Any:
     """Return the affinities of some rows, in their order."""
-    if isinstance(M, Centred):
-        return Centred(taken(M.matrix, rows))
+    if isinstance(M, Centered):
+        return Centered(taken(M.matrix, rows))
     return M.tocsr()[rows][:, rows] if hasattr(M, "tocsr") else M[np.ix_(rows, rows)]
 
 
 def as_operator(M: Any) -> Any:
     """Convert to a type that SciPy's eigensolvers accept."""
-    if not isinstance(M, Centred):
+    if not isinstance(M, Centered):
         return M
     return LinearOperator(M.shape, matvec=M.__matmul__, matmat=M.__matmul__, dtype=np.float64)
 

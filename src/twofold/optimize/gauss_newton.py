@@ -37,7 +37,7 @@ Notation
 =======================  ======================================================
 Carreira-Perpinan & Lu   here
 =======================  ======================================================
-``x``, ``y``, ``F(y)``   ``Z[i]``, the target, `twofold.optimize.Pull`'s centre
+``x``, ``y``, ``F(y)``   ``Z[i]``, the target, `twofold.optimize.Pull`'s center
 ``J^T J`` (+ ``I``)      ``curvature`` (m, q, q)
 ``J^T (y - f(x))`` ...   ``descent`` (m, q), minus half the gradient (Eq. 8)
 ``p``, ``alpha``         ``steps`` (m, q), ``fraction``

@@ -182,10 +182,10 @@ class SpectralGuidance:
         bandwidth = self.bandwidth
         if isinstance(bandwidth, str):
             bandwidth = bandwidth_within_gaps(X)
-        centred = self.affinity == "kpca"
+        centered = self.affinity == "kpca"
         if len(X) <= MOST_DENSE:
-            return dense_affinity(X, bandwidth, centred=centred), bandwidth
-        matrix = sparse_affinity(X, bandwidth, self.n_neighbors, neighbors, centred=centred)
+            return dense_affinity(X, bandwidth, centered=centered), bandwidth
+        matrix = sparse_affinity(X, bandwidth, self.n_neighbors, neighbors, centered=centered)
         return matrix, bandwidth
 
 

@@ -10,7 +10,7 @@ Carreira-Perpinan & Lu (2010), Eq. (12).
 
 Notation
 --------
-``w`` is ``weight``, ``c`` are the ``centres``; the paper's ``x`` is a row of ``Z``.
+``w`` is ``weight``, ``c`` are the ``centers``; the paper's ``x`` is a row of ``Z``.
 
 References
 ----------
@@ -30,20 +30,20 @@ from twofold.protocols import Array, IntArray, NormalTerms
 
 @dataclass(frozen=True)
 class Pull:
-    """A row problem with ``weight |z_i - centres_i|^2`` added.
+    """A row problem with ``weight |z_i - centers_i|^2`` added.
 
     Parameters
     ----------
     problem : RowProblem
         The problem to which the pull is added.
-    centres : ndarray of shape (n, q)
+    centers : ndarray of shape (n, q)
         The center to which each row is pulled.
     weight : float or ndarray of shape (n,), default=1.0
         The strength of the pull; not negative.
 
     Examples
     --------
-    A row is drawn from its nearest point towards a centre:
+    A row is drawn from its nearest point towards a center:
 
     >>> import numpy as np
     >>> from twofold.optimize import GaussNewton, Pull
@@ -52,7 +52,7 @@ class Pull:
     ...         return (3.0 - Z[:, 0]) ** 2
     ...     def normal_terms(self, Z, rows):
     ...         return np.ones((len(Z), 1, 1)), 3.0 - Z, self.losses(Z, rows)
-    >>> pulled = Pull(AtThree(), centres=np.array([[1.0]]), weight=1.0)
+    >>> pulled = Pull(AtThree(), centers=np.array([[1.0]]), weight=1.0)
     >>> GaussNewton().minimize_rows(pulled, np.zeros((1, 1))).Z.round(4)
     array([[2.]])
     >>> rows = np.arange(1)
@@ -61,7 +61,7 @@ class Pull:
     """
 
     problem: RowProblem
-    centres: Array
+    centers: Array
     weight: float | Array = 1.0
 
     def __post_init__(self) -> None:
@@ -70,10 +70,10 @@ class Pull:
             raise ValueError(
                 f"Pull(weight={self.weight!r}): weight must be finite and not negative."
             )
-        if weight.shape not in {(), self.centres.shape[:1]}:
+        if weight.shape not in {(), self.centers.shape[:1]}:
             raise ValueError(
                 f"Pull: weight has shape {weight.shape}; it must be one number or one per row of "
-                f"centres, {self.centres.shape[:1]}."
+                f"centers, {self.centers.shape[:1]}."
             )
 
     def normal_terms(self, Z: Array, rows: IntArray) -> NormalTerms:
@@ -93,5 +93,5 @@ class Pull:
         return total
 
     def _gaps(self, Z: Array, rows: IntArray) -> tuple[Array, Array]:
-        weight = np.broadcast_to(np.asarray(self.weight, dtype=np.float64), self.centres.shape[:1])
-        return self.centres[rows] - Z, weight[rows]
+        weight = np.broadcast_to(np.asarray(self.weight, dtype=np.float64), self.centers.shape[:1])
+        return self.centers[rows] - Z, weight[rows]

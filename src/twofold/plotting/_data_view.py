@@ -66,9 +66,9 @@ def _numbers(view: Any, names: list[str]) -> list[int]:
 
 def _principal(data: Array, n_axes: int) -> View:
     center = data.mean(axis=0)
-    centred = data - center
-    size = float(np.abs(centred).max()) or 1.0
-    _, values, axes = linalg.svd(centred / size, full_matrices=False)
+    centered = data - center
+    size = float(np.abs(centered).max()) or 1.0
+    _, values, axes = linalg.svd(centered / size, full_matrices=False)
     shares = np.square(values) / (float(np.square(values).sum()) or 1.0)
     axes = axes[:n_axes]
     # The largest entry of each axis is positive, so that pictures do not flip by chance.

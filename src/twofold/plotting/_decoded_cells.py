@@ -62,7 +62,7 @@ def mosaic_of(values: Array, weights: Array, image_shape: tuple[int, ...], cmap:
     """Return one color image of many images, each faded to white by its weight.
 
     ``values`` (n_rows, n_columns, n_features) are images in [0, 1], their first row at the bottom.
-    ``weights`` (n_rows, n_columns) are 1 for opaque and 0 for white images. ``cmap`` maps grey
+    ``weights`` (n_rows, n_columns) are 1 for opaque and 0 for white images. ``cmap`` maps gray
     values to colors. The first row of the result is at the top.
     """
     n_rows, n_columns = weights.shape

@@ -79,7 +79,7 @@ class DensityMap:
         return left, right, bottom, top
 
     def fill(self, ax: Any, **wall: Any) -> Any:
-        """Draw grey bands, darker where more latents lie, and return them, None if there are none.
+        """Draw gray bands, darker where more latents lie, and return them, None if there are none.
 
         On a wall of three-dimensional axes, ``wall`` holds its ``zdir`` and ``offset``.
         """
@@ -89,7 +89,7 @@ class DensityMap:
             return None
         mesh: list[Any] = list(np.meshgrid(self.grid.horizontal, self.grid.vertical))
         mesh.insert("xyz".index(wall.get("zdir", "z")), self.log_density)
-        greys = [str(grey) for grey in np.linspace(*GREYS, len(levels))]
+        greys = [str(gray) for gray in np.linspace(*GREYS, len(levels))]
         bands = ax.contourf(*mesh, levels=[*levels, highest], colors=greys, zorder=0, **wall)
         rasterize(bands)  # it has thousands of corners
         return bands

@@ -14,7 +14,7 @@ import numpy as np
 from twofold.numerics.validation import check_choice
 from twofold.protocols import AnyArray, Array, IntArray
 
-# Paul Tol's muted scheme, and black: some readers would confuse a grey with another color. From the
+# Paul Tol's muted scheme, and black: some readers would confuse a gray with another color. From the
 # eleventh class on the colors repeat, with another marker.
 _TOL = "#CC6677 #332288 #DDCC77 #117733 #88CCEE #882255 #44AA99 #999933 #AA4499 #111111"
 COLORS = tuple(_TOL.split())

@@ -85,7 +85,7 @@ class CandidatesDisplay(ModelComparison):
     >>> starts = ["isomap:6", "isomap:8"]
     >>> models = {k: UKR(1, kernel=k, init=starts).fit(X) for k in ("gaussian", "quartic")}
     >>> CandidatesDisplay.from_estimator(models["quartic"]).ax_.get_xlabel()
-    'neighbours'
+    'neighbors'
     >>> display = CandidatesDisplay.from_estimators(models, line_kwargs={"linewidth": 1})
     >>> len(display.names)
     4
@@ -287,7 +287,7 @@ def _candidates_of(model: TwoWayEstimator) -> dict[str, Any]:
         "positions": [float(number) if number.isdigit() else np.nan for _, _, number in parts],
         "groups": [p[0] if p[2].isdigit() else n for p, n in zip(parts, names, strict=True)],
         "final_errors": {AFTER: float(getattr(model, key + "_"))},
-        "position_name": "neighbours",
+        "position_name": "neighbors",
     }
 
 

@@ -90,7 +90,7 @@ class Quantization:
     def value(self, up: NodeExpansion, latents: Array) -> float:
         """Return the functional for given latents."""
         losses = self.projection(up).losses(self.data, latents)
-        return float(losses.mean()) + self.alpha * penalised(up, self.penalty)
+        return float(losses.mean()) + self.alpha * penalized(up, self.penalty)
 
     def projection(self, up: NodeExpansion) -> DomainProjection:
         """Return the projection to the manifold of a map."""
@@ -201,7 +201,7 @@ def slope_products(up: NodeExpansion, latents: Array, weights: Array | None = No
     return total
 
 
-def penalised(up: NodeExpansion, penalty: str) -> float:
+def penalized(up: NodeExpansion, penalty: str) -> float:
     """Return ``Q`` of a map."""
     W = up.weights_
     if penalty == "l1":

@@ -17,7 +17,7 @@ from twofold.principal_manifold.projection import DomainProjection
 from twofold.protocols import Array
 
 FAR = 1e3
-"""Units from the centre beyond which rows are moved closer before they are projected."""
+"""Units from the center beyond which rows are moved closer before they are projected."""
 
 
 def robust_frame(data: Array, *, of_columns: bool = True) -> Affine:
@@ -40,7 +40,7 @@ def robust_frame(data: Array, *, of_columns: bool = True) -> Affine:
 class ManifoldEncoder:
     """Data to the nearest place of the domain.
 
-    Rows further than 1,000 units from the centre are first moved to that distance along a straight
+    Rows further than 1,000 units from the center are first moved to that distance along a straight
     line. Their nearest place hardly changes, and differences of distances do not round to zero.
     """
 

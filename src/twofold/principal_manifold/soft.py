@@ -33,7 +33,7 @@ from twofold.losses import Loss, Squared
 from twofold.numerics.linalg import shifted_exp
 from twofold.numerics.threads import map_blocks, row_blocks, single_threaded_blas
 from twofold.numerics.turns import State, falls, never_stop, run_turns
-from twofold.principal_manifold.functional import CAPS, penalised, slope_products, solved, with_ones
+from twofold.principal_manifold.functional import CAPS, penalized, slope_products, solved, with_ones
 from twofold.principal_manifold.nodes import NodeExpansion
 from twofold.principal_manifold.projection import losses_at
 from twofold.protocols import Array, Callback
@@ -74,7 +74,7 @@ class SoftQuantization:
 
     def value(self, up: NodeExpansion, temperature: float) -> float:
         """Return the functional."""
-        return self._energies(up, temperature)[0] + self.alpha * penalised(up, self.penalty)
+        return self._energies(up, temperature)[0] + self.alpha * penalized(up, self.penalty)
 
     def run(
         self,

@@ -18,7 +18,7 @@ from twofold.numerics.tree_sums import RowSource, Sums
 from twofold.principal_manifold.descent import Fitting
 from twofold.principal_manifold.functional import (
     CAPS,
-    penalised,
+    penalized,
     slope_products,
     solved,
     weighted_sums,
@@ -93,7 +93,7 @@ def adapted_to_all(
     best = up
 
     def value(sums: Sums, one: NodeExpansion) -> float:
-        return float(sums["loss"] / sums["n_rows"] + alpha * penalised(one, fitting.penalty))
+        return float(sums["loss"] / sums["n_rows"] + alpha * penalized(one, fitting.penalty))
 
     for number, cap in enumerate(CAPS):
         weights = fitting.loss.weights(some - best.predict(latents))

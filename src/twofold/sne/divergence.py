@@ -95,11 +95,11 @@ class SparseNeighbourEmbedding:
         """Return the error and its gradient (n, q)."""
         n = len(Z)
         both, degrees = self._symmetric
-        centred = Z - Z.mean(axis=0)
-        pulled = both @ centred
-        attraction = degrees @ row_norms_sq(centred) - np.vdot(centred, pulled)
-        pull = 2.0 * (degrees[:, None] * centred - pulled)
-        weights = self.weigh(np.sqrt(2.0) * centred)
+        centered = Z - Z.mean(axis=0)
+        pulled = both @ centered
+        attraction = degrees @ row_norms_sq(centered) - np.vdot(centered, pulled)
+        pull = 2.0 * (degrees[:, None] * centered - pulled)
+        weights = self.weigh(np.sqrt(2.0) * centered)
         nothing = np.empty((n, 0))
         mass = weights.mass_and_apply(nothing)[0] + LEAST_MASS
         value = (self._minus_entropy + float(attraction) + float(np.log(mass).sum())) / n

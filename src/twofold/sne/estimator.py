@@ -49,7 +49,7 @@ from twofold.base.problem import Learned, Problem
 from twofold.kernels import Gaussian
 from twofold.maps.projection import Projection
 from twofold.numerics.linalg import row_norms_sq
-from twofold.numerics.neighbours import nearest_neighbors
+from twofold.numerics.neighbors import nearest_neighbors
 from twofold.numerics.sums import SelfWeights, kernel_radius, weigh_many
 from twofold.numerics.units import bandwidth_in_units
 from twofold.numerics.validation import RandomLike, check_int, check_real
@@ -57,8 +57,8 @@ from twofold.optimize import SpectralGuidance, guided_minimizer, resolve_minimiz
 from twofold.protocols import Array, IntArray, Map, Minimizer, Objective
 from twofold.sne.divergence import NeighbourEmbedding, SparseNeighbourEmbedding
 from twofold.sne.probabilities import (
-    calibrated_neighbours,
-    neighbour_matrix,
+    calibrated_neighbors,
+    neighbor_matrix,
     transition_probabilities,
 )
 from twofold.starts.named import resolve_init
@@ -182,7 +182,7 @@ class SNE(TwoWayEstimator):
         unit = problem.units.unit(2)
         with problem.progress.phase("start"):
             start = self._start(problem)
-        with problem.progress.phase("neighbours"):
+        with problem.progress.phase("neighbors"):
             perplexity = self._perplexity(len(problem.data))
             neighbors = self._neighbors(problem, perplexity)
             objective = self._objective(problem, perplexity, neighbors)
@@ -190,7 +190,7 @@ class SNE(TwoWayEstimator):
             guide = prepare_guide(guidance, problem.data, unit, neighbors)
         minimizer = resolve_minimizer(self.optimizer, max_iter=int(self.max_iter), tol=self.tol)
         most = int(getattr(minimizer, "max_iter", self.max_iter))
-        with problem.progress.phase("minimisation", max_iter=None, at_most=most) as callback:
+        with problem.progress.phase("minimization", max_iter=None, at_most=most) as callback:
 
             def on_iteration(number: int, value: float, Z: Array) -> bool:
                 return callback(number, value, Z) or number >= most
@@ -262,7 +262,7 @@ class SNE(TwoWayEstimator):
             bandwidth = bandwidth_in_units(float(self.bandwidth), problem.units.unit(2))
         if neighbors is not None:
             wanted = perplexity if bandwidth is None else None
-            sparse = neighbour_matrix(data, neighbors, perplexity=wanted, bandwidth=bandwidth)
+            sparse = neighbor_matrix(data, neighbors, perplexity=wanted, bandwidth=bandwidth)
             radius = kernel_radius(Gaussian(), LEFT_OUT)
 
             def weigh(Z: Array) -> SelfWeights:
@@ -271,7 +271,7 @@ class SNE(TwoWayEstimator):
             return SparseNeighbourEmbedding(sparse, weigh)
         if bandwidth is not None:
             return NeighbourEmbedding(transition_probabilities(data, bandwidth))
-        return NeighbourEmbedding(calibrated_neighbours(data, perplexity))
+        return NeighbourEmbedding(calibrated_neighbors(data, perplexity))
 
     def _learn_constant(self, problem: Problem) -> Learned:
         learned = super()._learn_constant(problem)

@@ -40,7 +40,7 @@ def transition_probabilities(X: Array, bandwidth: float) -> Array:
     return _with_diagonal(fixed_rows(_distances_to_others(X), bandwidth))
 
 
-def calibrated_neighbours(X: Array, perplexity: float) -> Array:
+def calibrated_neighbors(X: Array, perplexity: float) -> Array:
     """Return ``P`` (n, n) in which every row has the same perplexity, between 1 and ``n - 1``.
 
     Of two rows each is the only neighbor of the other.
@@ -53,24 +53,24 @@ def calibrated_neighbours(X: Array, perplexity: float) -> Array:
     return _with_diagonal(calibrated_rows(_distances_to_others(X), perplexity))
 
 
-def neighbour_matrix(
+def neighbor_matrix(
     X: Array,
-    neighbours: IntArray,
+    neighbors: IntArray,
     *,
     perplexity: float | None = None,
     bandwidth: float | None = None,
 ) -> csr_array:
-    """Return the sparse ``P`` (n, n) of rows that see the given neighbours (n, k) only.
+    """Return the sparse ``P`` (n, n) of rows that see the given neighbors (n, k) only.
 
     Pass either the perplexity or the bandwidth, in squared units of the data.
     """
     if (perplexity is None) == (bandwidth is None):
         raise ValueError(f"give one of perplexity={perplexity!r} and bandwidth={bandwidth!r}.")
-    n, k = neighbours.shape
+    n, k = neighbors.shape
     P = np.empty((n, k))
 
     def work(rows: slice) -> None:
-        differences = X[neighbours[rows]] - X[rows, None]
+        differences = X[neighbors[rows]] - X[rows, None]
         distances = row_norms_sq(differences.reshape(-1, X.shape[1])).reshape(-1, k)
         distances = distances.astype(np.float64)
         if bandwidth is not None:
@@ -80,7 +80,7 @@ def neighbour_matrix(
 
     map_blocks(work, row_blocks(n, 8 * k * (X.shape[1] + 4)))
     pointers = np.arange(0, n * k + 1, k)
-    return csr_array((P.ravel(), neighbours.ravel(), pointers), shape=(n, n))
+    return csr_array((P.ravel(), neighbors.ravel(), pointers), shape=(n, n))
 
 
 def fixed_rows(distances: Array, bandwidth: float) -> Array:

@@ -1,8 +1,8 @@
 r"""Candidates for the initial latents of kernel regression, each at its best scale.
 
-Steps 1 to 3 of Meinicke et al. (2005), section 2.3. Each candidate is centred and whitened. The
+Steps 1 to 3 of Meinicke et al. (2005), section 2.3. Each candidate is centered and whitened. The
 scale of latents relative to the kernel's unit width sets the complexity of the model, so each
-latent dimension gets the factor that minimises the leave-one-out error: likelihood cross-validation
+latent dimension gets the factor that minimizes the leave-one-out error: likelihood cross-validation
 of a density gives the first guess (their section 4), Nelder and Mead's direct search refines it.
 The candidate of the lowest error wins.
 
@@ -48,18 +48,18 @@ class Candidate:
 
 
 def whitened(Z: Array) -> Array:
-    """Return centred latents (n, q) with uncorrelated columns of unit variance.
+    """Return centered latents (n, q) with uncorrelated columns of unit variance.
 
     Directions without variance stay zero.
     """
-    centred: Array = Z - Z.mean(axis=0)
-    scale = float(np.abs(centred).max())
+    centered: Array = Z - Z.mean(axis=0)
+    scale = float(np.abs(centered).max())
     if scale == 0.0:
-        return centred
-    centred /= scale
-    values, vectors = linalg.eigh(centred.T @ centred / len(Z))
+        return centered
+    centered /= scale
+    values, vectors = linalg.eigh(centered.T @ centered / len(Z))
     kept = values > 1e-12 * values[-1]
-    white: Array = centred @ (vectors[:, kept] / np.sqrt(values[kept]))
+    white: Array = centered @ (vectors[:, kept] / np.sqrt(values[kept]))
     if not kept.all():
         return np.pad(white, ((0, 0), (0, int((~kept).sum()))))
     # Rotate back to the original axes, as far as whitening allows: users know them.
@@ -73,14 +73,14 @@ Error = Callable[[Array], float]
 def scaled_candidates(
     starts: dict[str, Array], error: Error, final_error: Error, kernel: RadialKernel
 ) -> list[Candidate]:
-    """Return candidates at the scales that minimise an error, ordered by their final error."""
+    """Return candidates at the scales that minimize an error, ordered by their final error."""
     scaled = [scaled_candidate(name, Z, error, kernel) for name, Z in starts.items()]
     scaled = [replace(one, error=final_error(one.latents)) for one in scaled]
     return sorted(scaled, key=lambda candidate: candidate.error)
 
 
 def scaled_candidate(name: str, Z: Array, error: Error, kernel: RadialKernel) -> Candidate:
-    """Find the scale of each latent dimension that minimises the leave-one-out error."""
+    """Find the scale of each latent dimension that minimizes the leave-one-out error."""
     white = whitened(Z)
     density_kernel = kernel if isinstance(kernel, DensityKernel) else Gaussian()
     first = 1.0 / likelihood_cv_bandwidth(white, density_kernel)

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.spatial import cKDTree
 
-from twofold.numerics.neighbours import nearest
+from twofold.numerics.neighbors import nearest
 from twofold.numerics.threads import map_blocks, row_blocks
 from twofold.protocols import AnyArray
 

@@ -45,7 +45,7 @@ from twofold.geodesics.graph import (
 )
 from twofold.geodesics.scaling import classical_scaling, squared_geodesics
 from twofold.numerics.linalg import fix_signs, principal_axes, sqdist
-from twofold.numerics.neighbours import nearest
+from twofold.numerics.neighbors import nearest
 from twofold.numerics.threads import map_blocks, row_blocks
 from twofold.numerics.validation import warn_user
 from twofold.protocols import Array, IntArray
@@ -66,9 +66,9 @@ def random(X: Array, n_components: int, rng: np.random.Generator) -> Array:
 def pca(X: Array, n_components: int, rng: np.random.Generator | None = None) -> Array:
     """Return the coordinates along the leading principal axes."""
     del rng
-    centred = X - X.mean(axis=0)
-    axes, _ = principal_axes(centred, min(n_components, *X.shape))
-    return _pad(centred @ axes.T, n_components)
+    centered = X - X.mean(axis=0)
+    axes, _ = principal_axes(centered, min(n_components, *X.shape))
+    return _pad(centered @ axes.T, n_components)
 
 
 def kernel_pca(
@@ -89,10 +89,10 @@ def kernel_pca(
     width_sq = bandwidth**2 if bandwidth else float(np.median(distances)) or 1.0
     K = np.exp(-0.5 * distances / width_sq)
     mean = K.mean(axis=0)
-    centred = K - mean - mean[:, None] + mean.mean()
+    centered = K - mean - mean[:, None] + mean.mean()
     n = len(some)
     first = max(0, n - n_components)
-    values, vectors = linalg.eigh(centred, subset_by_index=(first, n - 1))
+    values, vectors = linalg.eigh(centered, subset_by_index=(first, n - 1))
     values, vectors = np.maximum(values[::-1], 1e-15 * n), vectors[:, ::-1]
     vectors = fix_signs(vectors)
     if len(landmarks) == len(X):

@@ -90,7 +90,7 @@ def first_latents(init: Any, data: Array, problem: Problem) -> dict[str, Array]:
     init : object
         The parameter of the estimator.
     data : ndarray of shape (n, D)
-        Centred data, or coordinates in feature space. Named methods see them at unit variance.
+        Centered data, or coordinates in feature space. Named methods see them at unit variance.
     problem : Problem
         Estimators and functions see its original data.
     """
@@ -104,9 +104,9 @@ def first_latents(init: Any, data: Array, problem: Problem) -> dict[str, Array]:
     return {name: Z for name, Z in found.items() if Z is not None}
 
 
-def unit_variance(centred: Array) -> Array:
-    """Return centred data scaled to a total variance of one."""
-    unit: Array = centred / (float(np.sqrt(row_norms_sq(centred).mean())) or 1.0)
+def unit_variance(centered: Array) -> Array:
+    """Return centered data scaled to a total variance of one."""
+    unit: Array = centered / (float(np.sqrt(row_norms_sq(centered).mean())) or 1.0)
     return unit
 
 

@@ -1,7 +1,7 @@
 r"""Steps 4 and 5 of the learning scheme: homotopy, descent, when to stop, and the rescue of strays.
 
-Meinicke et al. (2005), section 2.3. The homotopy minimises the error under a density constraint
-that is relaxed step by step, from latents all in one place; the descent minimises it without
+Meinicke et al. (2005), section 2.3. The homotopy minimizes the error under a density constraint
+that is relaxed step by step, from latents all in one place; the descent minimizes it without
 constraint.
 """
 
@@ -15,7 +15,7 @@ import numpy as np
 from twofold.base.problem import Problem
 from twofold.maps.projection import Projection
 from twofold.numerics.linalg import row_norms_sq
-from twofold.numerics.neighbours import nearest
+from twofold.numerics.neighbors import nearest
 from twofold.numerics.sums import sorted_into_columns
 from twofold.numerics.threads import row_blocks
 from twofold.optimize import Guide, guided_minimizer
@@ -42,7 +42,7 @@ Judge = Callable[[int, Array], bool]
 """Called with the iteration and the latents; returning True ends the descent."""
 
 
-def minimise(
+def minimize(
     settings: Settings,
     scheme: KernelRegression,
     start: Candidate,
@@ -66,7 +66,7 @@ def minimise(
             quick = settings.minimizer(HOMOTOPY_STEPS)
             until = density or 0.0
             Z = anneal(scheme, Z, quick, until, leave_one_out=density is None, callback=callback)
-    with problem.progress.phase("minimisation", max_iter=None, at_most=n_iter) as callback:
+    with problem.progress.phase("minimization", max_iter=None, at_most=n_iter) as callback:
 
         def on_iteration(number: int, value: float, point: Array) -> bool:
             stop = callback(number, value, point)
@@ -111,7 +111,7 @@ def _constrained(
     leave_one_out: bool,
     callback: Callback | None = None,
 ) -> MinimizeResult:
-    """Minimise the error within the density constraint, Eq. (9), by a barrier.
+    """Minimize the error within the density constraint, Eq. (9), by a barrier.
 
     Latents that violate the constraint are first contracted until they meet it. Groups are not left
     out: the constraint counts all points.
@@ -170,7 +170,7 @@ def validated_iterations(
     start = replace(start, latents=start.latents[kept])
     part_guide = None if guide is None else guide.take(kept)
     most = settings.max_iter
-    result = minimise(settings, part, start, problem, most, part_guide, judge)
+    result = minimize(settings, part, start, problem, most, part_guide, judge)
     if not errors:  # the descent ended before the first validation
         validate(result.Z)
         return most, errors

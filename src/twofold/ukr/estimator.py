@@ -1,13 +1,13 @@
 r"""Unsupervised kernel regression: principal surfaces whose parameters are the latents themselves.
 
 The manifold is the Nadaraya-Watson regression of the data on their latents (Meinicke et al. 2005,
-Eq. 2). Leaving each point out of its own prediction costs nothing and regularises: minimising the
+Eq. 2). Leaving each point out of its own prediction costs nothing and regularizes: minimizing the
 leave-one-out error (Eq. 10) over the latents keeps kernels overlapping. The learning scheme is that
 of section 2.3:
 
 1. candidates from linear, spectral and neighbor embeddings; 2. each at its best scale; 3. the one
-of the lowest error is the start; 4. if that is PCA, homotopy: the error is minimised under a
-density constraint that is relaxed step by step; 5. the error is minimised without constraint; 6.
+of the lowest error is the start; 4. if that is PCA, homotopy: the error is minimized under a
+density constraint that is relaxed step by step; 5. the error is minimized without constraint; 6.
 the lowest density at a latent bounds the domain of the map.
 
 Departures from the paper, and their reasons:
@@ -60,7 +60,7 @@ from twofold.optimize import SpectralGuidance
 from twofold.protocols import Array, Minimizer, MinimizeResult, RadialKernel
 from twofold.starts.candidates import Candidate, scaled_candidates
 from twofold.starts.named import first_latents
-from twofold.ukr.descent import minimise, rescue, validated_iterations
+from twofold.ukr.descent import minimize, rescue, validated_iterations
 from twofold.ukr.feature_space import SHIFT_INVARIANT, FeatureEncoder, FeatureSpace, PreimageDecoder
 from twofold.ukr.large import many_candidates
 from twofold.ukr.regression import KernelRegression
@@ -108,7 +108,7 @@ class UKR(TwoWayEstimator):
     optimizer : {"lbfgs", "rprop", "gd", "cg"} or Minimizer, default="lbfgs"
         The minimizer of the error.
     guidance : SpectralGuidance, default=None
-        Lets the affinities of the data guide the first steps of the minimisation, so that neighbors
+        Lets the affinities of the data guide the first steps of the minimization, so that neighbors
         move together: for uninformative starts such as ``init="random"``. See
         `twofold.optimize.SpectralGuidance`.
     max_iter : int or "auto", default="auto"
@@ -124,7 +124,7 @@ class UKR(TwoWayEstimator):
     pseudo_count : float, default=0.03
         Observations at the mean in each prediction while fitting; 0 is the paper's objective.
     homotopy : {"auto", True, False}, default="auto"
-        Whether to relax a density constraint step by step before the free minimisation. "auto"
+        Whether to relax a density constraint step by step before the free minimization. "auto"
         means if PCA wins and rows are few.
     density_threshold : "auto", "quantile:share" or float, default="auto"
         Bounds the domain of the map: latents with a density of at least this share of the kernel's
@@ -153,14 +153,14 @@ class UKR(TwoWayEstimator):
     history_ : ndarray of shape (n_iter_ + 1,)
         The objective at the start and after each iteration, in the same units.
     validation_history_ : ndarray of shape (n_checks,)
-        Relative errors of held-out rows, every ten iterations of the free minimisation (or once, at
+        Relative errors of held-out rows, every ten iterations of the free minimization (or once, at
         its end, if it was shorter); empty without validation.
     density_threshold_ : float
         The threshold in use, as a share of the kernel's maximum.
     log_density_threshold_ : float
         The same as a value of `log_density`.
     n_iter_ : int
-        Iterations of the free minimisation.
+        Iterations of the free minimization.
     encoder_, decoder_, density_, n_features_in_, feature_names_in_
         As in every two-way estimator.
 
@@ -257,7 +257,7 @@ class UKR(TwoWayEstimator):
         if settings.validation_fraction is not None:
             start = candidates[0]
             n_iter, validation = validated_iterations(settings, scheme, start, problem, guide)
-        result = minimise(settings, scheme, candidates[0], problem, n_iter, guide)
+        result = minimize(settings, scheme, candidates[0], problem, n_iter, guide)
         warn_if_cut_short(result, settings.max_iter, "error")
         with problem.progress.phase("maps"):
             Z, _ = rescue(scheme, result.Z)

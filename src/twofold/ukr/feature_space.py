@@ -1,7 +1,7 @@
 r"""Feature spaces of kernels, as coordinates, and the maps of kernel regression in them.
 
 A kernel ``k(x, x')`` is an inner product of features ``phi(x)``. Kernel regression needs distances
-only, so a kernel may be conditionally positive definite (Meinicke et al. 2005, section 3): centring
+only, so a kernel may be conditionally positive definite (Meinicke et al. 2005, section 3): centering
 the Gram matrix, ``G = K - 1K - K1 + 1K1``, makes it positive semidefinite. From ``G = V diag(g)
 V^T`` follow coordinates ``V g^{1/2}`` of the training features in their own span, and of new points
 
@@ -46,11 +46,11 @@ Metric = str | PairwiseKernel
 """The name of a kernel, or a function of two data matrices that returns the kernel values."""
 
 SHIFT_INVARIANT = ("linear", "rbf", "laplacian", "gaussian")
-"""Kernels whose centred Gram matrix does not depend on the data's origin."""
+"""Kernels whose centered Gram matrix does not depend on the data's origin."""
 
 FARTHEST = 1e100
 NEGLIGIBLE_SHARE = 1e-8
-"""Variance, as a share of the largest kernel value, below which centring leaves rounding errors."""
+"""Variance, as a share of the largest kernel value, below which centering leaves rounding errors."""
 
 NEGATIVE = 1e-6
 """Largest negative eigenvalue, as a share of the largest one, that a kernel may have."""
@@ -61,7 +61,7 @@ class FeatureSpace:
     """The features of training data, in coordinates; use `FeatureSpace.of`.
 
     ``data`` (n, D) are the training data, or their Gram matrix ("precomputed"); ``coordinates`` (n,
-    r) their centred features; ``to_coordinates`` (n, r) takes centred kernel rows to coordinates;
+    r) their centered features; ``to_coordinates`` (n, r) takes centered kernel rows to coordinates;
     ``column_means`` (n,) are mean kernel values.
     """
 
@@ -95,7 +95,7 @@ class FeatureSpace:
         largest = eigenvalues[-1]
         if eigenvalues[0] < -NEGATIVE * max(largest, 0.0) - 1e-300:
             raise ValueError(
-                f"metric={metric!r} is not positive definite, nor conditionally so: its centred "
+                f"metric={metric!r} is not positive definite, nor conditionally so: its centered "
                 f"Gram matrix has eigenvalues from {eigenvalues[0]:.3g} to {largest:.3g}. Use a "
                 "kernel, not a distance."
             )
@@ -211,7 +211,7 @@ def weighted_medians(data: Array, weights: Array) -> Array:
     """Return the componentwise weighted medians (m, D) of data (n, D).
 
     The median of a component is its smallest value at which the weights of all values up to it
-    reach one half: it minimises the weighted sum of absolute differences. Weights (m, n) are
+    reach one half: it minimizes the weighted sum of absolute differences. Weights (m, n) are
     nonnegative; each row sums to one.
     """
     medians = np.empty((len(weights), data.shape[1]))
@@ -227,7 +227,7 @@ def weighted_medians(data: Array, weights: Array) -> Array:
 
 def _kernel(metric: Metric, params: dict[str, Any]) -> PairwiseKernel:
     if metric == "l1":
-        # Eq. (17) up to terms that centring removes; then d^2(x, x') = |x - x'|_1, Eq. (18).
+        # Eq. (17) up to terms that centering removes; then d^2(x, x') = |x - x'|_1, Eq. (18).
         return lambda A, B: -0.5 * manhattan_distances(A, B)
     if callable(metric):
         return lambda A, B: np.asarray(metric(A, B), dtype=np.float64)

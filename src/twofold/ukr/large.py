@@ -17,7 +17,7 @@ from scipy.spatial import cKDTree
 
 from twofold.base.problem import Problem
 from twofold.numerics.linalg import row_norms_sq
-from twofold.numerics.neighbours import nearest_neighbors
+from twofold.numerics.neighbors import nearest_neighbors
 from twofold.numerics.sums.reach import profile
 from twofold.numerics.threads import some_rows
 from twofold.protocols import Array, IntArray
@@ -62,7 +62,7 @@ def many_candidates(
     candidates = []
     for name, one in named_inits(init, AUTO_MANY):
         if isinstance(one, str) and coarse is None:
-            with problem.progress.phase("neighbours"):
+            with problem.progress.phase("neighbors"):
                 neighbors = nearest_neighbors(coordinates, N_NEIGHBORS, rng)
                 coarse = CoarseMap.of(coordinates, neighbors, rng)
 

@@ -39,7 +39,7 @@ FEWEST_GRAM_COLUMNS = 8
 class KernelRegression:
     """Data, kernel and form of the sums of one fit; use `KernelRegression.of`.
 
-    The data (n, D) are centred, or coordinates in feature space; in single precision for ``many``
+    The data (n, D) are centered, or coordinates in feature space; in single precision for ``many``
     rows, where sums run over cells or on a grid. Pairs beyond the radius do not count. Points of a
     group (n,) leave each other out; ``groups=None`` means each leaves out itself. ``gram`` (n, n)
     holds inner products, if the error may be computed by them.
@@ -96,7 +96,7 @@ class KernelRegression:
     def objective(
         self, *, barrier: Barrier | None = None, leave_one_out: bool = True
     ) -> Reconstruction:
-        """Return the error that a fit minimises."""
+        """Return the error that a fit minimizes."""
         plain = Reconstruction(self.data, self.weigh, self.pseudo_count, leave_one_out, barrier)
         if self.gram is None or not leave_one_out:
             return plain

@@ -166,12 +166,11 @@ def plot(
 @model_argument
 @click.option("--title", help="Title of the page [default: the name of the model file].")
 @click.option(
-    "--colour",
     "--color",
-    "colour",
+    "color",
     metavar="COL",
     multiple=True,
-    help="Another column to colour by; may be repeated.",
+    help="Another column to color by; may be repeated.",
 )
 @click.option(
     "--kind",
@@ -193,7 +192,7 @@ def explore(
     model: Path,
     table: InputTable,
     title: str | None,
-    colour: tuple[str, ...],
+    color: tuple[str, ...],
     kind: str,
     image_shape: tuple[int, ...] | None,
     max_points: int,
@@ -207,8 +206,8 @@ def explore(
     from twofold.export.explorer import write
 
     estimator = load_model(model)
-    chosen = table.select_for(estimator, messages, keep=colour)
-    coloured = [name for name in (chosen.label, *colour) if name is not None]
+    chosen = table.select_for(estimator, messages, keep=color)
+    colored = [name for name in (chosen.label, *color) if name is not None]
     with messages.warnings_as_lines(), whole_file(output) as path:
         write(
             estimator,
@@ -221,7 +220,7 @@ def explore(
             image_shape=image_shape,
             max_points=max_points,
             # The label is the first of these columns, so that the page shows its name.
-            columns={name: chosen.beside[name] for name in coloured},
+            columns={name: chosen.beside[name] for name in colored},
         )
         size = path.stat().st_size
     lines = [("page", f"{output} ({size / 1e6:.2f} MB); open it in a browser")]

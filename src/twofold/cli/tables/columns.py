@@ -98,7 +98,7 @@ class Columns:
         label, names = self._roles(table, messages)
         if needed is not None and table.named:
             # A label that the model needs was a feature of its fit, and stays one: plots may be
-            # coloured by it.
+            # colored by it.
             names += [name for name in {label, self.id} if name is not None and name in needed]
             self._match(table, names, needed, owner, messages)
             return self._selection(table, needed, needed, label, messages)
@@ -123,7 +123,7 @@ class Columns:
         known = [*table.names, *table.aside]
         named = [("--label", label), ("--id", self.id)]
         named += [("--drop", name) for name in self.drop]
-        named += [("--colour", name) for name in self.keep]
+        named += [("--color", name) for name in self.keep]
         for option, name in named:
             if name is not None and name not in known:
                 hint = did_you_mean(name, known)

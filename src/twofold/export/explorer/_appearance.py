@@ -70,10 +70,10 @@ def _found_kind(X: Array, side: int | None) -> str:
     rows = X[some_rows(len(X), 1_000)]
     if len(rows) < 8 or n_features < FEWEST_OF_A_CURVE:
         return "table"
-    centred = rows - rows.mean(axis=0)
-    deviations = centred.std(axis=0)
+    centered = rows - rows.mean(axis=0)
+    deviations = centered.std(axis=0)
     varying = deviations > 1e-9 * max(float(deviations.max()), 1e-300)
-    normed = np.where(varying, centred / np.where(varying, deviations, 1.0), 0.0)
+    normed = np.where(varying, centered / np.where(varying, deviations, 1.0), 0.0)
     numbers = np.arange(n_features)
     rng = np.random.default_rng(0)
     by_chance = _alike(normed, varying, numbers, rng.permutation(n_features))

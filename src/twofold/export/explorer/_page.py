@@ -12,7 +12,7 @@ from typing import Any
 SCRIPTS = (
     "arrays.js",
     "decoder.js",
-    "colours.js",
+    "colors.js",
     "camera.js",
     "landscape.js",
     "points.js",

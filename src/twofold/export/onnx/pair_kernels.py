@@ -10,7 +10,7 @@ from twofold.protocols import AnyArray
 
 
 def write_pair_kernel(step: PairKernel, x: Value, inside: Arithmetic) -> Value:
-    """Write the kernel between rows and centres, shape (n, M)."""
+    """Write the kernel between rows and centers, shape (n, M)."""
     name = inside.read(x)
     if step.name == "laplacian":
         return inside.value(_laplacian(step, name, inside))
@@ -34,7 +34,7 @@ def _unit_rows(x: str, inside: Arithmetic) -> str:
 
 def _laplacian(step: PairKernel, x: str, inside: Arithmetic) -> str:
     """Write ``exp(-gamma |x - c|_1)`` by a loop over columns, without all differences at once."""
-    # Each turn takes a column of rows, (n, 1), and a column of centres, (1, M).
+    # Each turn takes a column of rows, (n, 1), and a column of centers, (1, M).
     columns = inside("Unsqueeze", inside("Transpose", x, perm=[1, 0]), np.array([2]))
     n_rows = inside("Shape", x, start=0, end=1)
     shape = inside("Concat", n_rows, np.array([len(step.centers)]), axis=0)

@@ -40,7 +40,7 @@ SAFETY = 5.0
 
 MOST_PROBES = 600
 MOST_NUMBERS = 10**7
-"""Entries of a matrix of probes and centres."""
+"""Entries of a matrix of probes and centers."""
 
 FLAT = 1e-6
 """Share of the training data's spread below which outputs count as equal."""

@@ -1,10 +1,10 @@
-r"""Radial steps as nodes: distances to centres, kernels of them, weighted means and medians.
+r"""Radial steps as nodes: distances to centers, kernels of them, weighted means and medians.
 
 Squared distances need no array of all differences: they are summed column by column where columns
-are few, else computed as ``|a|^2 + |b|^2 - 2 a.b``, both shifted to the centres' mean. So a batch
-of n rows and M centres takes a few matrices (n, M), whatever the number of columns.
+are few, else computed as ``|a|^2 + |b|^2 - 2 a.b``, both shifted to the centers' mean. So a batch
+of n rows and M centers takes a few matrices (n, M), whatever the number of columns.
 
-Gaussian weights need no distances at all. Since ``|z|^2`` is the same for all centres,
+Gaussian weights need no distances at all. Since ``|z|^2`` is the same for all centers,
 
 .. math:: \frac{e^{-|z - c_m|^2 / 2 h^2}}{\sum_l e^{-|z - c_l|^2 / 2 h^2}}
           = \operatorname{softmax}_m \frac{z \cdot c_m - |c_m|^2 / 2}{h^2} .
@@ -39,7 +39,7 @@ def write_means(step: RadialMeans, x: Value, inside: Arithmetic, product: Arithm
     weights = product.read(inside.value(_weights(step, inside.read(x), inside)))
     if product.dtype == np.float64:
         return product.value(product("MatMul", weights, step.targets))
-    # Centred, single precision loses a share of the targets' spread, not of their offset.
+    # Centered, single precision loses a share of the targets' spread, not of their offset.
     center = step.targets.mean(axis=0)
     offsets = product.value(product("MatMul", weights, step.targets - center))
     exact = Arithmetic(product.graph, np.dtype(np.float64))

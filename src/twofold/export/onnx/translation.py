@@ -2,7 +2,7 @@
 
 Three parts of a graph may differ in precision:
 
-* the *borders*, which convert data to centred units and back and move latents into a domain, are
+* the *borders*, which convert data to centered units and back and move latents into a domain, are
   always in double precision: subtracting a mean loses the digits of an offset, and costs little;
 * *inside*: distances, kernels, hidden layers;
 * the last *product*, of kernels with targets or weights, which is most of the work.

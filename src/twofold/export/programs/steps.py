@@ -32,7 +32,7 @@ class Step:
 
 @dataclass(frozen=True)
 class Take(Step):
-    """``x[columns] * factor - shift``: data (n, D) into centred units (n, D')."""
+    """``x[columns] * factor - shift``: data (n, D) into centered units (n, D')."""
 
     columns: IntArray
     factor: float
@@ -44,7 +44,7 @@ class Take(Step):
 
 @dataclass(frozen=True)
 class Put(Step):
-    """``(u + shift) * factor`` in some columns, constants in the others: centred units to data."""
+    """``(u + shift) * factor`` in some columns, constants in the others: centered units to data."""
 
     columns: IntArray
     factor: float
@@ -96,7 +96,7 @@ class RadialFeatures(Step):
 class RadialWeights(Step):
     """Weights ``k_m / sum_l k_l`` of ``targets`` (M, D) at ``centers`` (M, q).
 
-    Where no centre is in reach of the kernel, the nearest has all the weight.
+    Where no center is in reach of the kernel, the nearest has all the weight.
     """
 
     centers: Array
@@ -130,7 +130,7 @@ class RadialMedians(RadialWeights):
 
 @dataclass(frozen=True)
 class PairKernel(Step):
-    """A kernel of scikit-learn, one of `NAMES`, between rows and centres (M, D); shape (n, M)."""
+    """A kernel of scikit-learn, one of `NAMES`, between rows and centers (M, D); shape (n, M)."""
 
     NAMES: ClassVar = ("linear", "polynomial", "sigmoid", "laplacian", "cosine")
 

@@ -82,7 +82,7 @@ def closed_form(estimator: TwoWayEstimator, map: str = "up") -> ClosedForm:
 def _between(
     before: CentredUnits, part: Predictor, after: CentredUnits, n_inputs: int, n_outputs: int
 ) -> ClosedForm:
-    """Return the steps of a map between centred units, with the units around it."""
+    """Return the steps of a map between centered units, with the units around it."""
     taken, put = np.flatnonzero(before.varying), np.flatnonzero(after.varying)
     take = Take(taken, 2.0**-before.exponent, before.center[taken])
     last = Put(put, 2.0**after.exponent, after.center[put], after.constants)

@@ -1,6 +1,6 @@
 """Kernel sums ``sum_j k(|z_i - s_j|^2) v_j`` and their gradients: most of the time of a fit.
 
-Between two sets of points: `DenseSums` over all pairs, `Neighbours` over the sources within reach.
+Between two sets of points: `DenseSums` over all pairs, `Neighbors` over the sources within reach.
 Among the points of one set, each leaving itself out: `DenseWeights`, `PairWeights` and, for many
 points, `CellWeights` and `GridWeights`. All ways of computing the same sums share one signature and
 are tested against each other.
@@ -9,7 +9,7 @@ are tested against each other.
 from twofold.numerics.sums.cells import Cells, CellWeights, sorted_into_columns
 from twofold.numerics.sums.dense import DenseSums, DenseWeights, Sums
 from twofold.numerics.sums.grid import GridWeights, weigh_many
-from twofold.numerics.sums.neighbours import LocalMeans, LocalWeights, Neighbours, target_blocks
+from twofold.numerics.sums.neighbors import LocalMeans, LocalWeights, Neighbors, target_blocks
 from twofold.numerics.sums.pairs import PairWeights
 from twofold.numerics.sums.reach import kernel_radius, share_in_reach
 from twofold.numerics.sums.weights import SelfWeights
@@ -22,7 +22,7 @@ __all__ = [
     "GridWeights",
     "LocalMeans",
     "LocalWeights",
-    "Neighbours",
+    "Neighbors",
     "PairWeights",
     "SelfWeights",
     "Sums",

@@ -99,7 +99,7 @@ class Cells {
   }
 }
 
-// Weights of the centres at a place: rows in reach and weights that sum to one. Those far below the largest are left out.
+// Weights of the centers at a place: rows in reach and weights that sum to one. Those far below the largest are left out.
 const NEGLIGIBLE = Math.log(1e-9);
 
 function kernelWeights(step) {

@@ -63,7 +63,7 @@ class Explorer {
   }
 
   fillColours() {
-    const select = byId("colour");
+    const select = byId("color");
     this.columns.forEach((column, k) => select.append(element("option", { value: k, textContent: column.name })));
     if (this.features.length <= MOST_FEATURES_TO_COLOUR) {
       const group = element("optgroup", { label: "features" });
@@ -73,12 +73,12 @@ class Explorer {
     select.addEventListener("change", () => {
       const [word, number] = select.value.split(" ");
       this.column = word === "feature" ? this.featureColumn(Number(number)) : this.columns[Number(word)];
-      this.recolour();
+      this.recolor();
     });
   }
 
-  recolour() {
-    this.points.colour(this.column, this.theme);
+  recolor() {
+    this.points.color(this.column, this.theme);
     this.drawLegend();
     this.draw();
   }
@@ -121,7 +121,7 @@ class Explorer {
   setTheme(theme) {
     this.theme = theme;
     document.documentElement.dataset.theme = theme;
-    this.recolour();
+    this.recolor();
     this.pins.show();
     if (this.here) this.shape.show(this.decode(this.here));
   }
@@ -149,7 +149,7 @@ class Explorer {
       entry.setAttribute("aria-pressed", String(column.shown.has(code)));
       entry.addEventListener("click", () => {
         if (!column.shown.delete(code)) column.shown.add(code);
-        this.recolour();
+        this.recolor();
       });
       legend.append(entry);
     });

@@ -75,9 +75,9 @@ class Path {
     return this.corners.length > 1 && !!this.lengths;
   }
 
-  draw(context, camera, colour) {
+  draw(context, camera, color) {
     if (!this.corners.length) return;
-    context.strokeStyle = colour;
+    context.strokeStyle = color;
     context.lineWidth = 2.5;
     context.lineJoin = "round";
     context.beginPath();

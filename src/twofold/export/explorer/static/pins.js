@@ -60,7 +60,7 @@ class Pins {
     } else if (kind === "curve") {
       const shape = new CurveShape(content.appearance, features, "data, dashed, and rebuilt");
       shape.show(rebuilt, data);
-      card.append(element("div", { className: "shape" }, shape.node), element("p", { textContent: "data dashed, rebuilt in colour" }));
+      card.append(element("div", { className: "shape" }, shape.node), element("p", { textContent: "data dashed, rebuilt in color" }));
     } else {
       const shape = new TableShape(content.appearance, features, "", ["feature", "data", "rebuilt"]);
       shape.show(data, rebuilt);

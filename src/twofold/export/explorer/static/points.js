@@ -12,7 +12,7 @@ class Points {
     this.v = new Float64Array(this.n);
     this.x = new Float32Array(this.n);
     this.y = new Float32Array(this.n);
-    this.colours = new Uint32Array(this.n);
+    this.colors = new Uint32Array(this.n);
     this.density = density;
     this.layer = document.createElement("canvas");
   }
@@ -49,12 +49,12 @@ class Points {
     }
   }
 
-  colour(column, theme) {
+  color(column, theme) {
     this.hidden = 0;
     for (let i = 0; i < this.n; i++) {
       const rgb = rowColour(column, i, theme);
       if (rgb === null) this.hidden++;
-      this.colours[i] = rgb === null ? 0 : ((255 << 24) | (rgb[2] << 16) | (rgb[1] << 8) | rgb[0]) >>> 0;
+      this.colors[i] = rgb === null ? 0 : ((255 << 24) | (rgb[2] << 16) | (rgb[1] << 8) | rgb[0]) >>> 0;
     }
     this.order = null;
   }
@@ -82,17 +82,17 @@ class Points {
   }
 
   drawCircles(context, camera, radius) {
-    // One path for each colour.
+    // One path for each color.
     if (!this.order) {
       this.order = new Map();
       for (let i = 0; i < this.n; i++) {
-        if (!this.colours[i]) continue;
-        if (!this.order.has(this.colours[i])) this.order.set(this.colours[i], []);
-        this.order.get(this.colours[i]).push(i);
+        if (!this.colors[i]) continue;
+        if (!this.order.has(this.colors[i])) this.order.set(this.colors[i], []);
+        this.order.get(this.colors[i]).push(i);
       }
     }
-    for (const [colour, rows] of this.order) {
-      context.fillStyle = cssColour([colour & 255, (colour >> 8) & 255, (colour >> 16) & 255], 0.85);
+    for (const [color, rows] of this.order) {
+      context.fillStyle = cssColour([color & 255, (color >> 8) & 255, (color >> 16) & 255], 0.85);
       context.beginPath();
       for (const i of rows) {
         if (this.x[i] < -9 || this.y[i] < -9 || this.x[i] > camera.width + 9 || this.y[i] > camera.height + 9) continue;
@@ -117,13 +117,13 @@ class Points {
     const stamp = discOf(Math.max(0.6, radius * ratio), width);
     const margin = stamp.reach + 1;
     for (let i = 0; i < this.n; i++) {
-      const colour = this.colours[i];
-      if (!colour) continue;
+      const color = this.colors[i];
+      if (!color) continue;
       const x = Math.round(this.x[i] * ratio);
       const y = Math.round(this.y[i] * ratio);
       if (x < margin || y < margin || x >= width - margin || y >= height - margin) continue;
       const at = y * width + x;
-      for (let k = 0; k < stamp.offsets.length; k++) pixels[at + stamp.offsets[k]] = colour;
+      for (let k = 0; k < stamp.offsets.length; k++) pixels[at + stamp.offsets[k]] = color;
     }
     this.layer.getContext("2d").putImageData(this.image, 0, 0);
     context.drawImage(this.layer, 0, 0, camera.width, camera.height);
@@ -170,7 +170,7 @@ class Points {
     let row = -1;
     for (let i = 0; i < this.n; i++) {
       const d = (this.x[i] - x) ** 2 + (this.y[i] - y) ** 2;
-      if (d < best && this.colours[i]) {
+      if (d < best && this.colors[i]) {
         best = d;
         row = i;
       }
@@ -181,7 +181,7 @@ class Points {
   inBox(left, top, right, bottom) {
     const rows = [];
     for (let i = 0; i < this.n; i++) {
-      if (this.x[i] >= left && this.x[i] <= right && this.y[i] >= top && this.y[i] <= bottom && this.colours[i]) rows.push(i);
+      if (this.x[i] >= left && this.x[i] <= right && this.y[i] >= top && this.y[i] <= bottom && this.colors[i]) rows.push(i);
     }
     return rows;
   }

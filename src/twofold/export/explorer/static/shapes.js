@@ -55,8 +55,8 @@ class CurveShape {
       context.lineTo(width - margin, placeY(0));
       context.stroke();
     }
-    const line = (values, colour, dash) => {
-      context.strokeStyle = colour;
+    const line = (values, color, dash) => {
+      context.strokeStyle = color;
       context.lineWidth = 3;
       context.setLineDash(dash);
       context.beginPath();

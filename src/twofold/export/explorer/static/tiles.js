@@ -35,7 +35,7 @@ class Tiles {
     const { side } = this;
     const columns = Math.ceil(camera.width / side);
     const lines = Math.ceil(camera.height / side);
-    // A pixel between images keeps neighbours apart.
+    // A pixel between images keeps neighbors apart.
     const picture = document.createElement("canvas");
     picture.width = columns * (width + 1);
     picture.height = lines * (height + 1);

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from twofold.numerics.neighbours import nearest
+from twofold.numerics.neighbors import nearest
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -26,8 +26,8 @@ def test_points_are_left_out_and_blocks_do_not_matter(monkeypatch):
 
 
 def test_cells_serve_where_they_are_allowed(monkeypatch):
-    monkeypatch.setattr("twofold.numerics.neighbours.MOST_COMPARED", 1_000)
-    monkeypatch.setattr("twofold.numerics.neighbours.POINTS_PER_CELL", 50)
+    monkeypatch.setattr("twofold.numerics.neighbors.MOST_COMPARED", 1_000)
+    monkeypatch.setattr("twofold.numerics.neighbors.POINTS_PER_CELL", 50)
     rng = np.random.default_rng(0)
     X, queries = rng.standard_normal((600, 3)), rng.standard_normal((40, 3))
     exact, _ = nearest(X, queries, 3)

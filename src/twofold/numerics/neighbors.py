@@ -2,7 +2,7 @@
 
 In double precision scikit-learn searches: by a tree in few dimensions, else by blocks of distances.
 In single precision up to ``MOST_COMPARED`` pairs all distances are computed here, in blocks. Beyond,
-callers that accept an approximate search get an inverted file: points lie in cells of about 512 around centres found by
+callers that accept an approximate search get an inverted file: points lie in cells of about 512 around centers found by
 k-means on a sample, and each query searches the cells nearest to it. All queries of a cell share
 one matrix product. Among neighbors of one set a second pass searches the neighbors of neighbors.
 On MNIST in 50 dimensions this finds 99 % of the ten nearest.
@@ -100,7 +100,7 @@ def nearest_neighbors(
 ) -> AnyArray:
     """Return the numbers (n, n_neighbors) of each point's nearest other points, nearest first.
 
-    The search runs in single precision on centred points (n, D); the generator seeds the cells.
+    The search runs in single precision on centered points (n, D); the generator seeds the cells.
     """
     X = np.ascontiguousarray(X - X.mean(axis=0), dtype=np.float32)
     everyone = np.arange(len(X), dtype=np.int32)
@@ -112,7 +112,7 @@ def nearest_neighbors(
 
 @dataclass(frozen=True)
 class CellIndex:
-    """Points (n, D) in cells around centres (n_cells, D), for approximate searches.
+    """Points (n, D) in cells around centers (n_cells, D), for approximate searches.
 
     Points and their squared norms (n,) are in single precision. ``order`` (n,) lists the points
     cell by cell, ``bounds`` (n_cells + 1,) tells where cells begin.
@@ -144,7 +144,7 @@ class CellIndex:
         )
         centers = kmeans.fit(sample).cluster_centers_.astype(np.float32)
         cell = nearest(centers, points, 1, n_jobs=n_jobs)[0][:, 0]
-        used, cell = np.unique(cell, return_inverse=True)  # equal rows may share centres
+        used, cell = np.unique(cell, return_inverse=True)  # equal rows may share centers
         centers, n_cells = centers[used], len(used)
         order = np.argsort(cell, kind="stable").astype(np.int32)
         bounds = np.searchsorted(cell[order], np.arange(n_cells + 1))

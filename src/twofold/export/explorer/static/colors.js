@@ -1,4 +1,4 @@
-// Colours that stay apart for colour-blind readers (Paul Tol's muted scheme, in the order of twofold.plotting), and a ramp for numbers.
+// Colors that stay apart for color-blind readers (Paul Tol's muted scheme, in the order of twofold.plotting), and a ramp for numbers.
 
 const CLASS_COLOURS = {
   light: ["#CC6677", "#332288", "#DDCC77", "#117733", "#88CCEE", "#882255", "#44AA99", "#999933", "#AA4499", "#111111"],
@@ -48,7 +48,7 @@ function preparedColumn(column) {
   return { ...column, values, gaps, low, high };
 }
 
-// The colour of a row as [r, g, b], or null where its class is switched off.
+// The color of a row as [r, g, b], or null where its class is switched off.
 function rowColour(column, row, theme) {
   if (column.kind === "class") {
     const code = column.values[row] - 1;

@@ -6,7 +6,7 @@ at the end of its support. For kernels whose logarithm is concave in the squared
 are), sources beyond ``sqrt(d^2 + r^2)``, with ``d`` the distance of the nearest one and ``r`` the
 kernel's radius, weigh less than the tolerance.
 
-`Neighbours` finds the sources by a KD-tree. For many sources `LocalMeans` does the same in compiled
+`Neighbors` finds the sources by a KD-tree. For many sources `LocalMeans` does the same in compiled
 loops: sources are sorted into columns as in `twofold.numerics.sums.cells`, and one pass gives the
 weighted mean and the terms that Gauss-Newton needs of its Jacobian, without intermediate arrays.
 """
@@ -158,7 +158,7 @@ class LocalMeans:
 
 
 @dataclass(frozen=True)
-class Neighbours:
+class Neighbors:
     """Sources (n, q), in units of the kernel's width, in a tree.
 
     The kernel is below the tolerance beyond the radius; ``local`` holds the sources for compiled
@@ -174,7 +174,7 @@ class Neighbours:
     @classmethod
     def of(
         cls, points: Array, kernel: RadialKernel, tolerance: float = TOLERANCE
-    ) -> Neighbours | None:
+    ) -> Neighbors | None:
         """Put the sources in a tree; None for kernels that cannot be cut.
 
         Weights below the tolerance, relative to the largest, may be left out.
@@ -189,7 +189,7 @@ class Neighbours:
         return replace(found, local=local)
 
     @classmethod
-    def if_few(cls, points: Array, kernel: RadialKernel) -> Neighbours | None:
+    def if_few(cls, points: Array, kernel: RadialKernel) -> Neighbors | None:
         """Put the sources in a tree if it is faster: only a small share of them is within reach."""
         if len(points) < FEWEST_SOURCES or not np.isfinite(points).all():
             return None
