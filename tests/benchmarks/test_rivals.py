@@ -144,6 +144,7 @@ def test_a_job_that_ends_badly(fakes, tmp_path, name, status, words):
     assert words in record["detail"]
 
 
+@pytest.mark.timing
 def test_cap_on_time(fakes, tmp_path):
     record = first_call("Sleeper", tmp_path, seconds=2.0)
     assert record["status"] == "time"
@@ -378,7 +379,7 @@ def test_the_whole_from_the_command_line(fakes, tmp_path, capsys):
         command.main([*arguments, "--seconds", "7"])
 
 
-def test_only_full_runs_of_known_sets_are_published(fakes, tmp_path):
+def test_only_full_runs_of_known_sets_are_published(fakes, instant, tmp_path):
     X, _ = sheet()
     np.savez(tmp_path / "mine.npz", X=X)
     arguments = ["--registry", fakes, "--methods", "Linear", "--threads", "1", "--publish"]

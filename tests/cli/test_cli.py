@@ -129,7 +129,13 @@ def test_ctrl_c_in_a_fit_leaves_nothing(tmp_path):
     ]
     outputs = ["-o", tmp_path / "model.twofold", "--embedding", tmp_path / "latents.csv"]
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
-    with subprocess.Popen([*command, *settings, *outputs], **pipes) as process:
+    # A suite started in the background may ignore SIGINT, and its children inherit that.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        process = subprocess.Popen([*command, *settings, *outputs], **pipes)
+    finally:
+        signal.signal(signal.SIGINT, before)
+    with process:
         told = ""
         while "minimization" not in told:
             told = process.stderr.readline()

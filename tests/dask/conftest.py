@@ -8,7 +8,7 @@ from distributed import Client, LocalCluster
 import twofold
 
 
-@pytest.fixture(scope="module", autouse=True)
+@pytest.fixture(scope="package", autouse=True)
 def few_rows_take_part():
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("twofold.drur.settings.N_TURNED", N_TURNED)
@@ -18,7 +18,7 @@ def few_rows_take_part():
         yield
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def cluster():
     settings = {
         "distributed.worker.memory.terminate": False,
@@ -50,6 +50,6 @@ def no_client(monkeypatch):
     monkeypatch.setattr("distributed.get_client", none)
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def local(few_rows_take_part):
     return twofold.DRUR(**QUICK).fit(X)

@@ -149,6 +149,7 @@ class TestLostClusters:
         (found,) = Cluster(client, "Test", 20.0, 20.0).run([], [task], "phase", str)
         assert found == "here"
 
+    @pytest.mark.timing
     def test_all_workers_gone(self, no_client):
         with (
             LocalCluster(

@@ -165,7 +165,7 @@ class TestManifoldEqualToLocal:
     def test_scattered_nodes(self, client):
         rng = np.random.default_rng(0)
         data = rng.standard_normal((2_300, 6))
-        setting = {"alpha": 1e-2, "init": "pca", "n_nodes": 20, "tol": 1e-2, "random_state": 0}
+        setting = {"alpha": 1e-2, "init": "pca", "n_nodes": 10, "tol": 1e-2, "random_state": 0}
         expected = twofold.PrincipalManifold(4, **setting).fit(data)
         model = fit(twofold.PrincipalManifold(4, **setting), chunked(1_000, data))
         np.testing.assert_array_equal(model.weights_, expected.weights_)

@@ -310,6 +310,7 @@ def test_a_phone(browser, digits, scheme):
     opened.close()
 
 
+@pytest.mark.timing
 def test_100_000_points_stay_smooth(browser, tmp_path):
     X = make_swiss_roll(100_000, random_state=0)[0]
     some = X[:2_000]

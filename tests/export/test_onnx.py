@@ -398,7 +398,7 @@ def projecting(name):
         X = load_digits().data
         X = X[np.random.default_rng(0).permutation(len(X))]
         model = TwoWay("pca", up="nw", down="projection", random_state=0).fit(X[:400])
-        return model, X[400:900], X[900:1400]
+        return model, X[400:900], X[900:1200]
     X = make_swiss_roll(1200, random_state=0)[0]
     model = TwoWay("isomap", up="krr", down="projection", random_state=0).fit(X[:300])
     return model, X[300:700], X[700:]

@@ -122,6 +122,7 @@ def test_blas_is_limited_inside_and_restored_after():
     assert (before, inside, after, in_child) == ("2", "1", "2", "2")
 
 
+@pytest.mark.timing
 def test_an_error_cancels_what_runs_nested(monkeypatch):
     monkeypatch.setattr(_blocks, "n_threads", lambda _: 2)
     count = []

@@ -248,7 +248,7 @@ class TestDomains:
 
     def test_a_cylinder_and_a_torus(self):
         rng = np.random.default_rng(0)
-        a, b = rng.uniform(-np.pi, np.pi, (2, 250))
+        a, b = rng.uniform(-np.pi, np.pi, (2, 150))
         tube = np.column_stack([np.cos(a), np.sin(a), 0.3 * b])
         model = PrincipalManifold(2, domain="cylinder", alpha=1e-4).fit(tube)
         assert model.score(tube) > 0.99

@@ -326,8 +326,9 @@ class TestGuidance:
         if optimizer != "rprop":  # which is slow to start, at every level anew
             assert guided.validation_history_.min() < plain.validation_history_.min()
 
-    def test_many_rows(self):
-        X, _ = make_noisy_helix(5_500, random_state=0)
+    def test_many_rows(self, monkeypatch):
+        monkeypatch.setattr("twofold.ukr.settings.MANY_ROWS", 1_000)
+        X, _ = make_noisy_helix(1_500, random_state=0)
         settings = {"init": "random", "max_iter": 12, "random_state": 0}
         plain = UKR(1, **settings).fit(X).history_
         guided = UKR(1, guidance=SpectralGuidance(hold=1), **settings).fit(X).history_
