@@ -35,7 +35,6 @@ from twofold.drur.settings import DRURSettings
 from twofold.drur.stream import RowStream, check_stream_settings, sampled_rows, warn_of_rare_columns
 from twofold.drur.sweep import Sweep, SweepSums
 from twofold.maps.affine import Affine, Chain
-from twofold.maps.features import LinearInFeatures
 from twofold.maps.projection import Projection
 from twofold.numerics.density import LatentDensity
 from twofold.numerics.threads import map_blocks, row_blocks
@@ -201,9 +200,7 @@ class DRUR(TwoWayEstimator):
         attributes = {
             "errors_": errors,
             "n_centers_": tuple(
-                len(one.weights_)
-                if isinstance(kind, str) and isinstance(one, LinearInFeatures)
-                else 0
+                len(getattr(one, "weights_", ())) if isinstance(kind, str) else 0
                 for one, kind in both
             ),
             "alpha_": tuple(  # for all rows; perceptrons were learned from the sample

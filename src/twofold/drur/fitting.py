@@ -20,12 +20,7 @@ from twofold.maps.affine import MAX_RANK, Affine
 from twofold.numerics.density import LatentDensity
 from twofold.numerics.linalg import axes_of_products, rank_up_to, row_norms_sq
 from twofold.numerics.threads import some_rows
-from twofold.numerics.tree_sums import (
-    ArrayRows,
-    RowSource,
-    squares_and_products,
-    squares_of_rows,
-)
+from twofold.numerics.tree_sums import ArrayRows, RowSource, squares_and_products, squares_of_rows
 from twofold.protocols import Array, IntArray
 
 HELD_OUT_SHARE = 0.1

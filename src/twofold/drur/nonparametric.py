@@ -34,7 +34,7 @@ import numpy as np
 from scipy import linalg
 
 from twofold.maps import KernelRidgeMap
-from twofold.maps.ridge import least_alpha, solved_by_cholesky
+from twofold.maps.kernel_ridge import least_alpha
 from twofold.numerics.bandwidths import chosen_width_and_alpha, width_grid
 from twofold.numerics.linalg import sqdist
 from twofold.optimize import LBFGS
@@ -128,16 +128,6 @@ def down_penalty_of(data: Array, width: float, alpha: float) -> Array:
     return penalty
 
 
-def leave_one_out_error(inputs: Array, targets: Array, width: float, alpha: float) -> float:
-    """Return the mean squared leave-one-out error of a kernel ridge regression, in closed form.
-
-    With ``A = K + alpha I`` the residual of row i is ``(A^{-1} Y)_i / (A^{-1})_{ii}``.
-    """
-    K = _kernel_matrix(inputs, width)
-    weights, diagonal = solved_by_cholesky(K, targets, max(alpha, least_alpha(len(K))))
-    return float(np.square(weights / diagonal[:, None]).sum(axis=1).mean())
-
-
 def _chosen(
     inputs: Array, targets: Array, alphas: tuple[float, ...], near: tuple[float, float] | None
 ) -> tuple[float, float]:
@@ -145,7 +135,7 @@ def _chosen(
     return chosen_width_and_alpha(
         width_grid(inputs, ratio=2.0**0.5),
         allowed,
-        lambda *pair: leave_one_out_error(inputs, targets, *pair),
+        lambda *pair: KernelRidgeMap._solved(inputs, targets, *pair).error_,
         near,
     )
 

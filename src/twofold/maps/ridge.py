@@ -204,24 +204,6 @@ def best_path(
     return best
 
 
-def least_alpha(n: int) -> float:
-    """Return the ridge below which rounding may break the factor of n rows' kernel matrix."""
-    return 1e-15 * n * n
-
-
-def solved_by_cholesky(K: Array, targets: Array, alpha: float) -> tuple[Array, Array]:
-    """Return ``(K + alpha I)^{-1} Y`` (n, D) and the diagonal (n,) of that inverse, for one ridge.
-
-    ``K`` (n, n) is changed. The leave-one-out residual of a row is the ratio of the two, and its
-    leverage is 1 minus alpha times the second.
-    """
-    K[np.diag_indices_from(K)] += alpha
-    factor = linalg.cholesky(K, lower=True, check_finite=False)
-    inverse, _ = linalg.lapack.dtrtri(factor, lower=1)
-    weights: Array = linalg.cho_solve((factor, True), targets, check_finite=False)
-    return weights, np.einsum("mn,mn->n", inverse, inverse)
-
-
 def alphas_to_try(alpha: object) -> tuple[float, ...]:
     """Return the ridges of a parameter: all of them for "auto"."""
     if isinstance(alpha, str) and alpha == "auto":

@@ -99,9 +99,9 @@ def fit_rows(
             )
 
     ended = journal.step("turns", take_turns)
-    last, refit_alpha = descent, settings.refit_alpha
     descent, fitted, alpha = journal.step(
-        "nodes", lambda: without_idle_nodes(last, ended, some, choice.alpha, refit_alpha)
+        "nodes",
+        lambda: without_idle_nodes(descent, ended, some, choice.alpha, settings.refit_alpha),
     )
     _warn(settings, ended, choice.alpha, len(descent.layout.nodes))
     if not everyone and settings.assignment == "hard":
