@@ -101,10 +101,6 @@ class TwoRegressions:
     up_alpha: float
     down_penalty: Array
 
-    def value(self, Z: Array) -> float:
-        """Return the energy."""
-        return self.value_and_grad(Z)[0]
-
     def value_and_grad(self, Z: Array) -> tuple[float, Array]:
         """Return the energy and its gradient."""
         K = _kernel_matrix(Z, self.up_width)
