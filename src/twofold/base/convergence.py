@@ -7,7 +7,7 @@ estimator            share                         because
 ===================  ============================  =================================================
 `UKR`, `SNE`         ``MINIMIZATION``              close to a minimum, minimizers gain less
 `DRUR`               ``REGRESSION``                its ``tol`` is 0.03; more iterations fit noise
-`PrincipalManifold`  ``MANIFOLD_TOLS * tol``       its ``tol`` is 3e-4, but users change it
+`PrincipalManifold`  ``MANIFOLD_TOLS * tol``       it follows ``tol``, 3e-4 by default
 ===================  ============================  =================================================
 """
 
