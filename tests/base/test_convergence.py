@@ -38,20 +38,12 @@ def test_one_value_cannot_show_a_decrease():
         ([4.0, 4.5], {}),
         ([0.0, 0.0], {}),
         ([4.0, 2.0], {"threshold": 0.5}),
-        ([4.0, 4.0, 3.95], {"window": 2}),
     ],
 )
 def test_other_runs_give_no_warning(values, settings):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         warn_if_still_falling(values, "energy", **{"n_iter": 2, "max_iter": 2, **settings})
-
-
-def test_a_window_averages_over_iterations():
-    with pytest.warns(ConvergenceWarning, match="falling by 25 % per iteration"):
-        warn_if_still_falling([8.0, 4.0, 4.0], "energy", n_iter=3, max_iter=3, window=2)
-    with pytest.warns(ConvergenceWarning, match="falling by 50 % per iteration"):
-        warn_if_still_falling([8.0, 4.0], "energy", n_iter=2, max_iter=2, window=2)
 
 
 def test_minimizations():

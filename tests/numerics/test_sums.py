@@ -4,7 +4,7 @@ from differences import naive_sqdist
 from registry import KERNELS
 
 from twofold.kernels import Compact
-from twofold.numerics.sums import DenseSums, Neighbors, Sums, kernel_radius
+from twofold.numerics.sums import DenseSums, Neighbors, ShiftedSums, kernel_radius
 
 
 def by_all_pairs(kernel, targets, sources, values):
@@ -16,7 +16,7 @@ def by_neighbors(kernel, targets, sources, values):
     if neighbors is None:
         pytest.skip("a kernel with heavy tails cannot be cut")
     local = neighbors.weigh(targets)
-    return Sums(local.log_shift, local.mass, local.matrix(local.weights) @ values)
+    return ShiftedSums(local.log_shift, local.mass, local.matrix(local.weights) @ values)
 
 
 WAYS = {"dense": by_all_pairs, "neighbors": by_neighbors}

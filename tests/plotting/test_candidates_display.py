@@ -10,9 +10,9 @@ from twofold.plotting import CandidatesDisplay
 TABLES = {
     "ukr-2": ("cv_error", "leave-one-out error"),
     "ukr-quartic": ("cv_error", "leave-one-out error"),
-    "drur": ("energy", "energy after one turn"),
+    "drur": ("energy", "energy after one iteration"),
     "two_way": ("error", "share of held-out variance lost"),
-    "box": ("value", "functional after a few turns"),
+    "box": ("value", "functional after a few iterations"),
 }
 
 

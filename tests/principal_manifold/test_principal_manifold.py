@@ -11,6 +11,7 @@ from sklearn.decomposition import PCA
 from sklearn.exceptions import ConvergenceWarning
 
 from twofold import PrincipalManifold, load
+from twofold.base.journal import Journal
 from twofold.datasets import make_s_curve
 from twofold.losses import L1, Huber, Squared
 from twofold.numerics.linalg import spatial_median
@@ -454,6 +455,25 @@ class TestSettings:
         with pytest.warns(ConvergenceWarning, match="max_iter=3"):
             PrincipalManifold(2, alpha=1e-5, init="pca", max_iter=3).fit(X)
 
+    def test_a_resumed_fit_warns_again(self, monkeypatch):
+        finished = {}
+
+        class Resumed(Journal):
+            def step(self, name, function):
+                if name not in finished:
+                    finished[name] = function()
+                return finished[name]
+
+        monkeypatch.setattr("twofold.principal_manifold.estimator.Journal", Resumed)
+        X, _ = make_s_curve(200, random_state=0)
+        model = PrincipalManifold(2, penalty="l1", alpha=100.0, init="pca", max_iter=1, tol=0.0)
+        for _ in range(2):
+            with (
+                pytest.warns(UserWarning, match="leaves no node"),
+                pytest.warns(ConvergenceWarning, match="max_iter=1"),
+            ):
+                model.fit(X)
+
     @pytest.mark.parametrize(
         ("settings", "message"),
         [
@@ -480,7 +500,7 @@ class TestSettings:
             ({"loss": 3}, "loss=3"),
             ({"penalty": "l3"}, "penalty="),
             ({"alpha": -1.0}, "alpha="),
-            ({"alpha": "best"}, "alpha="),
+            ({"alpha": "best"}, "alpha='best' must be 'cv', a CrossValidation or a number"),
             ({"refit_alpha": 0.1}, "refit_alpha="),
             ({"domain": "sphere"}, "domain="),
             ({"domain": Domain((False, False))}, "domain="),

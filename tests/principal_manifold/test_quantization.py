@@ -7,6 +7,7 @@ from scipy import integrate
 from sklearn.cluster import KMeans
 
 from twofold.losses import L1, Huber, Norm, Squared
+from twofold.numerics.turns import TurnOptions
 from twofold.principal_manifold.domains import Domain, resolve_domain
 from twofold.principal_manifold.functional import Quantization, penalized
 from twofold.principal_manifold.node_kernels import (
@@ -175,7 +176,7 @@ class TestFunctional:
         up, domain = expansion(kernel, n_targets=2)
         problem = functional(X, domain, loss=loss, penalty=penalty)
         start = problem.project(up, None)
-        history = problem.run(up, start, max_iter=8, tol=0.0).history
+        history = problem.run(up, start, TurnOptions(8, 0.0)).history
         assert np.diff(history).max() <= 1e-10 * history[0]
         assert history[-1] < (0.5 if loss == "squared" else 0.8) * history[0]
 
@@ -189,7 +190,7 @@ class TestFunctional:
         up = NodeExpansion(domain.grid((5, 5)), kernels, np.array([0.4, 0.4]))
         up.weights_, up.intercept_ = rng.standard_normal((25, 4)), np.zeros(4)
         problem = functional(X, domain, penalty=penalty, n_grid=12)
-        found = problem.run(up, problem.project(up, None), max_iter=6, tol=0.0)
+        found = problem.run(up, problem.project(up, None), TurnOptions(6, 0.0))
         assert np.diff(found.history).max() <= 1e-10 * found.history[0]
         assert (np.abs(found.latents) <= 1.0).all()
 
@@ -211,7 +212,7 @@ class TestFunctional:
         flat = np.column_stack([np.cos(np.pi * t), 0.3 * np.sin(np.pi * t)])
         up.set_params(alpha=1e-4).fit(up.nodes, flat)
         problem = functional(X, domain, alpha=1e-3)
-        found = problem.run(up, problem.project(up, None), max_iter=100, tol=1e-5)
+        found = problem.run(up, problem.project(up, None), TurnOptions(100, 1e-5))
         curve = found.up.predict(np.linspace(-1.0, 1.0, 400)[:, None])
         assert np.abs(np.linalg.norm(curve, axis=1) - 1.0).mean() < 0.025
 
@@ -228,7 +229,7 @@ class TestFunctional:
             return float(speed.std() / speed.mean())
 
         problem = functional(X, domain, alpha=1e-2, n_grid=200)
-        found = problem.run(up, ordered, max_iter=200, tol=0.0)
+        found = problem.run(up, ordered, TurnOptions(200, 0.0))
         assert unevenness(found.up) < 0.2 * unevenness(up)
 
     def test_the_absolute_penalty_leaves_few_nodes(self):
@@ -236,7 +237,7 @@ class TestFunctional:
         X = np.hstack([t, np.sin(2.0 * t)])
         up, domain = expansion("gaussian", n=20, n_targets=2)
         problem = functional(X, domain, penalty="l1", alpha=1e-3)
-        sparse = problem.run(up, t, max_iter=20, tol=0.0).up
+        sparse = problem.run(up, t, TurnOptions(20, 0.0)).up
         active = np.abs(sparse.weights_).max(axis=1) > 0.0
         assert active.sum() <= 10
         residuals = X - sparse.predict(problem.project(sparse, t))
@@ -252,7 +253,7 @@ class TestFunctional:
         up = NodeExpansion(nodes, (GaussianKernel(),), np.array([1e-3]))  # no node sees another
         up.weights_, up.intercept_ = X[[0, 60, 120, 180]].copy(), np.zeros(2)
         problem = Quantization(X, domain, nodes, Squared(), "l2", 1e-12)
-        found = problem.run(up, problem.project(up, None), max_iter=50, tol=0.0)
+        found = problem.run(up, problem.project(up, None), TurnOptions(50, 0.0))
         rival = KMeans(4, init=X[[0, 60, 120, 180]], n_init=1, tol=0.0).fit(X)
         error = np.square(X - found.up.predict(found.latents)).sum()
         assert error == pytest.approx(rival.inertia_, rel=1e-6)
@@ -268,7 +269,7 @@ class TestFunctional:
             up, domain = expansion("gaussian", n=10, n_targets=2)
             up.set_params(alpha=1e-4).fit(t, X)
             problem = functional(X, domain, loss=loss, alpha=1e-3)
-            found = problem.run(up, t, max_iter=40, tol=1e-6)
+            found = problem.run(up, t, TurnOptions(40, 1e-6))
             clean = functional(truth, domain, loss=loss, alpha=1e-3)
             nearest = found.up.predict(clean.project(found.up, None))
             errors[loss] = float(np.linalg.norm(truth - nearest, axis=1).mean())

@@ -21,8 +21,6 @@ from twofold.drur.stream import check_stream_settings
 from twofold.drur.sweep import Embedder
 from twofold.protocols import Array
 
-BLOCK_ROWS = 16_384
-
 
 def check(estimator: DRUR) -> None:
     """Raise an error if a setting is invalid or needs all rows in memory."""
@@ -45,11 +43,5 @@ class _Latents:
     starts: Array | None
 
     def __call__(self, data: Array, first: int) -> Array:
-        found = []
-        for start in range(0, len(data), BLOCK_ROWS):
-            rows = data[start : start + BLOCK_ROWS]
-            known = None
-            if self.starts is not None:
-                known = self.starts[first + start : first + start + len(rows)]
-            found.append(self.embedder.latents_of(rows, known))
-        return np.concatenate(found)
+        known = None if self.starts is None else self.starts[first : first + len(data)]
+        return self.embedder.latents_of_all(data, known)

@@ -104,7 +104,7 @@ def fit(
     client : distributed.Client, default=None
         The cluster. None uses the current client, or Dask's threads if there is none.
     checkpoint : path, default=None
-        A file that stores the state of the fit after each step and turn.
+        A file that stores the state of the fit after each step and iteration.
     resume : bool, default=False
         Whether to continue from the checkpoint, if it exists.
     levels : dict, default=None

@@ -41,7 +41,7 @@ def learn(
 
     def rows_of_density() -> tuple[Array, float]:
         rows = source.rows(some_rows(source.n_rows, MOST_OF_DENSITY), "sample")
-        return rows, source.total(squares_of_rows, "moments")["squares"] / source.n_rows
+        return rows, source.total(squares_of_rows, "moments") / source.n_rows
 
     rows, variance = journal.step("rows of the density", rows_of_density)
     latents = encoder.predict(rows)

@@ -19,7 +19,7 @@ import numpy as np
 from twofold.dask._blocks import Blocks, as_numbers
 from twofold.dask._cluster import Cluster
 from twofold.dask._tasks import Shared, Task, block_task, delayed_as, guarded, shared
-from twofold.numerics.tree_sums import LEAF_ROWS, LeafKernel, Nodes, TreeSum
+from twofold.numerics.tree_sums import LEAF_ROWS, LeafKernel, Nodes, Summand, TreeSum
 from twofold.numerics.units import CentredUnits
 from twofold.protocols import AnyArray, Array, IntArray
 
@@ -65,7 +65,7 @@ class DistributedRows:
         """The number of each block's first row, and at the end the number of all rows."""
         return [0, *np.cumsum(self.sizes).tolist()]
 
-    def total(self, kernel: LeafKernel, phase: str) -> Any:
+    def total(self, kernel: LeafKernel[Summand], phase: str) -> Summand:
         """Return the sum of a kernel over all leaves."""
         name, token = self.name_of(phase), uuid4().hex
         work = shared((kernel, self.units), f"{name}-kernel-{token}")
@@ -95,7 +95,8 @@ class DistributedRows:
         result = Task(delayed_as(f"{name}-sum-{token}", Shared, top))
         tree = TreeSum()
         tree.merge(self.run(watched, [result], phase)[0].content)
-        return tree.total()
+        total: Summand = tree.total()
+        return total
 
     def rows(self, numbers: IntArray, phase: str) -> Array:
         """Return some rows, by ascending numbers."""
@@ -154,7 +155,7 @@ def _merged(parts: list[Any], name: str) -> Any:
     return parts[0]
 
 
-def _kernel_of(work: Shared) -> LeafKernel:
+def _kernel_of(work: Shared) -> LeafKernel[Any]:
     """Return the kernel behind the conversion of its rows to float64 and to their units."""
     kernel, units = work.content
 

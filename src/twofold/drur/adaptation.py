@@ -4,8 +4,8 @@ An adapter learns one of the two maps whenever latents have moved (Carreira-Perp
 section 2.2), and keeps what does not change in between: centers and bandwidths once they are no
 longer placed anew, features and factors where the inputs are the data, weights of a perceptron.
 `adapt` returns the map for inputs and targets; with ``anew`` its centers and bandwidths may change.
-`predict` returns its values at the inputs of the last fit. `state` and `restore` exchange what
-further fits depend on, for checkpoints.
+`predict` returns its values at those inputs, `penalty` its penalty. `state` and `restore` exchange
+what further fits depend on, for checkpoints.
 
 References
 ----------
@@ -23,7 +23,7 @@ import numpy as np
 from sklearn.base import clone
 
 from twofold.drur.radial_regression import RadialRegression
-from twofold.maps import MLP
+from twofold.maps import MLP, RBFNetwork
 from twofold.maps.rbf_network import kmeans_centers
 from twofold.numerics.threads import some_rows
 from twofold.protocols import Array, Map
@@ -50,8 +50,9 @@ class RadialAdapter:
     alpha: float = 0.0
     centers: Array | None = None
     _regression: RadialRegression | None = field(default=None, repr=False)
+    _network: RBFNetwork | None = field(default=None, repr=False)
 
-    def adapt(self, inputs: Array, targets: Array, *, anew: bool) -> Map:
+    def adapt(self, inputs: Array, targets: Array, *, anew: bool) -> RBFNetwork:
         """Return the network for targets."""
         first = self.centers is None
         if first or (anew and not self.fixed):
@@ -72,17 +73,23 @@ class RadialAdapter:
             self.width, self.alpha = regression.choose(targets, self.alphas, near)
         if self.fixed:
             regression.keep_features(self.width)
-        return regression.fit(targets, self.width, self.alpha)
+        self._network = regression.fit(targets, self.width, self.alpha)
+        return self._network
 
-    def predict(self, learned: Any, inputs: Array) -> Array:
-        """Return a network's values at the inputs of the last fit."""
+    def predict(self, inputs: Array) -> Array:
+        """Return the last network's values at the inputs that it was fitted to."""
         assert self._regression is not None
-        return self._regression.predict(learned) if self.fixed else learned.predict(inputs)
+        assert self._network is not None
+        if self.fixed:
+            return self._regression.predict(self._network)
+        return self._network.predict(inputs)
 
-    def penalty(self, learned: Any) -> float:
-        """Return ``alpha tr(W^T G W)``, Eq. (14)."""
-        gram = learned._features(learned.centers_)
-        return float(learned.alpha_ * np.vdot(learned.weights_, gram @ learned.weights_))
+    def penalty(self) -> float:
+        """Return ``alpha tr(W^T G W)`` of the last network, Eq. (14)."""
+        last = self._network
+        assert last is not None
+        gram = last._features(last.centers_)
+        return float(last.alpha_ * np.vdot(last.weights_, gram @ last.weights_))
 
     def rescale(self, shift: Array, factor: float) -> None:
         """Move the centers with the inputs."""
@@ -104,22 +111,24 @@ class RadialAdapter:
 class MapAdapter:
     """Adaptation of any map: refitted each time; perceptrons continue from their weights."""
 
-    prototype: Any
-    learned: Any = None
+    prototype: Map
+    learned: Map | None = None
 
     def adapt(self, inputs: Array, targets: Array, *, anew: bool) -> Map:  # noqa: ARG002
         """Return the fitted map."""
         if self.learned is None or not isinstance(self.prototype, MLP):
             self.learned = clone(self.prototype)
-        learned: Map = deepcopy(self.learned.fit(inputs, targets))  # the next turn changes it
+        assert self.learned is not None
+        learned = deepcopy(self.learned.fit(inputs, targets))  # the next turn changes it
         vars(learned).pop("_layers", None)  # only needed to continue training
         return learned
 
-    def predict(self, learned: Map, inputs: Array) -> Array:
-        """Return the map's values."""
-        return learned.predict(inputs)
+    def predict(self, inputs: Array) -> Array:
+        """Return the last map's values."""
+        assert self.learned is not None
+        return self.learned.predict(inputs)
 
-    def penalty(self, learned: Map) -> float:  # noqa: ARG002 - a protocol
+    def penalty(self) -> float:
         """Return 0: user-supplied maps do not report a penalty."""
         return 0.0
 

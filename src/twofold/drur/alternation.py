@@ -50,10 +50,11 @@ from twofold.drur.nonparametric import JointDescent
 from twofold.drur.radial_regression import ALPHAS
 from twofold.drur.settings import DRURSettings
 from twofold.maps import MLP
+from twofold.maps.features import LinearInFeatures
 from twofold.maps.projection import NearestImage
 from twofold.numerics.linalg import row_norms_sq
 from twofold.numerics.threads import map_blocks, row_blocks
-from twofold.numerics.turns import State, falls, never_stop, run_turns
+from twofold.numerics.turns import State, TurnOptions, falls, never_stop, run_turns
 from twofold.optimize import GaussNewton, Pull
 from twofold.protocols import Array, Callback, IntArray, Map
 
@@ -119,8 +120,8 @@ class Alternation:
         """Learn both maps, then move each latent on its own."""
         down = self.down.adapt(data, latents, anew=anew)
         up = self.up.adapt(latents, data, anew=anew)
-        Z, energies = project_rows(up, data, self.down.predict(down, data), latents)
-        energy = float(energies.sum()) + self.up.penalty(up) + self.down.penalty(down)
+        Z, energies = project_rows(up, data, self.down.predict(data), latents)
+        energy = float(energies.sum()) + self.up.penalty() + self.down.penalty()
         return up, down, Z, energy / len(data)
 
     def rescale(self, shift: Array, factor: float) -> None:
@@ -179,7 +180,7 @@ def alternate(
     callback: Callback = never_stop,
     *,
     state: TurnState | None = None,
-    note: Callable[[TurnState], None] | None = None,
+    note: Callable[[State], None] | None = None,
 ) -> Turns:
     """Lower the energy turn by turn until it, or that of held-out rows, hardly falls.
 
@@ -198,17 +199,16 @@ def alternate(
     def take_turn(now: TurnState) -> bool:
         return _take_turn(now, moves, settings, seen, others, weight)
 
-    def note_moves(now: TurnState) -> None:
+    def note_moves(now: State) -> None:
         if note is not None:
+            assert isinstance(now, TurnState)
             now.moves = moves.state()
             note(now)
 
     now = run_turns(
         state or TurnState(latents=latents[~mask], others=latents[mask]),
         take_turn,
-        max_iter=settings.max_iter,
-        callback=callback,
-        note=note_moves,
+        TurnOptions(settings.max_iter, settings.tol, callback, note_moves),
     )
     assert now.best is not None
     _, up, down, latents[~mask], latents[mask] = now.best
@@ -265,8 +265,7 @@ def project_rows(
     The arrays are x (n, D), the values c of F (n, q) and the first latents z (n, q). Returns the
     new latents and their energies (n,).
     """
-    small, basis = _in_row_space(up)
-    offset = getattr(up, "intercept_", 0.0) if basis is not None else 0.0
+    small, basis, offset = _in_row_space(up)
     solver = GaussNewton(max_iter=max_iter, tol=tol)
     Z, energies = np.empty(latents.shape), np.empty(len(latents))
 
@@ -286,9 +285,11 @@ def project_rows(
     return Z, energies
 
 
-def _in_row_space(up: Any) -> tuple[Map, Array | None]:
-    """Return an equivalent map to the span of its weights and their basis, if centers are few."""
-    if not hasattr(up, "in_row_space") or up.weights_.shape[0] >= up.weights_.shape[1]:
-        return up, None
-    small, basis = up.in_row_space()
-    return small, basis
+def _in_row_space(up: Map) -> tuple[Map, Array | None, Array | float]:
+    """Return an equivalent map to the span of its weights, their basis, and the intercept.
+
+    Maps with more weights than outputs stay the same, without a basis.
+    """
+    if not isinstance(up, LinearInFeatures) or up.weights_.shape[0] >= up.weights_.shape[1]:
+        return up, None, 0.0
+    return *up.in_row_space(), up.intercept_

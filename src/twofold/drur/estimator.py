@@ -33,16 +33,15 @@ from twofold.drur.fitting import UnsupervisedFit, fit_rows
 from twofold.drur.maps import encoders_of
 from twofold.drur.settings import DRURSettings
 from twofold.drur.stream import RowStream, check_stream_settings, sampled_rows, warn_of_rare_columns
-from twofold.drur.sweep import Sweep
-from twofold.maps.affine import Chain
+from twofold.drur.sweep import Sweep, SweepSums
+from twofold.maps.affine import Affine, Chain
+from twofold.maps.projection import Projection
 from twofold.numerics.density import LatentDensity
 from twofold.numerics.threads import map_blocks, row_blocks
 from twofold.numerics.tree_sums import ArrayRows, TreeSum, in_leaves
 from twofold.numerics.units import CentredUnits
 from twofold.numerics.validation import cast_back, check_choice, check_data, check_int, check_rng
 from twofold.protocols import Array, Map
-
-BLOCK_ROWS = 50_000
 
 
 class DRUR(TwoWayEstimator):
@@ -51,9 +50,9 @@ class DRUR(TwoWayEstimator):
     This is a parametric model: the size of its maps depends on their centers, not on the number of
     rows. Encoding and decoding are closed forms, and the cost of a fit is linear in rows and
     columns. Of more than 10,000 rows (more with more than 1,000 centers) a sample takes part in the
-    turns; afterwards radial networks are solved once for all rows. Perceptrons keep the weights
-    learned from the sample, and user-supplied maps are fitted to all rows in every turn.
-    `fit_blocks` reads rows that do not fit into memory.
+    iterations; afterwards radial networks are solved once for all rows. Perceptrons keep the
+    weights learned from the sample, and user-supplied maps are fitted to all rows in every
+    iteration. `fit_blocks` reads rows that do not fit into memory.
 
     Parameters
     ----------
@@ -67,9 +66,9 @@ class DRUR(TwoWayEstimator):
     n_centers : int, (int, int), "auto" or "all", default="auto"
         Centers of the networks (hidden units of perceptrons), one number for both or (up, down).
         "auto" takes the smallest number from which more centers lower the held-out energy by less
-        than 2 %. The rows of the turns limit it; a tenth of them, at most 1,000, is held out. "all"
-        puts a center at every row: the nonparametric model of 2008, whose latents descend together,
-        for at most 10,000 rows, and slow for more than 2,000.
+        than 2 %. The rows of the iterations limit it; a tenth of them, at most 1,000, is held out.
+        "all" puts a center at every row: the nonparametric model of 2008, whose latents descend
+        together, for at most 10,000 rows, and slow for more than 2,000.
     alpha : float, "auto" or a pair of them (up, down), default="auto"
         The ridge of the networks, the paper's lambda; "auto" takes the one of the lowest held-out
         error. For perceptrons it is the weight decay, for standardized inputs and targets; "auto"
@@ -81,16 +80,18 @@ class DRUR(TwoWayEstimator):
     init : str, estimator, array-like, callable, list of these, or "auto", default="auto"
         The first latents; arrays have the shape (n_samples, n_components). "auto" compares PCA,
         Isomap, Laplacian eigenmaps and locally linear embedding, fitted to landmarks if there are
-        many rows, by the energy after one turn.
+        many rows, by the energy after one iteration.
     max_iter : int, default=50
-        Maximum number of turns of projection and adaptation.
+        Maximum number of iterations, each a projection and an adaptation.
     tol : float, default=0.03
-        A turn that lowers the held-out energy by less than this share is idle. Two idle turns in a
-        row end the fit, and the last turn before them gives the result. While centers are placed
-        anew there are at least four turns. On noisy data a smaller value fits the noise.
+        An iteration that lowers the held-out energy by less than this share is idle. Two idle ones
+        in a row end the fit, and the last iteration before them gives the result. While centers are
+        placed anew there are at least four iterations. On noisy data a smaller value fits the
+        noise.
     recenter : int or bool, default=4
-        Turns in which centers and bandwidths are placed anew. Afterwards they are kept, and each
-        turn lowers the energy of radial networks. True means all turns, False only the first.
+        Iterations in which centers and bandwidths are placed anew. Afterwards they are kept, and
+        each iteration lowers the energy of radial networks. True means all iterations, False only
+        the first.
     store_embedding : bool, default=True
         Whether to keep ``embedding_``. Without it the size of a model does not depend on the number
         of rows.
@@ -99,7 +100,7 @@ class DRUR(TwoWayEstimator):
     n_jobs : int or None, default=None
         Threads; None means all cores.
     verbose : int, default=0
-        1 logs the phases of a fit and, every few seconds, its progress; 2 logs every turn.
+        1 logs the phases of a fit and, every few seconds, its progress; 2 logs every iteration.
 
     Attributes
     ----------
@@ -118,12 +119,12 @@ class DRUR(TwoWayEstimator):
         The start.
     candidates_ : list of dict
         The starts compared, each with its "name" and "energy", best first.
-    history_, validation_history_ : ndarray of shape (n_turns,)
-        The energy per row after each turn, in units of the variance of the data: with the penalties
-        for the rows that took part, without them for the held-out ones (nan if there are none).
-        With more than 50 columns, within the leading principal subspace.
+    history_, validation_history_ : ndarray of shape (n_iter_,)
+        The energy per row after each iteration, in units of the variance of the data: with the
+        penalties for the rows that took part, without them for the held-out ones (nan if there are
+        none). With more than 50 columns, within the leading principal subspace.
     n_iter_ : int
-        Turns made.
+        Iterations made.
     encoder_, decoder_, density_, n_features_in_, feature_names_in_
         As in every two-way estimator.
 
@@ -187,30 +188,20 @@ class DRUR(TwoWayEstimator):
             Z = np.empty((0, problem.n_components))
             if keep:
                 with problem.progress.phase("latents"):
-                    Z = self._latents_of_all(found, problem.data)
+                    Z = found.embedder.latents_of_all(problem.data, found.starts)
         return self._assemble(found, Z)
-
-    @staticmethod
-    def _latents_of_all(found: UnsupervisedFit, data: Array) -> Array:
-        latents = [
-            found.embedder.latents_of(
-                data[start : start + BLOCK_ROWS],
-                None if found.starts is None else found.starts[start : start + BLOCK_ROWS],
-            )
-            for start in range(0, len(data), BLOCK_ROWS)
-        ]
-        return np.concatenate(latents)
 
     def _assemble(self, found: UnsupervisedFit, Z: Array) -> Learned:
         """Return the maps and all attributes; latents are kept with ``store_embedding``."""
         maps, errors = found.maps, found.errors
-        both: list[Any] = list(zip((maps.up, maps.down), (self.up, self.down), strict=True))
+        both = [(maps.up, self.up), (maps.down, self.down)]
         ways = encoders_of(found.coordinates, maps, found.domain)
         method = min(errors, key=errors.__getitem__)
         attributes = {
             "errors_": errors,
             "n_centers_": tuple(
-                len(one.weights_) if isinstance(kind, str) else 0 for one, kind in both
+                len(getattr(one, "weights_", ())) if isinstance(kind, str) else 0
+                for one, kind in both
             ),
             "alpha_": tuple(  # for all rows; perceptrons were learned from the sample
                 float(getattr(one, "alpha_", np.nan)) / (found.share if kind == "mlp" else 1.0)
@@ -311,11 +302,11 @@ class DRUR(TwoWayEstimator):
         check_stream_settings(settings)
         with self._threads():
             fitted = self._fitted_to_stream(settings, RowStream.of(blocks), n_passes)
-        names = (*fitted._learned_names, "n_features_in_", "feature_names_in_")
-        for name in {*names, *getattr(self, "_learned_names", ())}:
+        self._take({name: vars(fitted)[name] for name in fitted._learned_names})
+        for name in ("n_features_in_", "feature_names_in_"):
             self.__dict__.pop(name, None)
-        learned = {name: vars(fitted)[name] for name in names if name in vars(fitted)}
-        self.__dict__.update(learned, _learned_names=fitted._learned_names)
+            if name in vars(fitted):
+                self.__dict__[name] = vars(fitted)[name]
         return self
 
     def _fitted_to_stream(self, settings: DRURSettings, stream: RowStream, n_passes: int) -> DRUR:
@@ -339,9 +330,12 @@ class DRUR(TwoWayEstimator):
 
     def _sweep(self, settings: DRURSettings, stream: RowStream, share: float, n_rows: int) -> None:
         """Solve the maps for the sums over all rows of a stream."""
-        encoders: dict[str, Any] = self._ways
-        coordinates, down = encoders["map"].maps
-        up = encoders["project"].maps[1].decoder
+        coordinates, projection = self._ways["project"].maps
+        assert isinstance(coordinates, Affine)
+        assert isinstance(projection, Projection)
+        up, down = projection.decoder, projection.guess
+        assert up is not None
+        assert down is not None
         sweep = Sweep(coordinates, up, down, settings.are_networks)
         units = self._data_units
         tree, seen = TreeSum(), 0
@@ -353,12 +347,12 @@ class DRUR(TwoWayEstimator):
                 f"blocks gave {seen} rows in a further reading, {n_rows} in the first. A function "
                 "must return a new iterator each time it is called."
             )
-        sums = tree.total()
+        sums: SweepSums = tree.total()
         maps = sweep.solved(sums, share)
         self._ways = encoders_of(coordinates, maps, self.density_)
         self.encoder_, self.decoder_ = self._ways[self.method_], maps.decoder
         self.alpha_ = tuple(float(getattr(one, "alpha_", np.nan)) for one in (maps.up, maps.down))
-        self._variance = sums["squares"] / sums["n_rows"]
+        self._variance = sums.squares / n_rows
 
     def transform(self, X: Any, *, method: str = "auto") -> Array:
         """Encode data: map each row to the latent space.

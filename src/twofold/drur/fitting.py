@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from twofold.base.convergence import warn_if_still_falling
+from twofold.base.convergence import REGRESSION, warn_if_still_falling
 from twofold.base.estimator import warn_of_rank
 from twofold.base.journal import Journal
 from twofold.base.problem import Problem
@@ -20,20 +20,13 @@ from twofold.maps.affine import MAX_RANK, Affine
 from twofold.numerics.density import LatentDensity
 from twofold.numerics.linalg import axes_of_products, rank_up_to, row_norms_sq
 from twofold.numerics.threads import some_rows
-from twofold.numerics.tree_sums import (
-    ArrayRows,
-    RowSource,
-    Sums,
-    squares_and_products,
-    squares_of_rows,
-)
+from twofold.numerics.tree_sums import ArrayRows, RowSource, squares_and_products, squares_of_rows
 from twofold.protocols import Array, IntArray
 
 HELD_OUT_SHARE = 0.1
 MOST_HELD_OUT = 1_000
 FEWEST_ROWS = 30
 N_REPRESENTATIVES = 1_000
-STILL_FALLING = 0.1
 
 
 def _coordinates_of(source: RowSource, least: int) -> Affine:
@@ -43,14 +36,13 @@ def _coordinates_of(source: RowSource, least: int) -> Affine:
         data = source.rows(np.arange(n_rows), "sample")
         spread = float(np.sqrt(row_norms_sq(data).mean()))
         return Affine.leading_subspace(data, least).in_units_of(spread)
-    many = n_columns > MAX_RANK
-    sums: Sums = source.total(squares_and_products if many else squares_of_rows, "moments")
-    variance = sums["squares"] / n_rows
-    coordinates = Affine()
-    if many:
-        axes, variances = axes_of_products(sums["products"], n_rows, MAX_RANK)
-        coordinates = Affine.leading_axes(axes, variances, variance, least)
-    return coordinates.in_units_of(float(np.sqrt(variance)))
+    if n_columns <= MAX_RANK:
+        variance = source.total(squares_of_rows, "moments") / n_rows
+        return Affine().in_units_of(float(np.sqrt(variance)))
+    sums = source.total(squares_and_products, "moments")
+    axes, variances = axes_of_products(sums.products, n_rows, MAX_RANK)
+    coordinates = Affine.leading_axes(axes, variances, sums.squares / n_rows, least)
+    return coordinates.in_units_of(float(np.sqrt(sums.squares / n_rows)))
 
 
 @dataclass(frozen=True)
@@ -114,7 +106,7 @@ def fit_rows(
     def take_turns() -> Turns:
         moves = moves_of(settings, n_centers, problem.rng, share)
         most = settings.max_iter
-        with problem.progress.phase("turns", max_iter=None, at_most=most) as callback:
+        with problem.progress.phase("alternation", max_iter=None, at_most=most) as callback:
             return alternate(
                 moves,
                 settings,
@@ -154,9 +146,8 @@ def fit_rows(
 def _warn_if_cut_short(turns: Turns, max_iter: int) -> None:
     """Warn if the energy that decides when to stop was still falling."""
     values = turns.held_out if np.isfinite(turns.held_out).all() else turns.energies
-    n_iter = len(values)
     warn_if_still_falling(
-        values, "energy", n_iter=n_iter, max_iter=max_iter, threshold=STILL_FALLING
+        values, "energy", n_iter=len(values), max_iter=max_iter, threshold=REGRESSION
     )
 
 

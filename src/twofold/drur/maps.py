@@ -7,13 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from twofold.maps.affine import Affine, Chain, Predictor
-from twofold.maps.projection import Projection
+from twofold.maps.projection import MARGIN, Projection
 from twofold.numerics.density import LatentDensity
 from twofold.numerics.linalg import row_norms_sq
 from twofold.protocols import Array, Map
-
-MARGIN = 8.0
-"""Log density below the lowest at a latent where the projection's domain ends."""
 
 
 @dataclass(frozen=True)

@@ -34,6 +34,7 @@ import numpy as np
 from scipy import linalg
 
 from twofold.maps import KernelRidgeMap
+from twofold.maps.kernel_ridge import least_alpha
 from twofold.numerics.bandwidths import chosen_width_and_alpha, width_grid
 from twofold.numerics.linalg import sqdist
 from twofold.optimize import LBFGS
@@ -66,8 +67,13 @@ class JointDescent:
         assert self._penalty is not None
         energy = TwoRegressions(data, *self.up, self._penalty)
         result = LBFGS(max_iter=STRETCH, tol=0.0).minimize(energy, latents)
-        up, down_map = expansion(result.Z, data, self.up), expansion(data, result.Z, self.down)
-        return up, down_map, result.Z, result.value / len(data)
+        up = KernelRidgeMap._solved(result.Z, data, *self.up)
+        return (
+            up,
+            KernelRidgeMap._solved(data, result.Z, *self.down),
+            result.Z,
+            result.value / len(data),
+        )
 
     def rescale(self, shift: Array, factor: float) -> None:  # noqa: ARG002 - a protocol
         """Scale the bandwidth of f with the latents."""
@@ -95,10 +101,6 @@ class TwoRegressions:
     up_alpha: float
     down_penalty: Array
 
-    def value(self, Z: Array) -> float:
-        """Return the energy."""
-        return self.value_and_grad(Z)[0]
-
     def value_and_grad(self, Z: Array) -> tuple[float, Array]:
         """Return the energy and its gradient."""
         K = _kernel_matrix(Z, self.up_width)
@@ -122,48 +124,16 @@ def down_penalty_of(data: Array, width: float, alpha: float) -> Array:
     return penalty
 
 
-def leave_one_out_error(inputs: Array, targets: Array, width: float, alpha: float) -> float:
-    """Return the mean squared leave-one-out error of a kernel ridge regression, in closed form.
-
-    With ``A = K + alpha I`` the residual of row i is ``(A^{-1} Y)_i / (A^{-1})_{ii}``.
-    """
-    K = _kernel_matrix(inputs, width)
-    K[np.diag_indices_from(K)] += max(alpha, _least_alpha(len(K)))
-    factor = linalg.cholesky(K, lower=True, check_finite=False)
-    inverse, _ = linalg.lapack.dtrtri(factor, lower=1)
-    diagonal = np.einsum("mn,mn->n", inverse, inverse)
-    residuals = linalg.cho_solve((factor, True), targets, check_finite=False) / diagonal[:, None]
-    return float(np.square(residuals).sum(axis=1).mean())
-
-
-def expansion(inputs: Array, targets: Array, setting: tuple[float, float]) -> KernelRidgeMap:
-    """Return the kernel ridge regression of a (bandwidth, ridge), by one Cholesky factor."""
-    width, alpha = setting
-    fitted = KernelRidgeMap(bandwidth=width, alpha=alpha)
-    fitted.centers_, fitted.bandwidth_, fitted.alpha_ = inputs, width, alpha
-    fitted.error_, fitted.intercept_ = np.nan, np.zeros(targets.shape[1])
-    K = fitted._features(inputs)
-    K[np.diag_indices_from(K)] += max(alpha, _least_alpha(len(K)))
-    factor = linalg.cho_factor(K, lower=True, overwrite_a=True, check_finite=False)
-    fitted.weights_ = linalg.cho_solve(factor, targets, check_finite=False)
-    return fitted
-
-
 def _chosen(
     inputs: Array, targets: Array, alphas: tuple[float, ...], near: tuple[float, float] | None
 ) -> tuple[float, float]:
-    allowed = tuple(np.maximum(alphas, _least_alpha(len(inputs))).tolist())
+    allowed = tuple(np.maximum(alphas, least_alpha(len(inputs))).tolist())
     return chosen_width_and_alpha(
         width_grid(inputs, ratio=2.0**0.5),
         allowed,
-        lambda *pair: leave_one_out_error(inputs, targets, *pair),
+        lambda *pair: KernelRidgeMap._solved(inputs, targets, *pair).error_,
         near,
     )
-
-
-def _least_alpha(n: int) -> float:
-    """Return the ridge below which rounding may break the factor of n rows' kernel matrix."""
-    return 1e-15 * n * n
 
 
 def _kernel_matrix(inputs: Array, width: float) -> Array:

@@ -34,6 +34,7 @@ from dataclasses import dataclass
 from functools import cached_property, reduce
 from itertools import pairwise
 from operator import add
+from typing import TypeVar
 
 import numpy as np
 from scipy import linalg
@@ -42,7 +43,7 @@ from twofold.maps.rbf_network import RBFNetwork
 from twofold.numerics.bandwidths import chosen_width_and_alpha, width_grid
 from twofold.numerics.linalg import row_norms_sq
 from twofold.numerics.threads import BLOCK_BYTES, map_blocks, row_blocks, some_rows
-from twofold.numerics.tree_sums import Sums
+from twofold.numerics.tree_sums import RowSums
 from twofold.protocols import Array, IntArray
 
 ALPHAS = (1e-7, 1e-5, 1e-3, 1e-1)
@@ -61,28 +62,46 @@ Features = Callable[[slice], Array]
 """Computes the features (rows, M) of a slice of rows."""
 
 
-def row_sums(phi: Array, targets: Array, *, only_cross: bool = False) -> Sums:
-    """Return the sums over rows of features (n, M) and targets (n, D) that determine a network.
+@dataclass(frozen=True)
+class CrossSums(RowSums):
+    """Sums over rows of targets ``y`` (D,), and of their products with features (M, D)."""
 
-    They are ``y`` (D,) and ``phi_y`` (M, D), and without ``only_cross`` ``n``, ``phi`` (M,) and
-    ``phi_phi`` (M, M).
-    """
-    cross = Sums(y=targets.sum(axis=0), phi_y=phi.T @ targets)
-    if only_cross:
-        return cross
-    return Sums(cross, n=len(phi), phi=phi.sum(axis=0), phi_phi=phi.T @ phi)
+    y: Array
+    phi_y: Array
+
+    @classmethod
+    def of(cls, phi: Array, targets: Array) -> CrossSums:
+        """Sum over the rows of features (n, M) and targets (n, D)."""
+        return cls(targets.sum(axis=0), phi.T @ targets)
+
+
+@dataclass(frozen=True)
+class NetworkSums(CrossSums):
+    """All sums that determine a network: also the rows, ``phi`` (M,) and ``phi_phi`` (M, M)."""
+
+    n: int
+    phi: Array
+    phi_phi: Array
+
+    @classmethod
+    def of(cls, phi: Array, targets: Array) -> NetworkSums:
+        """Sum over the rows of features (n, M) and targets (n, D)."""
+        y, phi_y = targets.sum(axis=0), phi.T @ targets
+        return cls(y, phi_y, len(phi), phi.sum(axis=0), phi.T @ phi)
+
+
+SomeSums = TypeVar("SomeSums", CrossSums, NetworkSums)
 
 
 def network_sums(
-    features: Features, n_features: int, targets: Array, *, only_cross: bool = False
-) -> Sums:
-    """Return the sums of `row_sums` over all rows; ``features`` is called once for each row."""
+    kind: type[SomeSums], features: Features, n_features: int, targets: Array
+) -> SomeSums:
+    """Return one kind of sums over all rows; ``features`` is called once for each row."""
 
-    def block_sums(rows: slice) -> Sums:
-        some = np.asarray(targets[rows], dtype=np.float64)
-        return row_sums(features(rows), some, only_cross=only_cross)
+    def block_sums(rows: slice) -> SomeSums:
+        return kind.of(features(rows), np.asarray(targets[rows], dtype=np.float64))
 
-    def work(rows: slice) -> Sums:
+    def work(rows: slice) -> SomeSums:
         blocks = _blocks_of(rows, n_features + targets.shape[1])
         return reduce(add, map(block_sums, blocks))
 
@@ -93,14 +112,14 @@ def network_sums(
 class RidgeSystem:
     """The factorized system of one set of features and one ridge."""
 
-    sums: Sums
+    sums: NetworkSums
     factor: Array
 
     @classmethod
-    def of(cls, sums: Sums, gram: Array, alpha: float) -> RidgeSystem:
-        """Factorize the system of `row_sums`; ``gram`` (M, M) is ``G`` above."""
-        mean = sums["phi"] / sums["n"]
-        system = sums["phi_phi"] - sums["n"] * np.outer(mean, mean) + alpha * gram
+    def of(cls, sums: NetworkSums, gram: Array, alpha: float) -> RidgeSystem:
+        """Factorize the system of some sums; ``gram`` (M, M) is ``G`` above."""
+        mean = sums.phi / sums.n
+        system = sums.phi_phi - sums.n * np.outer(mean, mean) + alpha * gram
         diagonal = np.diag_indices_from(system)
         unit = max(float(system[diagonal].mean()), 1e-300)
         jitter = SINGULAR * unit
@@ -111,11 +130,11 @@ class RidgeSystem:
             except linalg.LinAlgError:
                 jitter *= 10.0  # rounding made it indefinite
 
-    def solve(self, cross: Sums) -> tuple[Array, Array]:
-        """Return weights (M, D) and bias (D,) for the ``y`` and ``phi_y`` of some targets."""
-        n, mean = self.sums["n"], self.sums["phi"] / self.sums["n"]
-        target_mean = cross["y"] / n
-        right = cross["phi_y"] - n * np.outer(mean, target_mean)
+    def solve(self, cross: CrossSums) -> tuple[Array, Array]:
+        """Return weights (M, D) and bias (D,) for the sums of some targets."""
+        n, mean = self.sums.n, self.sums.phi / self.sums.n
+        target_mean = cross.y / n
+        right = cross.phi_y - n * np.outer(mean, target_mean)
         weights: Array = linalg.cho_solve((self.factor, True), right, check_finite=False)
         return weights, target_mean - mean @ weights
 
@@ -129,7 +148,7 @@ class RadialRegression:
         self._system: tuple[float, RidgeSystem] | None = None
         self._judged: dict[tuple[float, float], RidgeSystem] = {}
         self._trial: _Trial | None = None
-        self._sums: tuple[float, Sums] | None = None
+        self._sums: tuple[float, NetworkSums] | None = None
         self._kept: tuple[float, Array] | None = None
 
     def choose(
@@ -149,7 +168,7 @@ class RadialRegression:
         if self._trial is None or self._trial.width != width:
             self._trial = _Trial.of(self, width)
         trial = self._trial
-        cross = row_sums(trial.seen, targets[train], only_cross=True)
+        cross = CrossSums.of(trial.seen, targets[train])
         system = self._judged.get((width, alpha))
         if system is None:
             share = len(train) / len(self.inputs)
@@ -166,15 +185,16 @@ class RadialRegression:
 
     def fit(self, targets: Array, width: float, alpha: float) -> RBFNetwork:
         """Return the network for targets, learned from all rows."""
-        known = self._sums is not None and self._sums[0] == width
-        sums = network_sums(self._features(width), len(self.centers), targets, only_cross=known)
-        if not known:
+        of_rows = (self._features(width), len(self.centers), targets)
+        if self._sums is not None and self._sums[0] == width:
+            cross = network_sums(CrossSums, *of_rows)
+        else:
+            cross = sums = network_sums(NetworkSums, *of_rows)
             self._sums, self._system = (width, sums), None
         if self._system is None or self._system[0] != alpha:
-            assert self._sums is not None
             system = RidgeSystem.of(self._sums[1], self._gram(width), alpha)
             self._system = (alpha, system)
-        return network_of(self.centers, width, alpha, self._system[1].solve(sums))
+        return network_of(self.centers, width, alpha, self._system[1].solve(cross))
 
     def predict(self, network: RBFNetwork) -> Array:
         """Return the network's values at the inputs."""
@@ -235,8 +255,8 @@ class _Trial:
         return cls(width, seen, unseen, regression)
 
     @cached_property
-    def sums(self) -> Sums:
-        return row_sums(self.seen, self.seen[:, :0])
+    def sums(self) -> NetworkSums:
+        return NetworkSums.of(self.seen, self.seen[:, :0])
 
     @cached_property
     def gram(self) -> Array:

@@ -8,7 +8,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from twofold.numerics.threads import drawn_rows, n_threads
-from twofold.numerics.validation import check_bool, check_int, check_not_negative, check_real
+from twofold.numerics.validation import (
+    check_bool,
+    check_int,
+    check_methods,
+    check_not_negative,
+    check_real,
+)
 from twofold.protocols import IntArray, Map
 
 if TYPE_CHECKING:
@@ -33,22 +39,22 @@ MOST_JOINT = 10_000
 
 @dataclass(frozen=True)
 class DRURSettings:
-    """Checked settings, with the estimator's defaults.
+    """Checked settings.
 
     ``n_centers`` is "auto", "all" or (up, down); ``alphas`` are ridges (up, down), None to choose
     one; ``recenter`` is a number of turns. The others are those of the estimator.
     """
 
-    up: str | Map = "rbf"
-    down: str | Map = "rbf"
-    n_centers: str | tuple[int, int] = "auto"
-    alphas: tuple[float | None, float | None] = (None, None)
-    down_weight: float = 1.0
-    init: object = "auto"
-    max_iter: int = 50
-    tol: float = 0.03
-    recenter: int = 4
-    store_embedding: bool = True
+    up: str | Map
+    down: str | Map
+    n_centers: str | tuple[int, int]
+    alphas: tuple[float | None, float | None]
+    down_weight: float
+    init: object
+    max_iter: int
+    tol: float
+    recenter: int
+    store_embedding: bool
 
     @classmethod
     def of(cls, model: DRUR) -> DRURSettings:
@@ -64,19 +70,19 @@ class DRURSettings:
             )
         if not isinstance(model.recenter, bool):
             check_int("recenter", model.recenter, low=0)
-        _check_map("up", model.up)
-        _check_map("down", model.down)
+        _check_map("up", model.up, ("fit", "predict", "normal_terms"))  # the last for projections
+        _check_map("down", model.down, ("fit", "predict"))
         return cls(
-            model.up,
-            model.down,
-            _centers_of(model),
-            _alphas_of(model.alpha),
-            weight,
-            model.init,
-            max_iter,
-            check_not_negative("tol", model.tol),
-            max_iter if model.recenter is True else int(model.recenter),
-            model.store_embedding,
+            up=model.up,
+            down=model.down,
+            n_centers=_centers_of(model),
+            alphas=_alphas_of(model.alpha),
+            down_weight=weight,
+            init=model.init,
+            max_iter=max_iter,
+            tol=check_not_negative("tol", model.tol),
+            recenter=max_iter if model.recenter is True else int(model.recenter),
+            store_embedding=model.store_embedding,
         )
 
     @property
@@ -112,18 +118,11 @@ def rows_of_turns(
     return drawn_rows(n, most, rng)
 
 
-def _check_map(name: str, value: Any) -> None:
-    if isinstance(value, str):
-        if value not in ("rbf", "mlp"):
-            raise ValueError(f"{name}={value!r} must be 'rbf', 'mlp' or a map.")
-        return
-    if not (hasattr(value, "fit") and hasattr(value, "predict")):
-        raise TypeError(f"{name}={value!r} is not a map: it needs the methods fit and predict.")
-    if name == "up" and not hasattr(value, "normal_terms"):
-        raise TypeError(
-            f"up={value!r} needs the method normal_terms for projections; see "
-            "twofold.protocols.Map."
-        )
+def _check_map(name: str, value: object, methods: tuple[str, ...]) -> None:
+    if not isinstance(value, str):
+        check_methods(name, value, methods, also="'rbf', 'mlp'")
+    elif value not in ("rbf", "mlp"):
+        raise ValueError(f"{name}={value!r} must be 'rbf', 'mlp' or a map.")
 
 
 def _centers_of(model: DRUR) -> str | tuple[int, int]:

@@ -23,14 +23,15 @@ def check_stream_settings(settings: DRURSettings) -> None:
     """Refuse settings that need all rows in memory."""
     if settings.n_centers == "all":
         raise ValueError(
-            "n_centers='all' keeps every row. For a stream of rows use a number or 'auto'."
+            "n_centers='all' keeps every row. For rows that are not in memory use a number or "
+            "'auto'."
         )
     init = settings.init
     named = isinstance(init, str) or callable(init) or hasattr(init, "fit_transform")
     if not named and not is_list_of_inits(init):
         raise ValueError(
-            "init is an array of latents: the rows of a stream are not known beforehand. "
-            "Name a start instead."
+            "init is an array of latents, but the rows are not in memory. Pass the name of an "
+            "initialization instead."
         )
 
 

@@ -12,19 +12,28 @@ are projected follows from it, since a ridge regression is linear in its targets
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from twofold.drur.alternation import Turns, project_rows
 from twofold.drur.maps import FinalMaps
-from twofold.drur.nonparametric import expansion
-from twofold.drur.radial_regression import RidgeSystem, network_of, row_sums
-from twofold.maps import RBFNetwork
-from twofold.maps.affine import Affine, Chain, Inverse
+from twofold.drur.radial_regression import NetworkSums, RidgeSystem, network_of
+from twofold.maps import KernelRidgeMap, RBFNetwork
+from twofold.maps.affine import Affine, Chain, Inverse, Predictor
 from twofold.numerics.linalg import row_norms_sq
-from twofold.numerics.tree_sums import Sums
-from twofold.protocols import Array
+from twofold.numerics.tree_sums import RowSums
+from twofold.protocols import Array, Map
+
+BLOCK_ROWS = 16_384
+
+
+@dataclass(frozen=True)
+class SweepSums(RowSums):
+    """The sum of the squares of rows, and the sums of the maps to solve."""
+
+    squares: float
+    up: NetworkSums | None
+    down: NetworkSums | None
 
 
 @dataclass(frozen=True)
@@ -36,8 +45,8 @@ class Sweep:
     """
 
     coordinates: Affine
-    up: Any
-    down: Any
+    up: Map
+    down: Map
     are_networks: tuple[bool, bool] = (True, True)
     known: Array | None = None
     kept: Array | None = None
@@ -48,21 +57,20 @@ class Sweep:
         latents, _ = project_rows(self.up, inside, pulls, pulls)
         return latents
 
-    def __call__(self, data: Array, first: int = 0) -> Sums:
+    def __call__(self, data: Array, first: int = 0) -> SweepSums:
         """Return the sums over centered rows (n, D), the first of which has this number."""
         inside = self.coordinates.into(data)
         rows = slice(first, first + len(data))
         latents = self.latents_of(inside) if self.known is None else self.known[rows]
         if self.kept is not None:
             self.kept[rows] = latents
-        sums = Sums(n_rows=len(data), squares=float(row_norms_sq(data).sum()))
-        if self.are_networks[0]:
-            sums["up"] = row_sums(self.up._features(latents), data)
-        if self.are_networks[1]:
-            sums["down"] = row_sums(self.down._features(inside), latents)
-        return sums
+        return SweepSums(
+            float(row_norms_sq(data).sum()),
+            _sums_of(self.up, latents, data) if self.are_networks[0] else None,
+            _sums_of(self.down, inside, latents) if self.are_networks[1] else None,
+        )
 
-    def solved(self, sums: Sums, share: float) -> FinalMaps:
+    def solved(self, sums: SweepSums, share: float) -> FinalMaps:
         """Return the maps for the sums over all rows.
 
         ``share`` is that of the rows which the present maps were learned from: ridges grow with
@@ -70,21 +78,26 @@ class Sweep:
         """
         alphas = [getattr(one, "alpha_", np.nan) / share for one in (self.up, self.down)]
         up, down = self.up, self.down
-        decoder: Any = Chain((up, Inverse(self.coordinates)))
-        if "up" in sums:
-            decoder = _solved(up, sums["up"], alphas[0])
-            solution = (
-                self.coordinates.into(decoder.weights_),
-                self.coordinates.into(decoder.intercept_[None])[0],
-            )
-            up = network_of(up.centers_, up.bandwidth_, alphas[0], solution)
-        if "down" in sums:
-            down = _solved(down, sums["down"], alphas[1])
+        decoder: Predictor = Chain((up, Inverse(self.coordinates)))
+        if sums.up is not None:
+            decoder = network = _solved(up, sums.up, alphas[0])
+            weights = self.coordinates.into(network.weights_)
+            bias = self.coordinates.into(network.intercept_[None])[0]
+            up = network_of(network.centers_, network.bandwidth_, alphas[0], (weights, bias))
+        if sums.down is not None:
+            down = _solved(down, sums.down, alphas[1])
         return FinalMaps(up, down, decoder)
 
 
-def _solved(network: RBFNetwork, sums: Sums, alpha: float) -> RBFNetwork:
+def _sums_of(network: Map, inputs: Array, targets: Array) -> NetworkSums:
+    """Return the sums over rows that determine a network."""
+    assert isinstance(network, RBFNetwork)
+    return NetworkSums.of(network._features(inputs), targets)
+
+
+def _solved(network: Map, sums: NetworkSums, alpha: float) -> RBFNetwork:
     """Return the network with the same centers and bandwidth for the sums over all rows."""
+    assert isinstance(network, RBFNetwork)
     system = RidgeSystem.of(sums, network._features(network.centers_), alpha)
     return network_of(network.centers_, network.bandwidth_, alpha, system.solve(sums))
 
@@ -103,12 +116,21 @@ class Embedder:
             starts = self.before.latents_of(inside)
         return project_rows(self.maps.up, inside, self.maps.down.predict(inside), starts)[0]
 
+    def latents_of_all(self, data: Array, starts: Array | None = None) -> Array:
+        """Return the latents of many rows, computed in blocks."""
+        blocks = [slice(start, start + BLOCK_ROWS) for start in range(0, len(data), BLOCK_ROWS)]
+        return np.concatenate(
+            [self.latents_of(data[one], None if starts is None else starts[one]) for one in blocks]
+        )
+
 
 def joint_maps(turns: Turns, data: Array, inside: Array) -> tuple[FinalMaps, Array]:
     """Return the maps of a nonparametric fit for all rows, held-out ones too, and all latents."""
-    fitted: tuple[Any, Any] = (turns.up, turns.down)
-    up_setting, down_setting = ((one.bandwidth_, one.alpha_) for one in fitted)
-    down = expansion(inside, turns.latents, down_setting)
-    up = expansion(turns.latents, inside, up_setting)
+    up, down = turns.up, turns.down
+    assert isinstance(up, KernelRidgeMap)
+    assert isinstance(down, KernelRidgeMap)
+    scale = (up.bandwidth_, up.alpha_)
+    down = KernelRidgeMap._solved(inside, turns.latents, down.bandwidth_, down.alpha_)
+    up = KernelRidgeMap._solved(turns.latents, inside, *scale)
     Z, _ = project_rows(up, inside, down.predict(inside), turns.latents)
-    return FinalMaps(up, down, expansion(turns.latents, data, up_setting)), Z
+    return FinalMaps(up, down, KernelRidgeMap._solved(turns.latents, data, *scale)), Z

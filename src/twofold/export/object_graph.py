@@ -63,7 +63,7 @@ CLASSES: Final[dict[str, str]] = {
         "twofold.numerics.units": "CentredUnits",
         "twofold.optimize.guidance": "SpectralGuidance",
         "twofold.principal_manifold.alpha_path": "AlphaChoice",
-        "twofold.principal_manifold.descent": "Fitted Fitting",
+        "twofold.principal_manifold.descent": "DescentSettings Fitted",
         "twofold.principal_manifold.domains": "Domain Points",
         "twofold.principal_manifold.estimator": "PrincipalManifold",
         "twofold.principal_manifold.functional": "DescentState",

@@ -34,6 +34,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Self
 
 import numpy as np
+from scipy import linalg
 from sklearn.metrics.pairwise import KERNEL_PARAMS
 from sklearn.utils import check_array
 
@@ -140,6 +141,26 @@ class KernelRidgeMap(RadialFeatures):
         self.kernel_params = kernel_params
         self.cv = cv
         self.centers = centers
+
+    @classmethod
+    def _solved(cls, inputs: Array, targets: Array, bandwidth: float, alpha: float) -> Self:
+        """Return the map of a bandwidth and a ridge by one Cholesky factor, faster than `fit`.
+
+        With ``A = K + alpha I``, the residual of a row that is left out is the ratio of
+        ``(A^{-1} Y)_i`` and ``(A^{-1})_{ii}``. The ridge of A is at least `least_alpha`.
+        """
+        new = cls(bandwidth=bandwidth, alpha=alpha)
+        new.centers_, new.alpha_, new.intercept_ = inputs, alpha, np.zeros(targets.shape[1])
+        new._set_scale(bandwidth)
+        ridge, K = max(alpha, least_alpha(len(inputs))), new._features(inputs)
+        K[np.diag_indices_from(K)] += ridge
+        factor = linalg.cholesky(K, lower=True, check_finite=False)
+        inverse, _ = linalg.lapack.dtrtri(factor, lower=1)
+        diagonal = np.einsum("mn,mn->n", inverse, inverse)
+        new.weights_ = linalg.cho_solve((factor, True), targets, check_finite=False)
+        new.leverage_ = 1.0 - ridge * diagonal
+        new.error_ = float(np.square(new.weights_ / diagonal[:, None]).sum(axis=1).mean())
+        return new
 
     @property
     def _is_radial(self) -> bool:
@@ -268,3 +289,8 @@ class KernelRidgeMap(RadialFeatures):
         if self.centers is None:
             return RidgePath.of_gram(K, targets)
         return RidgePath.of(K, targets, self._features(self.centers_), intercept=False)
+
+
+def least_alpha(n: int) -> float:
+    """Return the ridge below which rounding may break the factor of n rows' kernel matrix."""
+    return 1e-15 * n * n

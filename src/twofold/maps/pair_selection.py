@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from twofold.maps.projection import Projection
+from twofold.maps.projection import MARGIN, Projection
 from twofold.numerics.density import LatentDensity
 from twofold.numerics.linalg import row_norms_sq
 from twofold.numerics.threads import map_blocks
@@ -110,10 +110,7 @@ def _fit_down(
     if isinstance(encoder, Projection):
         encoder.set_params(decoder=decoder)
         if encoder.density is None:
-            # Given latents have gaps that a projection should cross, so the bound of the paper
-            # (the lowest density at a latent) is too tight; this one is about four bandwidths from
-            # the next latent.
-            bound = density.log_threshold() - 8.0
+            bound = density.log_threshold() - MARGIN
             encoder.set_params(density=density, log_threshold=bound)
     return encoder.fit(data, latents)
 

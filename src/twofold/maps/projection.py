@@ -45,6 +45,13 @@ MAX_HALVINGS = 4
 NEGLIGIBLE_LOSS = 1e-3
 """Share of the images' variance that is added to each loss; see `NearestImage`."""
 
+MARGIN = 8.0
+"""How far below the lowest log density at a latent the domain of a pair of maps ends.
+
+Latents have gaps that a projection should cross, so the bound of the first paper, the lowest
+density at a latent, is too tight. This one is about four bandwidths from the next latent.
+"""
+
 TIE = 1e-9
 """Relative difference of losses below which the first start wins, whatever the rounding."""
 

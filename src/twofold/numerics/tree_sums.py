@@ -9,8 +9,8 @@ each add up the subtrees they hold; the order of additions is always that of the
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
-from typing import Any, Protocol
+from dataclasses import dataclass, fields
+from typing import Any, Protocol, Self, TypeVar
 
 import numpy as np
 
@@ -26,30 +26,43 @@ GROUPS_OF_A_ROUND = 16
 """Limits the sums that wait to be added: they may be matrices of thousands of features."""
 
 
-class Sums(dict[str, Any]):
-    """Named sums over rows: numbers, arrays or `Sums`, added name by name with ``+``."""
+@dataclass(frozen=True)
+class RowSums:
+    """Sums over rows. Fields are numbers, arrays, `RowSums` or None, and ``+`` adds each field."""
 
-    def __add__(self, other: Sums) -> Sums:
-        """Return the sums over both sets of rows; both have the same names."""
-        return Sums({name: value + other[name] for name, value in self.items()})
+    def __add__(self, other: Self) -> Self:
+        """Return the sums over both sets of rows; both have the same fields that are None."""
+        pairs = ((getattr(self, one.name), getattr(other, one.name)) for one in fields(self))
+        return type(self)(*(None if mine is None else mine + theirs for mine, theirs in pairs))
 
+
+Summand = TypeVar("Summand")
+"""The type of a sum over rows, which supports ``+``."""
 
 Nodes = dict[tuple[int, int], Any]
 """Sums of subtrees by (level, number): node (l, k) covers the leaves from ``k 2^l`` up to, not
 including, ``(k + 1) 2^l``."""
 
-LeafKernel = Callable[[Array, int], Any]
-"""Computes the summand of rows (m, D), given the number of the first. Summands support ``+``."""
+LeafKernel = Callable[[Array, int], Summand]
+"""Computes the summand of rows (m, D), given the number of the first."""
 
 
-def squares_of_rows(data: Array, start: int = 0) -> Sums:  # noqa: ARG001 - a leaf kernel
+def squares_of_rows(data: Array, start: int = 0) -> float:  # noqa: ARG001 - a leaf kernel
     """Sum the squares of centered rows."""
-    return Sums(squares=float(row_norms_sq(data).sum()))
+    return float(row_norms_sq(data).sum())
 
 
-def squares_and_products(data: Array, start: int = 0) -> Sums:
-    """Sum the squares of centered rows and their outer products ``x_i x_i^T`` (D, D)."""
-    return Sums(squares_of_rows(data, start), products=data.T @ data)
+@dataclass(frozen=True)
+class Moments(RowSums):
+    """Sums of the squares of centered rows and of their outer products ``x_i x_i^T`` (D, D)."""
+
+    squares: float
+    products: Array
+
+
+def squares_and_products(data: Array, start: int = 0) -> Moments:
+    """Sum the squares and products of centered rows."""
+    return Moments(squares_of_rows(data, start), data.T @ data)
 
 
 class TreeSum:
@@ -77,7 +90,7 @@ class TreeSum:
         for (level, number), summand in nodes.items():
             self.add(level, number, summand)
 
-    def add_rows(self, kernel: LeafKernel, data: Array, first: int) -> None:
+    def add_rows(self, kernel: LeafKernel[Any], data: Array, first: int) -> None:
         """Add rows from number ``first`` on, where a leaf begins; only the last may be short."""
         if first % LEAF_ROWS:
             raise ValueError(f"row {first} is not the first of a leaf.")
@@ -85,7 +98,7 @@ class TreeSum:
             summand = kernel(data[start : start + LEAF_ROWS], first + start)
             self.add(0, (first + start) // LEAF_ROWS, summand)
 
-    def add_in_threads(self, kernel: LeafKernel, data: Array, first: int) -> None:
+    def add_in_threads(self, kernel: LeafKernel[Any], data: Array, first: int) -> None:
         """Add rows as `add_rows` does, in threads."""
 
         def work(start: int) -> Nodes:
@@ -124,7 +137,7 @@ class RowSource(Protocol):
         """The number of columns."""
         ...
 
-    def total(self, kernel: LeafKernel, phase: str) -> Any:
+    def total(self, kernel: LeafKernel[Summand], phase: str) -> Summand:
         """Return the sum of a kernel over all leaves; ``phase`` names its purpose."""
         ...
 
@@ -149,11 +162,12 @@ class ArrayRows:
         """The number of columns."""
         return int(self.data.shape[1])
 
-    def total(self, kernel: LeafKernel, phase: str = "") -> Any:  # noqa: ARG002 - a protocol
+    def total(self, kernel: LeafKernel[Summand], phase: str = "") -> Summand:  # noqa: ARG002
         """Return the sum of a kernel over all leaves."""
         tree = TreeSum()
         tree.add_in_threads(kernel, self.data, 0)
-        return tree.total()
+        total: Summand = tree.total()
+        return total
 
     def rows(self, numbers: IntArray, phase: str = "") -> Array:  # noqa: ARG002 - a protocol
         """Return some rows; all of them without a copy."""

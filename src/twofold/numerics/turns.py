@@ -44,24 +44,32 @@ def falls(before: float, after: float, tol: float) -> bool:
     return after < (1.0 - tol) * before
 
 
+@dataclass(frozen=True)
+class TurnOptions:
+    """The most turns, the share of `falls`, and functions to call after each turn.
+
+    ``callback`` may end the iteration; ``note`` gets the state after each turn except the last.
+    """
+
+    max_iter: int
+    tol: float
+    callback: Callback = never_stop
+    note: Callable[[State], None] | None = None
+
+
 def run_turns(
-    state: AnyState,
-    take_turn: Callable[[AnyState], bool],
-    *,
-    max_iter: int,
-    callback: Callback = never_stop,
-    note: Callable[[AnyState], None] | None = None,
+    state: AnyState, take_turn: Callable[[AnyState], bool], options: TurnOptions
 ) -> AnyState:
     """Take turns until one returns True, the callback does, or there are ``max_iter`` of them.
 
     ``take_turn`` changes the state in place; ``state.turn`` counts the turns, the present one
-    included. ``note`` gets the state after each turn except the last.
+    included.
     """
-    while state.turn < max_iter:
+    while state.turn < options.max_iter:
         state.turn += 1
         ended = take_turn(state)
-        if callback(state.turn, state.value, state.latents) or ended:
+        if options.callback(state.turn, state.value, state.latents) or ended:
             break
-        if note is not None:
-            note(state)
+        if options.note is not None:
+            options.note(state)
     return state

@@ -2,15 +2,15 @@ r"""A quadratic pull added to a row problem: the second half of DRUR's energy.
 
 For every row::
 
-    E_i(z) + w_i |z - c_i|^2
+    E_i(z) + |z - c_i|^2
 
-adds ``w I`` to ``J^T J``, ``w (c - z)`` to ``J^T r``, and so makes every Gauss-Newton matrix
-positive definite. With ``w = 1`` and ``c_i = F(y_i)`` the full Gauss-Newton step is
-Carreira-Perpinan & Lu (2010), Eq. (12).
+adds ``I`` to ``J^T J`` and ``c - z`` to ``J^T r``, and so makes every Gauss-Newton matrix positive
+definite. With ``c_i = F(y_i)`` the full Gauss-Newton step is Carreira-Perpinan & Lu (2010), Eq.
+(12).
 
 Notation
 --------
-``w`` is ``weight``, ``c`` are the ``centers``; the paper's ``x`` is a row of ``Z``.
+``c`` are the ``centers``; the paper's ``x`` is a row of ``Z``.
 
 References
 ----------
@@ -30,7 +30,7 @@ from twofold.protocols import Array, IntArray, NormalTerms
 
 @dataclass(frozen=True)
 class Pull:
-    """A row problem with ``weight |z_i - centers_i|^2`` added.
+    """A row problem with ``|z_i - centers_i|^2`` added.
 
     Parameters
     ----------
@@ -38,8 +38,6 @@ class Pull:
         The problem to which the pull is added.
     centers : ndarray of shape (n, q)
         The center to which each row is pulled.
-    weight : float or ndarray of shape (n,), default=1.0
-        The strength of the pull; not negative.
 
     Examples
     --------
@@ -52,7 +50,7 @@ class Pull:
     ...         return (3.0 - Z[:, 0]) ** 2
     ...     def normal_terms(self, Z, rows):
     ...         return np.ones((len(Z), 1, 1)), 3.0 - Z, self.losses(Z, rows)
-    >>> pulled = Pull(AtThree(), centers=np.array([[1.0]]), weight=1.0)
+    >>> pulled = Pull(AtThree(), centers=np.array([[1.0]]))
     >>> GaussNewton().minimize_rows(pulled, np.zeros((1, 1))).Z.round(4)
     array([[2.]])
     >>> rows = np.arange(1)
@@ -62,36 +60,14 @@ class Pull:
 
     problem: RowProblem
     centers: Array
-    weight: float | Array = 1.0
-
-    def __post_init__(self) -> None:
-        weight = np.asarray(self.weight, dtype=np.float64)
-        if not (np.isfinite(weight).all() and (weight >= 0.0).all()):
-            raise ValueError(
-                f"Pull(weight={self.weight!r}): weight must be finite and not negative."
-            )
-        if weight.shape not in {(), self.centers.shape[:1]}:
-            raise ValueError(
-                f"Pull: weight has shape {weight.shape}; it must be one number or one per row of "
-                f"centers, {self.centers.shape[:1]}."
-            )
 
     def normal_terms(self, Z: Array, rows: IntArray) -> NormalTerms:
         """Return the problem's terms with those of the pull added (Eq. 8 and 11 of the paper)."""
         curvature, descent, losses = self.problem.normal_terms(Z, rows)
-        gaps, weight = self._gaps(Z, rows)
-        return (
-            curvature + weight[:, None, None] * np.eye(Z.shape[1]),
-            descent + weight[:, None] * gaps,
-            losses + weight * np.square(gaps).sum(axis=1),
-        )
+        gaps = self.centers[rows] - Z
+        return curvature + np.eye(Z.shape[1]), descent + gaps, losses + np.square(gaps).sum(axis=1)
 
     def losses(self, Z: Array, rows: IntArray) -> Array:
         """Return the problem's losses (m,) with that of the pull added."""
-        gaps, weight = self._gaps(Z, rows)
-        total: Array = self.problem.losses(Z, rows) + weight * np.square(gaps).sum(axis=1)
-        return total
-
-    def _gaps(self, Z: Array, rows: IntArray) -> tuple[Array, Array]:
-        weight = np.broadcast_to(np.asarray(self.weight, dtype=np.float64), self.centers.shape[:1])
-        return self.centers[rows] - Z, weight[rows]
+        pulled: Array = np.square(self.centers[rows] - Z).sum(axis=1)
+        return self.problem.losses(Z, rows) + pulled

@@ -30,8 +30,8 @@ GREY = "#888888"
 
 MEASURES = {
     "cv_error": "leave-one-out error",
-    "energy": "energy after one turn",
-    "value": "functional after a few turns",
+    "energy": "energy after one iteration",
+    "value": "functional after a few iterations",
 }
 """The keys of errors in the records of candidates, and their names on the axis."""
 

@@ -162,9 +162,9 @@ def _names_of(model: TwoWayEstimator) -> tuple[str, str, str | None]:
         error = "reconstruction error" if plain else "leave-one-out error"
         return error, "iteration", "share of held-out variance lost"
     if isinstance(model, DRUR):
-        return "energy of a row", "turn", None
+        return "energy of a row", "iteration", None
     if isinstance(model, PrincipalManifold):
-        return "regularized quantization error", "turn", None
+        return "regularized quantization error", "iteration", None
     if isinstance(model, SNE):
         return "Kullback-Leibler divergence of a row", "iteration", None
     raise ValueError(
@@ -177,11 +177,11 @@ def _curve_of(model: TwoWayEstimator) -> Curve:
     assert isinstance(model, UKR | DRUR | PrincipalManifold | SNE)
     history = np.asarray(model.history_, dtype=np.float64)
     nothing = np.empty(0)
-    if isinstance(model, DRUR):  # after each turn, without the start
+    if isinstance(model, DRUR):  # after each iteration, without the start
         steps, held_out = np.arange(1.0, len(history) + 1.0), np.asarray(model.validation_history_)
         there = np.isfinite(held_out)
         return Curve(steps, history, steps[there], held_out[there])
-    if isinstance(model, PrincipalManifold):  # several values per turn
+    if isinstance(model, PrincipalManifold):  # several values per iteration
         return Curve(np.linspace(0.0, model.n_iter_, len(history)), history, nothing, nothing)
     steps = np.arange(float(len(history)))
     held_out = np.asarray(getattr(model, "validation_history_", nothing))

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from twofold.numerics.threads import some_rows
-from twofold.principal_manifold.descent import Fitted, Fitting
+from twofold.principal_manifold.descent import DescentSettings, Fitted
 from twofold.principal_manifold.settings import MOST_CV_ROWS, CrossValidation
 from twofold.protocols import Array
 
@@ -33,7 +33,7 @@ class AlphaChoice:
 
 
 def choose_alpha(
-    fitting: Fitting,
+    descent: DescentSettings,
     validation: CrossValidation,
     data: Array,
     latents: Array,
@@ -54,8 +54,8 @@ def choose_alpha(
 
     def errors_of(number: int) -> Array:
         kept = fold != number
-        fits = _fits_along(alphas, fitting, data[kept], latents[kept])
-        return np.array([fitting.error(data[~kept], fits[alpha].up) for alpha in alphas])
+        fits = _fits_along(alphas, descent, data[kept], latents[kept])
+        return np.array([descent.error(data[~kept], fits[alpha].up) for alpha in alphas])
 
     # Folds run one after the other: their arrays are too small for threads.
     errors = np.stack([errors_of(number) for number in range(n_folds)], axis=1)
@@ -68,11 +68,11 @@ def choose_alpha(
 
 
 def _fits_along(
-    alphas: tuple[float, ...], fitting: Fitting, data: Array, latents: Array
+    alphas: tuple[float, ...], descent: DescentSettings, data: Array, latents: Array
 ) -> dict[float, Fitted]:
     """Fit for every weight, from the middle one to the smaller and to the larger ones."""
-    short = fitting.shortly()
-    first = fitting.at_latents(data, MIDDLE_ALPHA, latents)
+    short = descent.short()
+    first = descent.at_latents(data, MIDDLE_ALPHA, latents)
     middle = short.run(data, MIDDLE_ALPHA, first, latents)
     smaller = [alpha for alpha in alphas if alpha <= MIDDLE_ALPHA]
     larger = [alpha for alpha in reversed(alphas) if alpha > MIDDLE_ALPHA]

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
 from twofold.losses import Huber, Loss, Norm
 from twofold.numerics.threads import some_rows
-from twofold.numerics.turns import never_stop
-from twofold.numerics.validation import warn_user
-from twofold.principal_manifold.functional import Quantization
+from twofold.numerics.turns import State, TurnOptions, never_stop
+from twofold.principal_manifold.functional import DescentState, Quantization
 from twofold.principal_manifold.node_layout import Layout
 from twofold.principal_manifold.nodes import NodeExpansion
-from twofold.principal_manifold.soft import SoftQuantization
+from twofold.principal_manifold.soft import SoftQuantization, SoftState
 from twofold.protocols import Array, Callback
 
 SHORT_TURNS, SHORT_TOL = 12, 2e-3
@@ -38,7 +36,7 @@ class Fitted:
 
 
 @dataclass(frozen=True)
-class Fitting:
+class DescentSettings:
     """The settings of a descent, except its data and the weight of the penalty."""
 
     layout: Layout
@@ -64,23 +62,24 @@ class Fitting:
         latents: Array | None = None,
         callback: Callback = never_stop,
         *,
-        state: Any = None,
-        note: Callable[[Any], None] | None = None,
+        state: State | None = None,
+        note: Callable[[State], None] | None = None,
     ) -> Fitted:
         """Descend from a map, and latents if there are some, or resume from a state."""
         hard = self.functional(data, alpha)
-        turns: dict[str, Any] = {"max_iter": self.max_iter, "tol": self.tol}
-        turns |= {"callback": callback, "state": state, "note": note}
+        options = TurnOptions(self.max_iter, self.tol, callback, note)
         if self.assignment == "soft":
             places = self.layout.grid[some_rows(len(self.layout.grid), MOST_SOFT_PLACES)]
             soft = SoftQuantization(data, places, self.loss, self.penalty, alpha, self.latent_noise)
-            cold = soft.run(up, **turns)
+            assert state is None or isinstance(state, SoftState)
+            cold = soft.run(up, options, state)
             projected = hard.project(cold.up, latents)
             return Fitted(cold.up, projected, np.array(cold.history), cold.turn, cold.temperature)
-        ended = hard.run(up, latents, **turns)
+        assert state is None or isinstance(state, DescentState)
+        ended = hard.run(up, latents, options, state)
         return Fitted(ended.up, ended.latents, np.array(ended.history), ended.turn)
 
-    def shortly(self) -> Fitting:
+    def short(self) -> DescentSettings:
         """Return the settings of a short descent, which others continue."""
         return replace(self, max_iter=min(self.max_iter, SHORT_TURNS), tol=max(self.tol, SHORT_TOL))
 
@@ -95,13 +94,13 @@ class Fitting:
         latents = None
         while True:
             narrow = replace(functional, n_functions=min(n_functions, most))
-            found = narrow.run(up, latents, max_iter=SHORT_TURNS, tol=SHORT_TOL)
+            found = narrow.run(up, latents, TurnOptions(SHORT_TURNS, SHORT_TOL))
             up, latents = found.up, found.latents
             if n_functions >= most:
                 return up
             n_functions = max(n_functions + 1, int(1.5 * n_functions))
 
-    def with_scale(self, first: Fitted, data: Array) -> Fitting:
+    def with_scale(self, first: Fitted, data: Array) -> DescentSettings:
         """Return the settings with Huber's loss, its scale taken from a fit with the norm."""
         lengths = Norm().values(data - first.up.predict(first.latents))
         return replace(self, loss=Huber(max(HUBER_SCALES * float(np.median(lengths)), 1e-9)))
@@ -117,25 +116,20 @@ class Fitting:
 
 
 def without_idle_nodes(
-    fitting: Fitting, fitted: Fitted, data: Array, alpha: float, refit_alpha: float | None
-) -> tuple[Fitting, Fitted, float]:
+    descent: DescentSettings, fitted: Fitted, data: Array, alpha: float, refit_alpha: float | None
+) -> tuple[DescentSettings, Fitted, float]:
     """Drop nodes without weight, and refit the others with "rkhs" if ``refit_alpha`` is given.
 
     Returns the settings, the fit, and the weight of its penalty.
     """
-    if fitting.penalty != "l1":
-        return fitting, fitted, alpha
+    if descent.penalty != "l1":
+        return descent, fitted, alpha
     active = np.flatnonzero(np.abs(fitted.up.weights_).max(axis=1) > 0.0)
-    layout = fitting.layout.only(active)
+    layout = descent.layout.only(active)
     up = layout.expansion(alpha)
     up.weights_, up.intercept_ = fitted.up.weights_[active], fitted.up.intercept_
-    fitting, fitted = replace(fitting, layout=layout), replace(fitted, up=up)
-    if not len(active):
-        warn_user(
-            f"penalty='l1' with alpha={alpha:g} leaves no node: the map is constant. Lower alpha.",
-            UserWarning,
-        )
+    descent, fitted = replace(descent, layout=layout), replace(fitted, up=up)
     if refit_alpha is None or not len(active):
-        return fitting, fitted, alpha
-    fitting = replace(fitting, penalty="rkhs")
-    return fitting, fitting.run(data, refit_alpha, up, fitted.latents), refit_alpha
+        return descent, fitted, alpha
+    descent = replace(descent, penalty="rkhs")
+    return descent, descent.run(data, refit_alpha, up, fitted.latents), refit_alpha

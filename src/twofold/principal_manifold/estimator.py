@@ -111,16 +111,16 @@ default="gaussian"
     n_init : int, default=1
         Number of starts; all after the first are "random".
     max_iter : int, default=200
-        Maximum number of turns of projection and adaptation. A warning is given if the last of them
-        still gained ten times ``tol``.
+        Maximum number of iterations, each a projection and an adaptation. A warning is given if
+        the last of them still gained ten times ``tol``.
     tol : float, default=3e-4
-        A turn that lowers the functional by a smaller share is the last.
+        An iteration that lowers the functional by a smaller share is the last.
     random_state : int, RandomState, Generator or None, default=None
         Seeds folds and random starts.
     n_jobs : int or None, default=None
         Threads; None means all cores.
     verbose : int, default=0
-        1 logs phases, 2 every turn.
+        1 logs phases, 2 every iteration.
 
     Attributes
     ----------
@@ -143,7 +143,7 @@ default="gaussian"
     temperature_ : float
         The last temperature of soft assignment, else 0.
     n_iter_ : int
-        Turns made.
+        Iterations made.
     init_, candidates_ : str and list of dict
         The chosen start, and the values that all starts reached, best first.
 
@@ -221,8 +221,8 @@ default="gaussian"
     @staticmethod
     def _encoder(found: ManifoldFit) -> ManifoldEncoder:
         """Return the projection to the fitted manifold."""
-        layout = found.fitting.layout.searching(found.fitted.latents)
-        final = replace(found.fitting, latent_noise=0.0, layout=layout)
+        layout = found.descent.layout.searching(found.fitted.latents)
+        final = replace(found.descent, latent_noise=0.0, layout=layout)
         nothing = found.fitted.up.weights_[:0]
         projection = final.functional(nothing, found.choice.alpha).projection(found.fitted.up)
         return ManifoldEncoder(found.frame, projection)
@@ -232,8 +232,8 @@ default="gaussian"
         found: ManifoldFit, encoder: ManifoldEncoder, latents: Array, of_density: Array
     ) -> Learned:
         """Return the maps and all attributes; the density is that of ``of_density``."""
-        fitting, fitted, choice = found.fitting, found.fitted, found.choice
-        domain = fitting.layout.domain
+        descent, fitted, choice = found.descent, found.fitted, found.choice
+        domain = descent.layout.domain
         attributes = {
             "alpha_": choice.alpha,
             "alphas_": choice.alphas if len(choice.alphas) else None,
@@ -241,7 +241,7 @@ default="gaussian"
             "nodes_": fitted.up.nodes,
             "weights_": fitted.up.weights_,
             "intercept_": fitted.up.intercept_,
-            "loss_": fitting.loss,
+            "loss_": descent.loss,
             "history_": fitted.history,
             "temperature_": fitted.temperature,
             "n_iter_": fitted.n_iter,

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from twofold.base.convergence import warn_if_still_falling
+from twofold.base.convergence import MANIFOLD_TOLS, warn_if_still_falling
 from twofold.base.estimator import warn_of_rank
 from twofold.base.journal import Journal
 from twofold.base.problem import Problem
@@ -16,8 +16,9 @@ from twofold.maps.affine import Affine
 from twofold.numerics.linalg import axes_of_products, principal_axes, rank_up_to
 from twofold.numerics.threads import some_rows
 from twofold.numerics.tree_sums import RowSource, squares_and_products, squares_of_rows
+from twofold.numerics.validation import warn_user
 from twofold.principal_manifold.alpha_path import MIDDLE_ALPHA, AlphaChoice, choose_alpha
-from twofold.principal_manifold.descent import Fitted, Fitting, without_idle_nodes
+from twofold.principal_manifold.descent import DescentSettings, Fitted, without_idle_nodes
 from twofold.principal_manifold.maps import robust_frame
 from twofold.principal_manifold.node_layout import MOST_ON_A_GRID, layout_of
 from twofold.principal_manifold.settings import (
@@ -36,7 +37,7 @@ from twofold.protocols import Array
 class ManifoldFit:
     """The result of a fit: settings, map, coordinates, weight of the penalty, starts compared."""
 
-    fitting: Fitting
+    descent: DescentSettings
     fitted: Fitted
     frame: Affine
     choice: AlphaChoice
@@ -54,8 +55,8 @@ def fit_rows(
     """
     in_memory = len(problem.data) == source.n_rows
     frame = journal.step("frame", lambda: _frame(settings, source))
-    fitting = journal.step("layout", lambda: _fitting(settings, source, frame, problem))
-    rows = rows_of_turns(source.n_rows, len(fitting.layout.nodes))
+    descent = journal.step("layout", lambda: _descent_settings(settings, source, frame, problem))
+    rows = rows_of_turns(source.n_rows, len(descent.layout.nodes))
     everyone = len(rows) == source.n_rows
     centered = journal.step("sample", lambda: source.rows(rows, "sample"))
     if not in_memory:
@@ -66,28 +67,28 @@ def fit_rows(
     validation = settings.alpha if isinstance(settings.alpha, CrossValidation) else None
     alpha = MIDDLE_ALPHA if isinstance(settings.alpha, CrossValidation) else settings.alpha
 
-    def start() -> tuple[Fitting, Fitted, list[dict[str, Any]]]:
-        starts = starts_of(settings, fitting, frame, some, alpha, problem, rows)
+    def start() -> tuple[DescentSettings, Fitted, list[dict[str, Any]]]:
+        starts = starts_of(settings, descent, frame, some, alpha, problem, rows)
         # Another functional follows if its weight or scale is still to be found.
         final = validation is None and settings.loss != "huber"
-        first, candidates = best_start(starts, fitting, some, alpha, final=final)
-        scaled = fitting.with_scale(first, some) if settings.loss == "huber" else fitting
+        first, candidates = best_start(starts, descent, some, alpha, final=final)
+        scaled = descent.with_scale(first, some) if settings.loss == "huber" else descent
         return scaled, first, candidates
 
     with problem.progress.phase("starts"):
-        fitting, first, candidates = journal.step("starts", start)
+        descent, first, candidates = journal.step("starts", start)
     choice = AlphaChoice(alpha, np.empty(0), np.empty((0, 0)))
     if validation is not None:
         with problem.progress.phase("cross-validation"):
             choice = journal.step(
                 "cross-validation",
-                lambda: choose_alpha(fitting, validation, some, first.latents, problem.rng),
+                lambda: choose_alpha(descent, validation, some, first.latents, problem.rng),
             )
 
-    def take_turns() -> tuple[Fitting, Fitted, float]:
+    def take_turns() -> Fitted:
         most = settings.max_iter
-        with problem.progress.phase("turns", max_iter=None, at_most=most) as callback:
-            ended = fitting.run(
+        with problem.progress.phase("alternation", max_iter=None, at_most=most) as callback:
+            return descent.run(
                 some,
                 choice.alpha,
                 first.up,
@@ -96,32 +97,40 @@ def fit_rows(
                 state=journal.state("turns"),
                 note=lambda state: journal.note("turns", state),
             )
-        _warn_if_cut_short(ended, settings)
-        return without_idle_nodes(fitting, ended, some, choice.alpha, settings.refit_alpha)
 
-    fitting, fitted, alpha = journal.step("turns", take_turns)
+    ended = journal.step("turns", take_turns)
+    descent, fitted, alpha = journal.step(
+        "nodes",
+        lambda: without_idle_nodes(descent, ended, some, choice.alpha, settings.refit_alpha),
+    )
+    _warn(settings, ended, choice.alpha, len(descent.layout.nodes))
     if not everyone and settings.assignment == "hard":
         with problem.progress.phase("all rows"):
             up = journal.step(
                 "all rows",
                 lambda: adapted_to_all(
-                    source, fitting, fitted.up, alpha, frame, some, keep=in_memory
+                    source, descent, fitted.up, alpha, frame, some, keep=in_memory
                 ),
             )
             fitted = replace(fitted, up=up)
-    return ManifoldFit(fitting, fitted, frame, choice, candidates)
+    return ManifoldFit(descent, fitted, frame, choice, candidates)
 
 
-def _warn_if_cut_short(fitted: Fitted, settings: ManifoldSettings) -> None:
-    """Warn if the last turn, which has up to two values, still lowered the functional clearly."""
-    history = fitted.history
+def _warn(settings: ManifoldSettings, ended: Fitted, alpha: float, n_nodes: int) -> None:
+    """Warn if the last turn still lowered the functional, or if no node is left."""
+    history = ended.history
     warn_if_still_falling(
-        history[[max(-3, -len(history)), -1]],
+        history[[max(-3, -len(history)), -1]],  # a turn has up to two values
         "functional",
-        n_iter=fitted.n_iter,
+        n_iter=ended.n_iter,
         max_iter=settings.max_iter,
-        threshold=10.0 * settings.tol,
+        threshold=MANIFOLD_TOLS * settings.tol,
     )
+    if not n_nodes:
+        warn_user(
+            f"penalty='l1' with alpha={alpha:g} leaves no node: the map is constant. Lower alpha.",
+            UserWarning,
+        )
 
 
 def _frame(settings: ManifoldSettings, source: RowSource) -> Affine:
@@ -131,22 +140,22 @@ def _frame(settings: ManifoldSettings, source: RowSource) -> Affine:
         if n_columns > n_rows:
             data = source.rows(np.arange(n_rows), "sample")
             return Affine.whitened(*principal_axes(data, min(data.shape)))
-        products = source.total(squares_and_products, "moments")["products"]
+        products = source.total(squares_and_products, "moments").products
         return Affine.whitened(*axes_of_products(products, n_rows, n_columns))
     if settings.is_robust:
         some = source.rows(some_rows(n_rows, MOST_MEASURED), "sample")
         return robust_frame(some, of_columns=of_columns)
-    total = source.total(squares_of_rows, "moments")["squares"]
+    total = source.total(squares_of_rows, "moments")
     return Affine.one_unit(total / n_rows, n_columns if of_columns else 1)
 
 
-def _fitting(
+def _descent_settings(
     settings: ManifoldSettings, source: RowSource, frame: Affine, problem: Problem
-) -> Fitting:
+) -> DescentSettings:
     inside: Array = frame.into(np.empty((0, source.n_columns)))
     if settings.domain.n_components > MOST_ON_A_GRID:
         inside = frame.into(source.rows(some_rows(source.n_rows, MOST_MEASURED), "sample"))
-    return Fitting(
+    return DescentSettings(
         layout_of(settings, inside, problem.rng),
         Norm() if settings.loss == "huber" else settings.resolved_loss(),
         settings.penalty,

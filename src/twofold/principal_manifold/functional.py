@@ -32,7 +32,6 @@ JMLR 1, 2001.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from copy import copy
 from dataclasses import dataclass
 
@@ -41,11 +40,11 @@ import numpy as np
 from twofold.losses import Loss
 from twofold.numerics.linalg import solve_psd
 from twofold.numerics.threads import map_blocks, row_blocks, single_threaded_blas
-from twofold.numerics.turns import State, falls, never_stop, run_turns
+from twofold.numerics.turns import State, TurnOptions, falls, run_turns
 from twofold.principal_manifold.domains import Domain, Points
 from twofold.principal_manifold.nodes import NodeExpansion
 from twofold.principal_manifold.projection import DomainProjection
-from twofold.protocols import Array, Callback, IntArray
+from twofold.protocols import Array, IntArray
 
 CAPS = (3.0, 30.0, 1e3)
 """Largest weights of parabolas, in units of their median. A row that is met exactly has an infinite
@@ -100,16 +99,12 @@ class Quantization:
         self,
         up: NodeExpansion,
         latents: Array | None,
-        *,
-        max_iter: int,
-        tol: float,
-        callback: Callback = never_stop,
+        options: TurnOptions,
         state: DescentState | None = None,
-        note: Callable[[DescentState], None] | None = None,
     ) -> DescentState:
         """Descend by turns until one lowers the functional by less than a share ``tol``.
 
-        ``state`` resumes an interrupted descent; ``note`` gets the state after each turn.
+        ``state`` resumes an interrupted descent.
         """
 
         def take_turn(now: DescentState) -> bool:
@@ -119,7 +114,7 @@ class Quantization:
             now.history.append(self.value(now.up, now.latents))
             now.up = self.adapt(now.up, now.latents, now.value)
             now.history.append(self.value(now.up, now.latents))
-            idle = not falls(before, now.value, tol)
+            idle = not falls(before, now.value, options.tol)
             now.stalled = self.domain.is_discrete or idle
             return everywhere and idle  # a search of the whole grid found nothing better either
 
@@ -129,7 +124,7 @@ class Quantization:
                 history = [self.value(up, latents)]
                 stalled = self.domain.is_discrete
                 state = DescentState(latents=latents, history=history, up=up, stalled=stalled)
-            return run_turns(state, take_turn, max_iter=max_iter, callback=callback, note=note)
+            return run_turns(state, take_turn, options)
 
     def project(
         self,

@@ -10,7 +10,13 @@ import numpy as np
 
 from twofold.losses import LOSSES, Loss, Squared, resolve_loss
 from twofold.numerics.threads import n_threads, some_rows
-from twofold.numerics.validation import check_choice, check_int, check_not_negative, check_real
+from twofold.numerics.validation import (
+    check_choice,
+    check_int,
+    check_methods,
+    check_not_negative,
+    check_real,
+)
 from twofold.principal_manifold.domains import Domain, Points, resolve_domain
 from twofold.principal_manifold.node_kernels import NODE_KERNELS, NodeKernel
 from twofold.protocols import IntArray
@@ -150,7 +156,8 @@ def _alpha_of(alpha: Any) -> float | CrossValidation:
     if isinstance(alpha, CrossValidation):
         return alpha
     if isinstance(alpha, str):
-        check_choice("alpha", alpha, ("cv",))
+        if alpha != "cv":
+            raise ValueError(f"alpha={alpha!r} must be 'cv', a CrossValidation or a number.")
         return CrossValidation()
     return check_not_negative("alpha", alpha)
 
@@ -158,11 +165,8 @@ def _alpha_of(alpha: Any) -> float | CrossValidation:
 def _check_loss(loss: Any) -> None:
     if isinstance(loss, str):
         check_choice("loss", loss, (*LOSSES, "mahalanobis"))
-    elif isinstance(loss, type) or not (hasattr(loss, "values") and hasattr(loss, "weights")):
-        raise TypeError(
-            f"loss={loss!r} is not a loss: it must be a name or an instance with the methods "
-            "values and weights."
-        )
+    else:
+        check_methods("loss", loss, ("values", "weights"), also="a name")
 
 
 def is_array(init: Any) -> bool:
@@ -171,12 +175,9 @@ def is_array(init: Any) -> bool:
 
 
 def _check_init(init: Any) -> None:
-    named = isinstance(init, str) or callable(init) or hasattr(init, "fit_transform")
-    if not is_array(init) and not named:
-        raise TypeError(
-            f"init={init!r} must be a name, latents of shape (n_samples, n_components), a function "
-            "of (X, n_components, rng), or an estimator with fit_transform."
-        )
+    if not (isinstance(init, str) or callable(init) or is_array(init)):
+        also = "a name, latents (n_samples, n_components), a function of (X, n_components, rng)"
+        check_methods("init", init, ("fit_transform",), also=also)
 
 
 def _check_nodes(n_nodes: Any, domain: Domain | Points) -> None:
@@ -200,20 +201,14 @@ def _check_nodes(n_nodes: Any, domain: Domain | Points) -> None:
         total *= check_int("n_nodes", count)
     if total > MOST_NODES:
         raise ValueError(
-            f"n_nodes={n_nodes!r} makes {total} nodes, more than {MOST_NODES}: every turn solves "
-            "systems of that size. Use fewer nodes along each dimension."
+            f"n_nodes={n_nodes!r} makes {total} nodes, more than {MOST_NODES}: every iteration "
+            "solves systems of that size. Use fewer nodes along each dimension."
         )
 
 
 def _check_kernel(kernel: Any, domain: Domain | Points) -> None:
     if not isinstance(kernel, str):
-        if isinstance(kernel, type) or not (
-            hasattr(kernel, "values") and hasattr(kernel, "slopes")
-        ):
-            raise TypeError(
-                f"kernel={kernel!r} is not a kernel: it must be a name or an instance with the "
-                "methods values and slopes."
-            )
+        check_methods("kernel", kernel, ("values", "slopes"), also="a name")
         names = [name for name, one in NODE_KERNELS.items() if type(one) is type(kernel)]
         if not names:
             return

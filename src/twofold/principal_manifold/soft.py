@@ -24,7 +24,6 @@ Neural Computation 10, 1998.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -32,11 +31,11 @@ import numpy as np
 from twofold.losses import Loss, Squared
 from twofold.numerics.linalg import shifted_exp
 from twofold.numerics.threads import map_blocks, row_blocks, single_threaded_blas
-from twofold.numerics.turns import State, falls, never_stop, run_turns
+from twofold.numerics.turns import State, TurnOptions, falls, run_turns
 from twofold.principal_manifold.functional import CAPS, penalized, slope_products, solved, with_ones
 from twofold.principal_manifold.nodes import NodeExpansion
 from twofold.principal_manifold.projection import losses_at
-from twofold.protocols import Array, Callback
+from twofold.protocols import Array
 
 COOLING = 0.8
 FIRST_TEMPERATURE = 4.0
@@ -77,18 +76,11 @@ class SoftQuantization:
         return self._energies(up, temperature)[0] + self.alpha * penalized(up, self.penalty)
 
     def run(
-        self,
-        up: NodeExpansion,
-        *,
-        max_iter: int,
-        tol: float,
-        callback: Callback = never_stop,
-        state: SoftState | None = None,
-        note: Callable[[SoftState], None] | None = None,
+        self, up: NodeExpansion, options: TurnOptions, state: SoftState | None = None
     ) -> SoftState:
         """Descend by turns, cooling, until one at the last temperature gains less than ``tol``.
 
-        ``state`` resumes an interrupted descent; ``note`` gets the state after each turn.
+        ``state`` resumes an interrupted descent.
         """
 
         def take_turn(now: SoftState) -> bool:
@@ -101,7 +93,7 @@ class SoftQuantization:
                 now.temperature = colder
                 now.history.append(self.value(now.up, colder))
                 return False
-            return not falls(before, now.value, tol)
+            return not falls(before, now.value, options.tol)
 
         with single_threaded_blas():
             if state is None:
@@ -110,7 +102,7 @@ class SoftQuantization:
                 state = SoftState(
                     latents=self.places, history=history, up=up, temperature=temperature
                 )
-            return run_turns(state, take_turn, max_iter=max_iter, callback=callback, note=note)
+            return run_turns(state, take_turn, options)
 
     def adapt(self, up: NodeExpansion, temperature: float) -> NodeExpansion:
         """Return a map of lower or equal functional at a temperature."""

@@ -23,7 +23,7 @@ from twofold.base.problem import Problem
 from twofold.maps.affine import Affine
 from twofold.numerics.linalg import principal_axes, row_norms_sq, spatial_median, sqdist
 from twofold.numerics.threads import some_rows
-from twofold.principal_manifold.descent import SMALLEST_ALPHA, Fitted, Fitting
+from twofold.principal_manifold.descent import SMALLEST_ALPHA, DescentSettings, Fitted
 from twofold.principal_manifold.domains import Domain, Points
 from twofold.principal_manifold.node_kernels import DeltaKernel
 from twofold.principal_manifold.node_layout import Layout
@@ -51,20 +51,20 @@ class Start:
 
 
 def best_start(
-    starts: list[Start], fitting: Fitting, data: Array, alpha: float, *, final: bool
+    starts: list[Start], descent: DescentSettings, data: Array, alpha: float, *, final: bool
 ) -> tuple[Fitted, list[dict[str, Any]]]:
     """Return the best start after a few turns, and the values that all reach, best first.
 
     A single start takes no turns if the functional is ``final``, that is, the same as that of the
     turns that follow.
     """
-    functional = fitting.functional(data, alpha)  # soft fits end at different temperatures
+    functional = descent.functional(data, alpha)  # soft fits end at different temperatures
     if len(starts) == 1 and final:
         up = starts[0].up
         latents = functional.project(up, starts[0].latents)
         ran = [Fitted(up, latents, np.empty(0), 0)]
     else:
-        short = fitting.shortly()
+        short = descent.short()
         ran = [short.run(data, alpha, start.up, start.latents) for start in starts]
     values = [functional.value(one.up, one.latents) for one in ran]
     order = np.argsort(values, kind="stable")
@@ -73,7 +73,7 @@ def best_start(
 
 def starts_of(
     settings: ManifoldSettings,
-    fitting: Fitting,
+    descent: DescentSettings,
     frame: Affine,
     data: Array,
     alpha: float,
@@ -85,7 +85,7 @@ def starts_of(
     ``rows`` (n,) are their numbers in the problem, which has all data in the caller's units.
     """
     init, n_random = settings.init, settings.n_init - 1
-    layout, domain = fitting.layout, fitting.layout.domain
+    layout, domain = descent.layout, descent.layout.domain
     plane = _planes(layout, frame, data, robust=settings.is_robust)
     starts: list[Start] = []
     name = init if isinstance(init, str) else ""
@@ -98,12 +98,12 @@ def starts_of(
         if not auto:
             starts.append(Start("pca", up))
         elif isinstance(domain, Points):
-            starts.append(_codebook(fitting, data, alpha, problem.rng) or Start("pca", up))
+            starts.append(_codebook(descent, data, alpha, problem.rng) or Start("pca", up))
         elif flat:
-            starts.append(_identity(fitting, data, alpha))
+            starts.append(_identity(descent, data, alpha))
         else:
             some = data[some_rows(len(data), ROWS_OF_A_START)]
-            starts.append(Start("grown", fitting.grown(some, alpha, up)))
+            starts.append(Start("grown", descent.grown(some, alpha, up)))
     inits: list[object] = [] if name in ("pca", "random") else [init]
     few = np.arange(len(data))
     if auto:
@@ -115,38 +115,38 @@ def starts_of(
     for one in inits:
         latents = attempt(lambda one: _latents(one, domain, problem, rows[few]), one, auto)
         if latents is not None:
-            up = fitting.at_latents(data[few], alpha, latents)
+            up = descent.at_latents(data[few], alpha, latents)
             given = one if isinstance(one, str) else "given"
             starts.append(Start(given, up, None if auto else latents))
     return starts + [Start("random", plane(alpha, problem.rng)) for _ in range(n_random)]
 
 
-def _identity(fitting: Fitting, data: Array, alpha: float) -> Start:
+def _identity(descent: DescentSettings, data: Array, alpha: float) -> Start:
     """Return the data, scaled to the domain, as latents: there is nothing to unfold."""
-    q = fitting.layout.domain.n_components
+    q = descent.layout.domain.n_components
     axes, _ = principal_axes(data - data.mean(axis=0), min(q, *data.shape))
     latents = np.zeros((len(data), q))
     latents[:, : len(axes)] = (data - data.mean(axis=0)) @ axes.T
     latents /= np.maximum(np.abs(latents).max(axis=0), 1e-300)
-    return Start("identity", fitting.at_latents(data, alpha, latents), latents)
+    return Start("identity", descent.at_latents(data, alpha, latents), latents)
 
 
 def _codebook(
-    fitting: Fitting, data: Array, alpha: float, rng: np.random.Generator
+    descent: DescentSettings, data: Array, alpha: float, rng: np.random.Generator
 ) -> Start | None:
     """Return rows that are far from each other (k-means++), if codes do not smooth each other."""
     from sklearn.cluster import kmeans_plusplus  # slow to import
 
-    domain = fitting.layout.domain
+    domain = descent.layout.domain
     assert isinstance(domain, Points)
-    if not all(isinstance(kernel, DeltaKernel) for kernel in fitting.layout.kernels):
+    if not all(isinstance(kernel, DeltaKernel) for kernel in descent.layout.kernels):
         return None
     if domain.n_points > len(data):
         raise ValueError(f"domain={domain!r} has more points than the data have rows, {len(data)}.")
     seed = int(rng.integers(2**31))
     centers, _ = kmeans_plusplus(data, domain.n_points, random_state=seed)
     nearest = sqdist(data, centers).argmin(axis=1).astype(np.float64)[:, None]
-    return Start("kmeans++", fitting.at_latents(data, alpha, nearest), nearest)
+    return Start("kmeans++", descent.at_latents(data, alpha, nearest), nearest)
 
 
 def _latents(init: Any, domain: Domain | Points, problem: Problem, rows: IntArray) -> Array:

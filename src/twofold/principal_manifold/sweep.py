@@ -14,8 +14,8 @@ import numpy as np
 
 from twofold.losses import Squared
 from twofold.maps.affine import Affine
-from twofold.numerics.tree_sums import RowSource, Sums
-from twofold.principal_manifold.descent import Fitting
+from twofold.numerics.tree_sums import RowSource, RowSums
+from twofold.principal_manifold.descent import DescentSettings
 from twofold.principal_manifold.functional import (
     CAPS,
     penalized,
@@ -31,24 +31,53 @@ STEPS_FOR_ALL = 4
 
 
 @dataclass(frozen=True)
+class ManifoldSums(RowSums):
+    """The sum of the losses, and those of a regression.
+
+    ``grams`` (k, M + 1, M + 1) and ``right`` (M + 1, D) are those of `weighted_sums`, ``slopes``
+    (M + 1, M + 1) is that of `slope_products`.
+    """
+
+    loss: float
+    grams: Array
+    right: Array
+    slopes: Array | None
+
+
+@dataclass(frozen=True)
 class ManifoldSweep:
     """One pass over all rows; called with the centered rows of a leaf.
 
     ``projection`` computes latents, unless those of all rows are ``known`` (n, q); ``kept`` (n, q)
     receives them. Residuals of the map ``around`` determine losses and weights, which are at most
-    ``largest``. Without ``with_sums``, only losses are summed.
+    ``largest``.
     """
 
     frame: Affine
     projection: DomainProjection
     around: NodeExpansion
     largest: float
-    with_sums: bool = True
     known: Array | None = None
     kept: Array | None = None
 
-    def __call__(self, data: Array, first: int = 0) -> Sums:
+    def __call__(self, data: Array, first: int = 0) -> ManifoldSums:
         """Return the sums over centered rows, the first of which has this number."""
+        inside, latents = self._located(data, first)
+        weights = self.projection.loss.weights(inside - self.around.predict(latents))
+        weights = np.minimum(weights, self.largest)
+        *grams, right = weighted_sums(self.around, latents, weights, inside)
+        slopes = slope_products(self.around, latents) if self.projection.latent_noise else None
+        return ManifoldSums(self._loss(inside, latents), np.stack(grams), right, slopes)
+
+    def loss(self, data: Array, first: int = 0) -> float:
+        """Return only the sum of the losses."""
+        return self._loss(*self._located(data, first))
+
+    def _loss(self, inside: Array, latents: Array) -> float:
+        return float(replace(self.projection, up=self.around).losses(inside, latents).sum())
+
+    def _located(self, data: Array, first: int) -> tuple[Array, Array]:
+        """Return the coordinates and latents of rows."""
         inside = self.frame.into(data)
         rows = slice(first, first + len(data))
         if self.known is None:
@@ -57,22 +86,12 @@ class ManifoldSweep:
             latents = self.known[rows]
         if self.kept is not None:
             self.kept[rows] = latents
-        here = replace(self.projection, up=self.around)
-        sums = Sums(n_rows=len(data), loss=float(here.losses(inside, latents).sum()))
-        if not self.with_sums:
-            return sums
-        weights = self.projection.loss.weights(inside - self.around.predict(latents))
-        weights = np.minimum(weights, self.largest)
-        *grams, right = weighted_sums(self.around, latents, weights, inside)
-        sums |= {"grams": np.stack(grams), "right": right}
-        if self.projection.latent_noise:
-            sums["slopes"] = slope_products(self.around, latents)
-        return sums
+        return inside, latents
 
 
 def adapted_to_all(
     source: RowSource,
-    fitting: Fitting,
+    descent: DescentSettings,
     up: NodeExpansion,
     alpha: float,
     frame: Affine,
@@ -85,34 +104,27 @@ def adapted_to_all(
     ``some`` (m, r) has the coordinates of the rows that took part in the turns, for medians. With
     ``keep``, latents stay in memory between passes; otherwise each pass computes them again.
     """
-    projection = fitting.functional(some[:0], alpha).projection(up)
+    projection = descent.functional(some[:0], alpha).projection(up)
     latents = projection.lower(some, None, STEPS_FOR_ALL)
     sweep = ManifoldSweep(frame, projection, up, np.inf)
-    squared = isinstance(fitting.loss, Squared)
+    squared = isinstance(descent.loss, Squared)
     kept = np.empty((source.n_rows, latents.shape[1])) if keep and not squared else None
-    best = up
+    best, n = up, source.n_rows
 
-    def value(sums: Sums, one: NodeExpansion) -> float:
-        return float(sums["loss"] / sums["n_rows"] + alpha * penalized(one, fitting.penalty))
+    def value(loss: float, one: NodeExpansion) -> float:
+        return loss / n + alpha * penalized(one, descent.penalty)
 
     for number, cap in enumerate(CAPS):
-        weights = fitting.loss.weights(some - best.predict(latents))
+        weights = descent.loss.weights(some - best.predict(latents))
         around = replace(sweep, around=best, largest=cap * float(np.median(weights)))
         around = replace(around, known=kept) if number else replace(around, kept=kept)
-        sums: Sums = source.total(around, "adaptation")
-        candidate = _solution(sums, best, fitting, alpha)
+        sums = source.total(around, "adaptation")
+        slopes = 0.0 if sums.slopes is None else descent.latent_noise**2 * (sums.slopes / n)
+        grams = [gram / n + slopes for gram in sums.grams]
+        candidate = solved(best, grams, sums.right / n, descent.penalty, alpha)
         if squared:
             return candidate  # the parabola equals the loss
-        judged = replace(sweep, around=candidate, with_sums=False, known=kept)
-        if value(source.total(judged, "losses"), candidate) < value(sums, best):
+        judged = replace(sweep, around=candidate, known=kept)
+        if value(source.total(judged.loss, "losses"), candidate) < value(sums.loss, best):
             best = candidate
     return best
-
-
-def _solution(sums: Sums, up: NodeExpansion, fitting: Fitting, alpha: float) -> NodeExpansion:
-    n = sums["n_rows"]
-    slopes: Array | float = 0.0
-    if fitting.latent_noise:
-        slopes = fitting.latent_noise**2 * (sums["slopes"] / n)
-    grams = [gram / n + slopes for gram in sums["grams"]]
-    return solved(up, grams, sums["right"] / n, fitting.penalty, alpha)

@@ -7,7 +7,7 @@ are tested against each other.
 """
 
 from twofold.numerics.sums.cells import Cells, CellWeights, sorted_into_columns
-from twofold.numerics.sums.dense import DenseSums, DenseWeights, Sums
+from twofold.numerics.sums.dense import DenseSums, DenseWeights, ShiftedSums
 from twofold.numerics.sums.grid import GridWeights, weigh_many
 from twofold.numerics.sums.neighbors import LocalMeans, LocalWeights, Neighbors, target_blocks
 from twofold.numerics.sums.pairs import PairWeights
@@ -25,7 +25,7 @@ __all__ = [
     "Neighbors",
     "PairWeights",
     "SelfWeights",
-    "Sums",
+    "ShiftedSums",
     "kernel_radius",
     "share_in_reach",
     "sorted_into_columns",

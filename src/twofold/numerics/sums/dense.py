@@ -31,7 +31,7 @@ TILE = 256
 
 
 @dataclass(frozen=True)
-class Sums:
+class ShiftedSums:
     """Shifted kernel sums of some targets: ``c`` (n,), ``m`` (n,) and ``S`` (n, D).
 
     For a target that no source reaches, ``c`` is ``-inf`` and ``m`` is 0.
@@ -51,7 +51,7 @@ class DenseSums:
 
     def forward(
         self, targets: Array, sources: Array, values: Array, *, exclude: IntArray | None = None
-    ) -> Sums:
+    ) -> ShiftedSums:
         """Return the sums at targets (n, q) over sources (m, q), in units of the kernel's width.
 
         Values (m, D) may have no columns if only the mass is needed. ``exclude`` (n,) names one
@@ -70,7 +70,7 @@ class DenseSums:
             weighted[rows] = weights @ values
 
         map_blocks(work, row_blocks(len(targets), 4 * 8 * len(sources)), n_jobs=self.n_jobs)
-        return Sums(log_shift, mass, weighted)
+        return ShiftedSums(log_shift, mass, weighted)
 
 
 @dataclass(frozen=True)
