@@ -305,8 +305,8 @@ def test_22_labels(name, X, models):
         with pytest.raises(ValueError, match="y has one class"):
             make(name).fit(X, np.zeros(len(X)))
         return
-    labelled = make(name).fit(X, np.zeros(len(X)))
-    np.testing.assert_array_equal(labelled.embedding_, models[name].embedding_)
+    labeled = make(name).fit(X, np.zeros(len(X)))
+    np.testing.assert_array_equal(labeled.embedding_, models[name].embedding_)
 
 
 def test_23_one_outlier(name, X):

@@ -18,7 +18,7 @@ from twofold.export import explorer
 from twofold.export.explorer._appearance import appearance
 from twofold.export.explorer._columns import column
 from twofold.export.explorer._packing import Packer
-from twofold.export.programs import NoClosedForm
+from twofold.export.programs.translation import NoClosedForm
 
 
 @pytest.fixture(scope="module")

@@ -1,4 +1,4 @@
-"""Agglomerative and supervised Isomap: equal to what they generalise, and honest about labels, pieces and memory."""
+"""Agglomerative and supervised Isomap: equal to what they generalize, and honest about labels, pieces and memory."""
 
 import tracemalloc
 
@@ -142,7 +142,7 @@ class TestAgglomerative:
         assert rough.encoder_.error_ < ridge.encoder_.error_
         assert rough.score(X[500:800]) > ridge.score(X[500:800])
 
-    def test_copies_of_rows_do_not_favour_a_network(self):
+    def test_copies_of_rows_do_not_favor_a_network(self):
         X, sheet = make_s_curve(250, noise=0.1, random_state=0)
         rows, wanted = np.vstack([X, X[:100]]), np.vstack([sheet, sheet[:100]])
         ridge = KernelRidgeMap(kernel="rbf").fit(rows, wanted)

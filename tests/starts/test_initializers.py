@@ -85,7 +85,7 @@ def test_isomap_unrolls_from_landmarks():
     assert procrustes_r2(truth, isomap(X, 2, rng(), n_landmarks=1_200)) > 0.99
 
 
-def test_laplacian_eigenmaps_solve_the_generalised_problem(roll):
+def test_laplacian_eigenmaps_solve_the_generalized_problem(roll):
     X = roll[0]
     Z = laplacian_eigenmaps(X, 2, rng())
     from twofold.geodesics.graph import connect_components, heat_affinity, knn_graph

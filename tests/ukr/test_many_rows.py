@@ -12,7 +12,9 @@ from twofold.maps import NadarayaWatson
 from twofold.maps.affine import Affine
 from twofold.numerics import threads as _blocks
 from twofold.numerics.neighbors import CellIndex, nearest_neighbors
-from twofold.numerics.sums import Cells, CellWeights, DenseWeights, GridWeights
+from twofold.numerics.sums.cells import Cells, CellWeights
+from twofold.numerics.sums.dense import DenseWeights
+from twofold.numerics.sums.grid import GridWeights
 from twofold.starts.coarse_map import CoarseMap
 from twofold.ukr.descent import rescue
 from twofold.ukr.objective import Reconstruction

@@ -32,7 +32,7 @@ from twofold.maps.affine import Predictor
 from twofold.numerics.density import LatentDensity
 from twofold.numerics.linalg import rank_up_to, row_norms_sq
 from twofold.numerics.threads import n_threads, using_threads
-from twofold.numerics.units import CentredUnits
+from twofold.numerics.units import CenteredUnits
 from twofold.numerics.validation import (
     RandomLike,
     cast_back,
@@ -82,8 +82,8 @@ class TwoWayEstimator(
     encoder_: Predictor
     decoder_: Predictor
     density_: Density
-    _data_units: CentredUnits
-    _latent_units: CentredUnits
+    _data_units: CenteredUnits
+    _latent_units: CenteredUnits
     _variance: float
 
     @abstractmethod
@@ -159,7 +159,7 @@ class TwoWayEstimator(
         return self._state(learned, units, variance)
 
     @staticmethod
-    def _state(learned: Learned, units: CentredUnits, variance: float) -> dict[str, Any]:
+    def _state(learned: Learned, units: CenteredUnits, variance: float) -> dict[str, Any]:
         """Return the attributes of a fitted model."""
         return {
             "embedding_": learned.latents,
@@ -178,9 +178,9 @@ class TwoWayEstimator(
             check_consistent_length(data, y)
         return y
 
-    def _measure_units(self, data: Array) -> CentredUnits:
+    def _measure_units(self, data: Array) -> CenteredUnits:
         """Return the units in which the maps will see the data."""
-        return CentredUnits.of(data)
+        return CenteredUnits.of(data)
 
     def _requested_components(self, data: Array) -> int:
         """Return the number of latent dimensions, checked against the data."""
@@ -479,7 +479,7 @@ def warn_of_rank(rank: int, n_components: int) -> None:
 
 def constant_model(latents: Array, centered: Array) -> Learned:
     """Return the maps of constant data: decode to the constant row, encode to the mean latent."""
-    units = CentredUnits.of(latents, name="latents")
+    units = CenteredUnits.of(latents, name="latents")
     inside = units.into(latents)
     decoder = NadarayaWatson(bandwidth=1.0).fit(inside[:1], centered[:1])
     encoder = NadarayaWatson(bandwidth=1.0).fit(centered[:1], inside.mean(axis=0, keepdims=True))

@@ -15,7 +15,7 @@ from twofold.maps import KernelRidgeMap, NadarayaWatson, RBFNetwork
 from twofold.maps.pair_selection import choose_pair, fit_pair
 from twofold.maps.projection import Projection
 from twofold.numerics.density import LatentDensity
-from twofold.numerics.units import CentredUnits
+from twofold.numerics.units import CenteredUnits
 from twofold.numerics.validation import check_choice, check_int
 from twofold.protocols import Array, Map
 
@@ -82,7 +82,7 @@ def learn_maps(
     attributes: dict[str, Any] | None = None,
 ) -> Learned:
     """Learn both maps for latents (n, q), given in the caller's units; add learned attributes."""
-    units = CentredUnits.of(latents, name="the embedding")
+    units = CenteredUnits.of(latents, name="the embedding")
     Z, data, rng = units.into(latents), problem.data, problem.rng
     with problem.progress.phase("choosing the maps"):
         ups = {name: cast(Map, settings.built(up, Z, rng)) for name, up in settings.ups.items()}

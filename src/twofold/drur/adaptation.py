@@ -81,7 +81,7 @@ class RadialAdapter:
 
     def penalty(self, learned: Any) -> float:
         """Return ``alpha tr(W^T G W)``, Eq. (14)."""
-        gram = learned._features(learned.centers_)
+        gram = learned.features(learned.centers_)
         return float(learned.alpha_ * np.vdot(learned.weights_, gram @ learned.weights_))
 
     def rescale(self, shift: Array, factor: float) -> None:

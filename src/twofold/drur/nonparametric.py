@@ -142,7 +142,7 @@ def expansion(inputs: Array, targets: Array, setting: tuple[float, float]) -> Ke
     fitted = KernelRidgeMap(bandwidth=width, alpha=alpha)
     fitted.centers_, fitted.bandwidth_, fitted.alpha_ = inputs, width, alpha
     fitted.error_, fitted.intercept_ = np.nan, np.zeros(targets.shape[1])
-    K = fitted._features(inputs)
+    K = fitted.features(inputs)
     K[np.diag_indices_from(K)] += max(alpha, _least_alpha(len(K)))
     factor = linalg.cho_factor(K, lower=True, overwrite_a=True, check_finite=False)
     fitted.weights_ = linalg.cho_solve(factor, targets, check_finite=False)

@@ -57,9 +57,9 @@ class Sweep:
             self.kept[rows] = latents
         sums = Sums(n_rows=len(data), squares=float(row_norms_sq(data).sum()))
         if self.are_networks[0]:
-            sums["up"] = row_sums(self.up._features(latents), data)
+            sums["up"] = row_sums(self.up.features(latents), data)
         if self.are_networks[1]:
-            sums["down"] = row_sums(self.down._features(inside), latents)
+            sums["down"] = row_sums(self.down.features(inside), latents)
         return sums
 
     def solved(self, sums: Sums, share: float) -> FinalMaps:
@@ -85,7 +85,7 @@ class Sweep:
 
 def _solved(network: RBFNetwork, sums: Sums, alpha: float) -> RBFNetwork:
     """Return the network with the same centers and bandwidth for the sums over all rows."""
-    system = RidgeSystem.of(sums, network._features(network.centers_), alpha)
+    system = RidgeSystem.of(sums, network.features(network.centers_), alpha)
     return network_of(network.centers_, network.bandwidth_, alpha, system.solve(sums))
 
 

@@ -68,7 +68,7 @@ from twofold.maps.affine import Predictor
 from twofold.maps.kernel_ridge import BYTES_PER_PAIR
 from twofold.numerics.linalg import rank_up_to, row_norms_sq
 from twofold.numerics.memory import check_memory_for
-from twofold.numerics.units import CentredUnits
+from twofold.numerics.units import CenteredUnits
 from twofold.numerics.validation import (
     RandomLike,
     cast_back,
@@ -244,7 +244,7 @@ class AgglomerativeIsomap(TwoWayEstimator):
         if not is_auto(self.n_components):
             return self._check_n_components(self.n_components, data)
         most = min(data.shape[1], self._most_dimensions(len(data)))
-        return max(1, rank_up_to(CentredUnits.of(data).into(data), most))
+        return max(1, rank_up_to(CenteredUnits.of(data).into(data), most))
 
     def _most_dimensions(self, n: int) -> int:
         """Return how many coordinates "auto" compares: m landmarks span m - 1 dimensions."""
@@ -275,7 +275,7 @@ class AgglomerativeIsomap(TwoWayEstimator):
             if is_auto(self.n_components):
                 latents = latents[:, : min(elbow(variances), problem.n_components)]
         with progress.phase("maps"):
-            units = CentredUnits.of(latents, name="the embedding")
+            units = CenteredUnits.of(latents, name="the embedding")
             Z = units.into(latents)
             encoder = self._fitted_encoder(problem.data, Z, problem.rng)
             decoder = fitted_ridge(Z, problem.data, self.n_centers, problem.rng)

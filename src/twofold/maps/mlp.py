@@ -151,12 +151,14 @@ class MLP(LinearInFeatures):
         )
         return unpacked(result.x)
 
-    def _features(self, inputs: Array) -> Array:
+    def features(self, inputs: Array) -> Array:
+        """Return ``phi`` (n, M) at inputs (n, q)."""
         features: Array = expit(inputs @ self.hidden_weights_ + self.hidden_intercept_)
         return features
 
-    def _feature_gradients(self, inputs: Array) -> tuple[Array, list[Array]]:
-        features = self._features(inputs)
+    def feature_gradients(self, inputs: Array) -> tuple[Array, list[Array]]:
+        """Return ``phi`` (n, M) and its derivatives (n, M), one for each input."""
+        features = self.features(inputs)
         slope = features * (1.0 - features)
         return features, [slope * weights for weights in self.hidden_weights_]
 

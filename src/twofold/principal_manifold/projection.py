@@ -153,7 +153,7 @@ class DomainProjection:
         """Return ``sigma^2 |f'|^2`` (n,), Eq. (40)."""
         if not self.latent_noise:
             return np.zeros(len(Z))
-        _, gradients = self.up._feature_gradients(Z)
+        _, gradients = self.up.feature_gradients(Z)
         squares = [row_norms_sq(row_product(one, self.up.weights_)) for one in gradients]
         terms: Array = self.latent_noise**2 * np.sum(squares, axis=0)
         return terms
@@ -205,7 +205,7 @@ class DomainProjection:
 
         The rows and columns of those (n, q) are 0, so that the step moves along the wall.
         """
-        features, gradients = self.up._feature_gradients(Z)
+        features, gradients = self.up.feature_gradients(Z)
         residuals = data - row_product(features, self.up.weights_) - self.up.intercept_
         weights = self.loss.weights(residuals)
         columns = [row_product(one, self.up.weights_) for one in gradients]

@@ -183,7 +183,7 @@ def laplacian_eigenmaps(
     else:
         _, vectors = eigsh(affinity, k, which="LA", v0=rng.standard_normal(n))
     # The first eigenvector is the constant function; the others, over the root of the degrees, are
-    # the generalised eigenvectors of the Laplacian.
+    # the generalized eigenvectors of the Laplacian.
     degrees = np.asarray(weights.sum(axis=1)).ravel()
     Z = vectors[:, ::-1][:, 1:] / np.sqrt(degrees)[:, None]
     return _pad(fix_signs(Z), n_components)

@@ -43,7 +43,7 @@ N_IN_REACH = 100
 jitter."""
 
 FACTORS = (1.0, 1.4, 2.0, 2.8)
-"""Around that density. An initial map is rough and would favour still wider kernels. Twice the
+"""Around that density. An initial map is rough and would favor still wider kernels. Twice the
 points in reach cost twice the time, and did not improve a refined map (100,000 rows of a noisy
 sheet)."""
 

@@ -50,7 +50,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from twofold.numerics.linalg import row_norms_sq
-from twofold.numerics.sums import DenseWeights, PairWeights, SelfWeights
+from twofold.numerics.sums.dense import DenseWeights
+from twofold.numerics.sums.pairs import PairWeights
+from twofold.numerics.sums.weights import SelfWeights
 from twofold.protocols import Array
 
 Weigh = Callable[[Array], SelfWeights]

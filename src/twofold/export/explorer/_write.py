@@ -16,7 +16,7 @@ from twofold.export.explorer._landscape import landscape
 from twofold.export.explorer._packing import Packer
 from twofold.export.explorer._page import page
 from twofold.export.explorer._program import program
-from twofold.export.programs import closed_form
+from twofold.export.programs.translation import closed_form
 from twofold.numerics.files import whole_file
 from twofold.numerics.threads import some_rows
 from twofold.numerics.validation import check_data, check_int, warn_user
