@@ -2,11 +2,13 @@
 
 import numpy as np
 import pytest
+from sklearn.linear_model import Ridge
 
 from twofold.numerics.validation import (
     check_choice,
     check_int,
     check_latents,
+    check_methods,
     check_not_negative,
     check_real,
     check_rng,
@@ -50,6 +52,15 @@ def test_check_choice():
     assert check_choice("up", "nw", ("nw", "krr")) == "nw"
     with pytest.raises(ValueError, match=r"up='x' must be one of \['krr', 'nw'\]"):
         check_choice("up", "x", ("nw", "krr"))
+
+
+def test_check_methods():
+    check_methods("up", Ridge(), ("fit", "predict"))
+    wanted = "must be a name, or an object with the methods fit, jacobian: it lacks jacobian"
+    with pytest.raises(TypeError, match=rf"up=Ridge\(\) {wanted}"):
+        check_methods("up", Ridge(), ("fit", "jacobian"), also="a name")
+    with pytest.raises(TypeError, match="must be an object with the methods fit: it is a class"):
+        check_methods("up", Ridge, ("fit",))
 
 
 def test_check_rng():

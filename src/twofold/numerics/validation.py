@@ -145,6 +145,20 @@ def check_choice(name: str, value: Any, allowed: Collection[str]) -> str:
     return value
 
 
+def check_methods(name: str, value: object, methods: tuple[str, ...], *, also: str = "") -> None:
+    """Raise an error unless a parameter is an instance with these methods.
+
+    The message names those that are missing, and what else is allowed (``also``).
+    """
+    missing = [method for method in methods if not callable(getattr(value, method, None))]
+    if missing or isinstance(value, type):
+        allowed = f"{also}, or an object" if also else "an object"
+        lacks = f"it lacks {', '.join(missing)}" if missing else "it is a class, not an instance"
+        raise TypeError(
+            f"{name}={value!r} must be {allowed} with the methods {', '.join(methods)}: {lacks}."
+        )
+
+
 def check_training_rows(inputs: Array, n_rows: int) -> None:
     """Raise an error unless the inputs have as many rows as the map was fitted to."""
     if len(inputs) != n_rows:
