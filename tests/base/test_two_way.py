@@ -116,7 +116,7 @@ def test_n_centers(data):
     [
         ({"up": "spline"}, ValueError, "up='spline'"),
         ({"up": "projection"}, ValueError, "up='projection'"),
-        ({"down": MLP}, TypeError, "or a map"),
+        ({"down": MLP}, TypeError, "or an object with the methods fit.*it is a class"),
         ({"n_centers": 0}, ValueError, "n_centers=0"),
         ({"n_centers": 2.5}, TypeError, "n_centers=2.5"),
         ({"embedding": "umap"}, ValueError, "embedding='umap'"),

@@ -234,7 +234,10 @@ class TestAgglomerative:
             ({"n_centers": "x"}, "n_centers='x' must be an integer, or \"auto\""),
             ({"n_landmarks": "auto"}, "n_landmarks='auto' must be an integer, or None"),
             ({"cross_fit": "yes"}, "cross_fit='yes' must be True or False"),
-            ({"out_of_sample": None}, "out_of_sample=None must be 'krr', 'grnn', 'auto' or a map"),
+            (
+                {"out_of_sample": None},
+                "out_of_sample=None must be 'krr', 'grnn' or 'auto', or an object",
+            ),
             ({"out_of_sample": KernelRidgeMap}, "out_of_sample"),
         ],
     )
@@ -407,7 +410,10 @@ class TestSupervised:
             ({"beta": None}, 'beta=None must be a number, or "auto"'),
             ({"scale_distances": "no"}, "scale_distances='no' must be True or False"),
             ({"cross_fit": "yes"}, "cross_fit='yes' must be True or False"),
-            ({"out_of_sample": None}, "out_of_sample=None must be 'krr', 'grnn', 'auto' or a map"),
+            (
+                {"out_of_sample": None},
+                "out_of_sample=None must be 'krr', 'grnn' or 'auto', or an object",
+            ),
         ],
     )
     def test_types_are_checked(self, wine, settings, message):

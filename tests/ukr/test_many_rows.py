@@ -108,7 +108,7 @@ def test_more_neighbors_than_the_probed_cells_hold(monkeypatch):
     rng = np.random.default_rng(0)
     X = rng.standard_normal((3_000, 2)).astype(np.float32)
     index = CellIndex.of(X, rng)
-    found = index.query(X[:5], 2_900)
+    found, _ = index.search(X[:5], 2_900)
     assert all(len(np.unique(row)) == 2_900 for row in found)
 
 
@@ -179,7 +179,7 @@ def test_nearest_neighbors_by_cells(monkeypatch):
 def test_search_of_other_points():
     rng = np.random.default_rng(0)
     X, queries = rng.standard_normal((2000, 4)), rng.standard_normal((60, 4))
-    found = CellIndex.of(X, rng).query(queries, 3)
+    found, _ = CellIndex.of(X, rng).search(queries, 3)
     assert recall(found, X, 3, queries) > 0.98
 
 

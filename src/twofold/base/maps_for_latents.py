@@ -16,11 +16,14 @@ from twofold.maps.pair_selection import choose_pair, fit_pair
 from twofold.maps.projection import Projection
 from twofold.numerics.density import LatentDensity
 from twofold.numerics.units import CenteredUnits
-from twofold.numerics.validation import check_choice, check_int
+from twofold.numerics.validation import check_choice, check_int, check_methods
 from twofold.protocols import Array, Map
 
 UP = ("nw", "krr", "rbf")
 DOWN = ("projection", "nw", "krr", "rbf")
+MAP_METHODS = ("fit", "predict", "jacobian", "normal_terms")
+"""The methods of `twofold.protocols.Map`."""
+
 MAX_KRR_CENTERS = 500
 MAX_RBF_CENTERS = 300
 
@@ -97,12 +100,10 @@ def learn_maps(
 
 def _candidates(parameter: str, value: MapLike, names: tuple[str, ...]) -> dict[str, MapLike]:
     """Return the maps or names that a parameter stands for, by name."""
-    if isinstance(value, Map | Projection) and not isinstance(value, type):
-        return {type(value).__name__: value}
-    if not isinstance(value, str):
-        raise TypeError(
-            f"{parameter}={value!r} must be one of {sorted(('auto', *names))}, or a map: an "
-            "estimator with fit, predict, jacobian and normal_terms."
-        )
-    check_choice(parameter, value, ("auto", *names))
-    return {name: name for name in (names if value == "auto" else (value,))}
+    if isinstance(value, str):
+        check_choice(parameter, value, ("auto", *names))
+        return {name: name for name in (names if value == "auto" else (value,))}
+    if not isinstance(value, Projection):
+        also = f"one of {sorted(('auto', *names))}"
+        check_methods(parameter, value, MAP_METHODS, also=also)
+    return {type(value).__name__: value}

@@ -25,6 +25,7 @@ import numpy as np
 
 from twofold.losses import L1, Huber, Loss, Norm, Squared
 from twofold.numerics.linalg import row_norms_sq, row_product, sqdist
+from twofold.numerics.neighbors import nearest
 from twofold.numerics.threads import map_blocks, row_blocks
 from twofold.optimize._small_systems import damped_steps
 from twofold.principal_manifold.domains import PERIOD, Domain, Points
@@ -89,10 +90,8 @@ class DomainProjection:
 
     def _reach(self, images: Array) -> Array:
         """Return the largest distance to images of neighboring places (m,)."""
-        from sklearn.neighbors import NearestNeighbors  # slow to import
-
         n_near = min(len(self.grid), 3 ** self.grid.shape[1] + 1)
-        _, near = NearestNeighbors(n_neighbors=n_near).fit(self.grid).kneighbors(self.grid)
+        near, _ = nearest(self.grid, self.grid, n_near)
         offsets = images[near] - images[:, None]
         largest: Array = np.sqrt(np.square(offsets).sum(axis=2).max(axis=1))
         return largest

@@ -48,7 +48,6 @@ from twofold.base.maps_for_latents import MapSettings, learn_maps
 from twofold.base.problem import Learned, Problem
 from twofold.kernels import Gaussian
 from twofold.maps.projection import Projection
-from twofold.numerics.linalg import row_norms_sq
 from twofold.numerics.neighbors import nearest_neighbors
 from twofold.numerics.sums.grid import weigh_many
 from twofold.numerics.sums.reach import kernel_radius
@@ -63,7 +62,7 @@ from twofold.sne.probabilities import (
     neighbor_matrix,
     transition_probabilities,
 )
-from twofold.starts.named import resolve_init
+from twofold.starts.named import latents_of, unit_variance
 
 MOST_DENSE = 2_000
 """Rows up to which all pairs count."""
@@ -221,16 +220,8 @@ class SNE(TwoWayEstimator):
 
     def _start(self, problem: Problem) -> Array:
         """Return the first latents (n, q)."""
-        named = isinstance(self.init, str)
-        data = problem.data if named else problem.original.copy()
-        if named:
-            data = data / (float(np.sqrt(row_norms_sq(data).mean())) or 1.0)
-        Z = resolve_init(self.init, data, problem.n_components, problem.rng, y=problem.y)
-        if Z.shape[1] != problem.n_components:
-            raise ValueError(
-                f"init gives {Z.shape[1]} columns; n_components={problem.n_components} are needed."
-            )
-        if not named:
+        Z = latents_of(self.init, unit_variance(problem.data), problem)
+        if not isinstance(self.init, str):
             if not np.ptp(Z, axis=0).any():
                 raise ValueError(
                     "init has all latents in one place, where no gradient separates them. Give "
