@@ -32,7 +32,29 @@ MapLike = str | Map | Projection
 
 @dataclass(frozen=True)
 class MapSettings:
-    """The parameters ``up``, ``down`` and ``n_centers`` of an estimator, checked."""
+    """The parameters ``up``, ``down`` and ``n_centers`` of an estimator, checked.
+
+    Parameters
+    ----------
+    up : {"auto", "nw", "krr", "rbf"} or map
+        The decoder; "auto" compares all. A map has the methods of `twofold.protocols.Map`.
+    down : {"auto", "projection", "nw", "krr", "rbf"}, map or Projection
+        The encoder; "auto" compares all.
+    n_centers : int or "auto", default="auto"
+        Centers of "krr" and "rbf".
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from twofold.base import MapSettings
+    >>> settings = MapSettings("nw", "auto")
+    >>> list(settings.ups), list(settings.downs)
+    (['nw'], ['projection', 'nw', 'krr', 'rbf'])
+    >>> settings.built("rbf", np.eye(20), np.random.default_rng(0)).n_centers
+    4
+    >>> settings.first
+    {'up_': 'nw', 'down_': 'projection', 'candidates_': []}
+    """
 
     up: str | Map
     down: MapLike
@@ -84,7 +106,37 @@ def learn_maps(
     latents: Array,
     attributes: dict[str, Any] | None = None,
 ) -> Learned:
-    """Learn both maps for latents (n, q), given in the caller's units; add learned attributes."""
+    """Learn both maps for given latents: choose them on held-out rows, and fit them to all rows.
+
+    Parameters
+    ----------
+    settings : MapSettings
+        The maps to compare.
+    problem : Problem
+        The data, the generator and the progress of the fit.
+    latents : ndarray of shape (n_samples, n_components)
+        Latents of the rows, in units of your choice.
+    attributes : dict or None, default=None
+        More learned attributes of the estimator, by name.
+
+    Returns
+    -------
+    Learned
+        With ``up_``, ``down_`` and ``candidates_`` among its attributes.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from twofold.base import MapSettings, TwoWayEstimator, learn_maps
+    >>> class FirstColumns(TwoWayEstimator):
+    ...     n_components, random_state, verbose = 2, 0, 0
+    ...
+    ...     def _learn(self, problem):
+    ...         latents = problem.data[:, : problem.n_components]
+    ...         return learn_maps(MapSettings("nw", "projection"), problem, latents)
+    >>> FirstColumns().fit(load_iris().data).down_
+    'projection'
+    """
     units = CenteredUnits.of(latents, name="the embedding")
     Z, data, rng = units.into(latents), problem.data, problem.rng
     with problem.progress.phase("choosing the maps"):

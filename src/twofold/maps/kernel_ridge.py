@@ -116,6 +116,8 @@ class KernelRidgeMap(RadialFeatures):
     ((50, 2, 1), [(50, 1, 1), (50, 1), (50,)])
     >>> fitted.in_row_space()[1].shape
     (2, 2)
+    >>> fitted.features(z).shape, len(fitted.feature_gradients(z)[1])
+    ((50, 50), 1)
     """
 
     def __init__(

@@ -72,6 +72,8 @@ class MLP(LinearInFeatures):
     ((100, 2, 1), [(100, 1, 1), (100, 1), (100,)])
     >>> network.in_row_space()[1].shape
     (2, 2)
+    >>> network.features(z).shape, len(network.feature_gradients(z)[1])
+    ((100, 5), 1)
     """
 
     def __init__(

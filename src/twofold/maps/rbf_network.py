@@ -231,6 +231,8 @@ class RBFNetwork(RadialFeatures):
     ((200, 1, 1), [(200, 1, 1), (200, 1), (200,)])
     >>> network.in_row_space()[1].shape
     (1, 1)
+    >>> network.features(z).shape, len(network.feature_gradients(z)[1])
+    ((200, 10), 1)
     """
 
     def __init__(
