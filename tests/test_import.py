@@ -32,7 +32,8 @@ def fresh_import(number=0):
 
 def test_import_is_light():
     assert fresh_import()["heavy"] == []
-    # The promise is 0.3 s, measured at 0.22 to 0.27; the margin and three tries are for a machine kept busy.
+    # The promise is 0.3 s, measured at 0.22 to 0.27; the margin and three tries are for a busy
+    # machine.
     assert any(fresh_import(number)["seconds"] < 0.4 for number in range(3))
 
 

@@ -1,4 +1,4 @@
-"""What every estimator does with bad input and faults, one test a row of the design's torture table."""
+"""What every estimator does with bad input and faults: one test for each row of a table."""
 
 import concurrent.futures
 import copy
@@ -213,7 +213,7 @@ def test_12_powers_of_two(name, X, models, power):
 def test_13_a_large_offset(name, X, models):
     skip_where_impossible(name, "offset")
     model = make(name).fit(X + 1e8)
-    # The offset itself rounds the data at 1e-8; the same rounding without the offset is the reference.
+    # The offset rounds the data at 1e-8; the reference is rounded in the same way, without it.
     rounded = make(name).fit((X + 1e8) - 1e8)
     assert_same_latents(model.embedding_, rounded.embedding_, 1e-6)
     assert model.score(X + 1e8) == pytest.approx(rounded.score((X + 1e8) - 1e8), abs=1e-6)
@@ -383,7 +383,7 @@ def processes(method):
 
 @pytest.fixture(scope="module")
 def fresh_processes():
-    """Two processes that inherit nothing; all estimators share them, since they start by importing everything."""
+    """Two processes that inherit nothing, shared by all estimators because their start is slow."""
     with processes("spawn") as pool:
         yield pool
 

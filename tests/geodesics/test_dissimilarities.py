@@ -72,7 +72,7 @@ def test_saturated_dissimilarities_are_finite_and_ranked():
 
 
 def test_bridges_where_exponents_are_huge():
-    """Two classes, exponents from 900 to 1e6: the bridge is the closest pair all the same, and no length is infinite."""
+    """With exponents from 900 to 1e6 the bridge is the closest pair, and all lengths are finite."""
     X = np.array([0.0, 1.0, 2.0, 103.0, 102.0, 101.0, 1100.0])[:, None]
     y = np.array([0, 0, 0, 1, 1, 1, 1])
     points = Supervised(Euclidean(X), y, beta=10.0, unit=1.0)

@@ -6,9 +6,10 @@ neighbors of each point in a graph; None means 10 (LLE: 12), or all other points
 A graph of several components is joined at the closest pairs, with a warning.
 
 Of more than 5,000 points, 2,000 landmarks are embedded, and the others are placed by them;
-``random`` and ``pca``, whose cost is linear in n, embed all. Kernel PCA extends to other points by the Nystrom formula. The other methods use the weights that
-best reconstruct a point from its nearest landmarks (sum one, least squares, as in locally linear
-embedding); they are exact for locally linear maps and need no bandwidth.
+``random`` and ``pca``, whose cost is linear in n, embed all. Kernel PCA extends to other points by
+the Nystrom formula. The other methods use the weights that best reconstruct a point from its
+nearest landmarks (sum one, least squares, as in locally linear embedding); they are exact for
+locally linear maps and need no bandwidth.
 
 References
 ----------

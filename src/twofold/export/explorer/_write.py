@@ -95,9 +95,9 @@ def write(
     """
     if not isinstance(estimator, TwoWayEstimator):
         raise TypeError(
-            f"{type(estimator).__name__} is not a two-way estimator of twofold: the page needs both "
-            "maps. Wrap other embeddings in twofold.TwoWay; of a pipeline, give the last step and "
-            "data as that step sees them."
+            f"{type(estimator).__name__} is not a two-way estimator of twofold: the page needs "
+            "both maps. Wrap other embeddings in twofold.TwoWay; of a pipeline, give the last step "
+            "and data as that step sees them."
         )
     check_is_fitted(estimator)
     data, _ = check_data(estimator, X, reset=False)
