@@ -33,10 +33,11 @@ class TwoWay(TwoWayEstimator):
     ----------
     embedding : str, estimator, array-like or callable, default="tsne"
         The source of the latents: a name ("tsne", "isomap", "lle", "laplacian_eigenmaps",
-        "kernel_pca", "pca", "random"), an estimator with ``fit_transform``, latents of shape
-        (n_samples, n_components), or a function of ``(X, n_components, rng)``. Named methods get
-        the data centered and scaled to a total variance of one, so latents do not depend on the
-        data's units. A clone of an estimator is fitted to the data as float64 in their own units.
+        "kernel_pca", "pca", "random"), with a number of neighbors for the methods with a graph
+        ("isomap:20"), an estimator with ``fit_transform``, latents of shape (n_samples,
+        n_components), or a function of ``(X, n_components, rng)``. Named methods get the data
+        centered and scaled to a total variance of one, so latents do not depend on the data's
+        units. A clone of an estimator is fitted to the data as float64 in their own units.
     down : {"auto", "projection", "krr", "rbf", "nw"}, Map or Projection, default="auto"
         The map from data to latents: projection onto the manifold of the up-map, kernel ridge
         regression, a radial basis network, Nadaraya-Watson, or a map of your own. "auto" takes the

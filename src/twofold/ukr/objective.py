@@ -9,8 +9,8 @@ With each point leaving itself out this is the cross-validation error, Meinicke 
 (10); with ``j = i`` included, the plain reconstruction error, Eq. (8). The data are centered, so
 the pseudo-count ``epsilon`` is that many observations at their mean: a point out of reach of all
 others is predicted as the mean instead of 0/0, the objective stays smooth and bounded, and a stray
-is pulled back while any kernel mass is left. ``epsilon = 0`` is the paper's objective; there a point
-out of reach counts as predicted by the mean, and its gradient is zero.
+is pulled back while any kernel mass is left. ``epsilon = 0`` is the paper's objective; there a
+point out of reach counts as predicted by the mean, and its gradient is zero.
 
 With masses ``m_i`` and residuals ``r_i = f_i - x_i``, the derivative of ``R`` with respect to
 ``k_ij`` is
