@@ -31,7 +31,8 @@ from twofold.cli.measurement import time_steps, timed
 from twofold.datasets import load_mnist
 from twofold.kernels import Gaussian
 from twofold.metrics import nearest_neighbor_accuracy, relative_reconstruction_error
-from twofold.numerics.sums import CellWeights, kernel_radius
+from twofold.numerics.sums.cells import CellWeights
+from twofold.numerics.sums.reach import kernel_radius
 from twofold.plotting import DecodedGridDisplay, LatentMapDisplay, save_figure
 from twofold.ukr import regression
 from twofold.ukr.regression import CELL_TOLERANCE, KernelRegression

@@ -1,8 +1,7 @@
 """Settings of Sphinx: ``sphinx-build -W --keep-going -b html docs docs/_build/html``.
 
-Nothing is fetched, neither by the build nor by the built pages: no intersphinx, the theme brings its own fonts and
-scripts, and MathJax, which Sphinx would load from a content delivery network, is copied beside the pages by
-``sphinx-mathjax-offline``.
+Neither the build nor the pages load anything from the network: there is no intersphinx, the theme
+has its own fonts and scripts, and ``sphinx-mathjax-offline`` copies MathJax beside the pages.
 """
 
 import importlib.metadata
@@ -32,7 +31,8 @@ extensions = [
 exclude_patterns = ["_build", "gallery/**/*.ipynb", "gallery/**/*.py", "gallery/**/*.json"]
 templates_path = ["_templates"]
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
-default_role = "py:obj"  # `twofold.load` in a docstring is a link, and plain code where there is nothing to link to
+# `twofold.load` in a docstring is a link, and plain code where there is nothing to link to.
+default_role = "py:obj"
 nitpicky = False
 
 # Markdown
@@ -108,7 +108,7 @@ copybutton_prompt_is_regexp = True
 
 
 def _is_ours(member):
-    """Whether a member of a class was written here, and not by scikit-learn, enum, typing or object."""
+    """Return whether a member of a class is ours, not from scikit-learn, enum or typing."""
     member = inspect.unwrap(getattr(member, "fget", None) or getattr(member, "__func__", member))
     return (getattr(member, "__module__", None) or "twofold").startswith("twofold")
 
@@ -119,7 +119,7 @@ def _skip_foreign_members(app, what, name, member, skip, options):  # noqa: ARG0
 
 
 def _escape_types(app, what, name, obj, options, lines):  # noqa: ARG001 - Sphinx's signature
-    """Keep ``n_iter_`` in "history_ : ndarray of shape (n_iter_,)" from being a link of reStructuredText."""
+    """Keep ``n_iter_`` in "ndarray of shape (n_iter_,)" from being a link."""
     for number, line in enumerate(lines):
         entry, colon, kind = line.partition(" : ")
         if colon and "`" not in kind and re.fullmatch(r"[\w, *]+", entry.strip()):

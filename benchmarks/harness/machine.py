@@ -6,7 +6,8 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from benchmarks.harness import memory
-from twofold.cli.measurement import usable_cores, versions
+from twofold.cli.measurement import versions
+from twofold.numerics.threads import usable_cores
 
 __all__ = ["PACKAGES", "commit", "describe_machine", "is_installed", "usable_cores", "versions"]
 

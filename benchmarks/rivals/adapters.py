@@ -11,7 +11,7 @@ import numpy as np
 
 
 class Tsne:
-    """openTSNE: encodes by optimising new points in a fixed map; does not decode."""
+    """openTSNE: encodes by optimizing new points in a fixed map; does not decode."""
 
     inverse_transform = None
 
@@ -93,7 +93,7 @@ class Gtm:
 
 
 class Gplvm:
-    """GPy's GPLVM from PCA: encodes by optimising latents, decodes to the posterior mean."""
+    """GPy's GPLVM from PCA: encodes by optimizing latents, decodes to the posterior mean."""
 
     ITERATIONS = 1_000
     """The default of its optimizer. 200 take 37 s on digits and 16 s on oil flow, on two cores."""

@@ -17,7 +17,7 @@ from twofold.metrics import (
     trustworthiness,
 )
 
-NEIGHBOURS = 5
+NEIGHBORS = 5
 BATCH_ROWS = 20
 """Rows that are encoded again in another batch."""
 SINGLE_ROWS = 3
@@ -87,8 +87,8 @@ def _cost(make, split, notes):
 def _quality(model, split, Z_test, notes):
     notes.step("quality")
     notes.add(
-        trustworthiness=trustworthiness(split.X_test, Z_test, NEIGHBOURS),
-        continuity=continuity(split.X_test, Z_test, NEIGHBOURS),
+        trustworthiness=trustworthiness(split.X_test, Z_test, NEIGHBORS),
+        continuity=continuity(split.X_test, Z_test, NEIGHBORS),
     )
     if split.truth_test is not None:
         notes.add(procrustes_r2=procrustes_r2(split.truth_test, Z_test))

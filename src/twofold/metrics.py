@@ -367,8 +367,7 @@ def _tame(values: Array) -> Array:
 
 def _nearest(points: Array, n_neighbors: int) -> IntArray:
     """Return the nearest other samples (n_samples, n_neighbors); ties go to the lower index."""
-    everyone = np.arange(len(points))
-    found, distances = nearest(points, points, n_neighbors + 1, exclude=everyone)
+    found, distances = nearest(points, None, n_neighbors + 1)
     neighbors: IntArray = found[:, :n_neighbors]
     # The choice matters only if the last neighbor and the next sample are equally far.
     tied = np.flatnonzero(distances[:, -2] == distances[:, -1])

@@ -16,14 +16,14 @@ from typing import Any
 
 import numpy as np
 
-from twofold.base.estimator import TwoWayEstimator, constant_model
+from twofold.base.dimensions import check_n_components, constant_model
+from twofold.base.estimator import TwoWayEstimator
 from twofold.base.maps_for_latents import MapSettings, learn_maps
 from twofold.base.problem import Learned, Problem
 from twofold.maps.projection import Projection
-from twofold.numerics.validation import RandomLike, check_choice, check_int
+from twofold.numerics.validation import RandomLike, check_int
 from twofold.protocols import Array, Map
-from twofold.starts.initializers import INITIALIZERS
-from twofold.starts.named import resolve_init
+from twofold.starts.named import embedded, named_initializer, unit_variance
 
 
 class TwoWay(TwoWayEstimator):
@@ -33,10 +33,11 @@ class TwoWay(TwoWayEstimator):
     ----------
     embedding : str, estimator, array-like or callable, default="tsne"
         The source of the latents: a name ("tsne", "isomap", "lle", "laplacian_eigenmaps",
-        "kernel_pca", "pca", "random"), an estimator with ``fit_transform``, latents of shape
-        (n_samples, n_components), or a function of ``(X, n_components, rng)``. Named methods get
-        the data centered and scaled to a total variance of one, so latents do not depend on the
-        data's units. A clone of an estimator is fitted to the data as float64 in their own units.
+        "kernel_pca", "pca", "random"), with a number of neighbors for the methods with a graph
+        ("isomap:20"), an estimator with ``fit_transform``, latents of shape (n_samples,
+        n_components), or a function of ``(X, n_components, rng)``. Named methods get the data
+        centered and scaled to a total variance of one, so latents do not depend on the data's
+        units. A clone of an estimator is fitted to the data as float64 in their own units.
     down : {"auto", "projection", "krr", "rbf", "nw"}, Map or Projection, default="auto"
         The map from data to latents: projection onto the manifold of the up-map, kernel ridge
         regression, a radial basis network, Nadaraya-Watson, or a map of your own. "auto" takes the
@@ -68,10 +69,6 @@ class TwoWay(TwoWayEstimator):
         embedding, in units of its spread). Empty if only one pair was possible.
     encoder_, decoder_, density_, n_features_in_, feature_names_in_
         As in every two-way estimator.
-
-    See Also
-    --------
-    twofold.starts.initializers : The named embeddings.
 
     Examples
     --------
@@ -110,7 +107,7 @@ class TwoWay(TwoWayEstimator):
     def _requested_components(self, data: Array) -> int:
         asked = None if self.n_components is None else check_int("n_components", self.n_components)
         if isinstance(self.embedding, str):
-            check_choice("embedding", self.embedding, INITIALIZERS)
+            named_initializer(self.embedding, "embedding")
         width = None
         if hasattr(self.embedding, "fit_transform"):
             width = getattr(self.embedding, "n_components", None)
@@ -123,10 +120,10 @@ class TwoWay(TwoWayEstimator):
                 "Leave n_components=None, or change the embedding."
             )
         if own:
-            return self._check_n_components(width, data)
+            return check_n_components(width, *data.shape)
         if hasattr(self.embedding, "fit_transform"):
             return 1 if asked is None else asked  # checked against the result
-        return self._check_n_components(2 if asked is None else asked, data)
+        return check_n_components(2 if asked is None else asked, *data.shape)
 
     def _learn(self, problem: Problem) -> Learned:
         settings = MapSettings(self.up, self.down, self.n_centers)
@@ -143,14 +140,9 @@ class TwoWay(TwoWayEstimator):
 
     def _embed(self, problem: Problem) -> Array:
         """Return the latents (n, q) of the embedding."""
-        if isinstance(self.embedding, str):
-            data = problem.data / float(np.sqrt(np.square(problem.data).sum(axis=1).mean()))
-        else:
-            data = problem.original.copy()
-        latents = resolve_init(
-            self.embedding, data, problem.n_components, problem.rng, y=problem.y, name="embedding"
-        )
-        width = self._check_n_components(latents.shape[1], problem.original)
+        unit = unit_variance(problem.data)
+        latents = embedded(self.embedding, unit, problem, name="embedding")
+        width = check_n_components(latents.shape[1], *problem.original.shape)
         if self.n_components not in (None, width):
             raise ValueError(
                 f"n_components={self.n_components} contradicts the embedding, which gives {width} "

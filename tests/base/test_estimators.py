@@ -32,7 +32,7 @@ for _name, _estimator in ESTIMATORS.items():
 
 OTHERS = {name: one for name, one in ESTIMATORS.items() if name not in ONE_A_CLASS}
 OTHERS["two_way-defaults"] = TwoWay(random_state=0)
-"""Further instances: inputs are validated before settings matter, so that they need not pass the checks of that again."""
+"""Further instances. They skip the checks of input, which is validated before settings matter."""
 
 UP_TO_SETTINGS = [
     "check_dict_unchanged",
@@ -52,8 +52,8 @@ UP_TO_SETTINGS = [
     "check_transformer_preserve_dtypes",
 ]
 
-# The generator leaves these to scikit-learn's own test suite. Names of columns and containers of outputs are
-# up to the class, not to its settings.
+# The generator leaves these to scikit-learn's own test suite. Names of columns and containers of
+# outputs are up to the class, not to its settings.
 LEFT_OUT_OF_CLASSES = [
     "check_dataframe_column_names_consistency",
     "check_get_feature_names_out_error",

@@ -1,4 +1,4 @@
-"""What every estimator does with bad input and faults, one test a row of the design's torture table."""
+"""What every estimator does with bad input and faults: one test for each row of a table."""
 
 import concurrent.futures
 import copy
@@ -216,7 +216,7 @@ def test_12_powers_of_two(name, X, models, power):
 def test_13_a_large_offset(name, X, models):
     skip_where_impossible(name, "offset")
     model = make(name).fit(X + 1e8)
-    # The offset itself rounds the data at 1e-8; the same rounding without the offset is the reference.
+    # The offset rounds the data at 1e-8; the reference is rounded in the same way, without it.
     rounded = make(name).fit((X + 1e8) - 1e8)
     assert_same_latents(model.embedding_, rounded.embedding_, 1e-6)
     some = X[::4] + 1e8
@@ -309,8 +309,8 @@ def test_22_labels(name, X, models):
         with pytest.raises(ValueError, match="y has one class"):
             make(name).fit(X, np.zeros(len(X)))
         return
-    labelled = make(name).fit(X, np.zeros(len(X)))
-    np.testing.assert_array_equal(labelled.embedding_, models[name].embedding_)
+    labeled = make(name).fit(X, np.zeros(len(X)))
+    np.testing.assert_array_equal(labeled.embedding_, models[name].embedding_)
 
 
 def test_23_one_outlier(name, X):

@@ -103,6 +103,13 @@ def test_labels_reach_the_embedding():
     assert nearest_neighbor_accuracy(model.embedding_, y, model.transform(X), y) > 0.9
 
 
+def test_names_with_a_number_of_neighbors(data):
+    few, many = (TwoWay(f"isomap:{k}", up="nw", down="nw").fit(data) for k in (10, 40))
+    plain = TwoWay("isomap", up="nw", down="nw").fit(data)
+    np.testing.assert_array_equal(few.embedding_, plain.embedding_)
+    assert np.abs(many.embedding_ - plain.embedding_).max() > 0.0
+
+
 def test_n_centers(data):
     for up in ("krr", "rbf"):
         model = TwoWay("isomap", up=up, down="nw", n_centers=9, random_state=0).fit(data)
@@ -116,10 +123,11 @@ def test_n_centers(data):
     [
         ({"up": "spline"}, ValueError, "up='spline'"),
         ({"up": "projection"}, ValueError, "up='projection'"),
-        ({"down": MLP}, TypeError, "or a map"),
+        ({"down": MLP}, TypeError, "or an object with the methods fit.*it is a class"),
         ({"n_centers": 0}, ValueError, "n_centers=0"),
         ({"n_centers": 2.5}, TypeError, "n_centers=2.5"),
         ({"embedding": "umap"}, ValueError, "embedding='umap'"),
+        ({"embedding": "pca:3"}, ValueError, "embedding='pca:3': 'pca' takes no number"),
         ({"embedding": np.zeros((3, 2))}, ValueError, "embedding gives an array of shape"),
         ({"embedding": PCA(3), "n_components": 9}, ValueError, "n_components=9 contradicts"),
         ({"embedding": PCA(2), "n_components": 2}, None, None),

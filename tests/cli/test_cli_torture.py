@@ -39,9 +39,9 @@ BAD_TABLES = {
     "no value": (changed(4, "p,1,,3,rose"), "column height has no value in line 5"),
     "infinity": (changed(4, "p,1,inf,3,rose"), "column height is infinite in line 5"),
     "too large a number": (changed(4, "p,1,1e999,3,rose"), "column height"),
-    "no text": (bytes(range(256)) * 4, "is no text in UTF-8"),
-    "another encoding": (GOOD.replace("rose", "Röse").encode("latin-1"), "is no text in UTF-8"),
-    "two bytes a letter": (GOOD.encode("utf-16"), "is no text in UTF-8"),
+    "no text": (bytes(range(256)) * 4, "is not UTF-8 text"),
+    "another encoding": (GOOD.replace("rose", "Röse").encode("latin-1"), "is not UTF-8 text"),
+    "two bytes a letter": (GOOD.encode("utf-16"), "is not UTF-8 text"),
     "one column of prose": ("It was a dark night.\nAnd so on.\n", ""),
 }
 

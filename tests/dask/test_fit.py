@@ -26,7 +26,7 @@ from twofold.dask import fit
 from twofold.dask._tiles import _FixedHalo, tiles_of
 from twofold.kernels import resolve_kernel
 from twofold.metrics import procrustes_r2
-from twofold.numerics.sums import kernel_radius
+from twofold.numerics.sums.reach import kernel_radius
 from twofold.ukr.regression import KernelRegression
 
 pytestmark = QUIET

@@ -66,7 +66,7 @@ def test_every_page_is_in_a_table_of_contents(page):
 
 
 def reference():
-    """Return the names of the API reference by module: those with a page of their own, and those in a sentence."""
+    """Return the names of the API reference by module: on pages of their own, and in sentences."""
     pages, sentences = {}, {}
     for page in API_PAGES:
         for section in page.read_text(encoding="utf-8").split("\n## ")[1:]:

@@ -1,7 +1,7 @@
 """Docstrings of public names: each has an example that runs, and says what the signature says.
 
-`test_docs.py` runs the examples. Here is checked that there is one, that documented parameters are those of the signature, in its order
-and with its defaults, and that arrays have shapes.
+`test_docs.py` runs the examples. These tests check that there is one, that documented parameters
+are those of the signature, in its order and with its defaults, and that arrays have shapes.
 """
 
 import ast
@@ -17,7 +17,7 @@ from public import PUBLIC_MODULES
 from twofold.base.estimator import TwoWayEstimator
 
 IN_THEIR_OWN_RIGHT = (TwoWayEstimator,)
-"""Classes of which every method has its own example. Other methods may be in the class's example."""
+"""Classes of which every method has its own example. Others may be in the class's example."""
 
 SECTIONS = (
     "Parameters",
@@ -47,7 +47,7 @@ def public():
 
 
 def methods(cls):
-    """Return what a class of ours, or a base of ours, defines publicly; of a protocol what it adds to its base."""
+    """Return the public methods of a class and its bases of ours; of a protocol, only its own."""
     found = {}
     for base in [cls] if getattr(cls, "_is_protocol", False) else cls.__mro__:
         if not base.__module__.startswith("twofold"):
@@ -96,7 +96,7 @@ def sections(thing):
 
 
 def entries(thing, section):
-    """Return ``[(names, type, text)]`` of a section of parameters, attributes or results; the text is all of it."""
+    """Return ``[(names, type, whole text)]`` of a section of parameters, attributes or results."""
     found = []
     for line in sections(thing).get(section, []):
         if line and not line.startswith(" "):
@@ -113,7 +113,7 @@ def signature_of(thing):
 
 
 def documented(thing):
-    """Return the names that a docstring has for the parameters; a record documents its attributes instead."""
+    """Return the parameters that a docstring names; a record documents its attributes instead."""
     given = [name for names, _, _ in entries(thing, "Parameters") for name in names]
     if not given and dataclasses.is_dataclass(thing):
         fields = {field.name for field in dataclasses.fields(thing)}
@@ -123,7 +123,7 @@ def documented(thing):
 
 
 def takes_parameters(thing):
-    """Tell whether a caller hands something over: protocols are not made, and the arguments of exceptions are their text."""
+    """Return whether callers pass parameters: not to protocols, nor to most exceptions."""
     if inspect.isclass(thing) and getattr(thing, "_is_protocol", False):
         return False
     if inspect.isclass(thing) and issubclass(thing, Exception):

@@ -58,7 +58,7 @@ def turns_of(data, *, weight=3.0, recenter=0, max_iter=12, held_out=NOBODY, call
 
 
 def penalty(network):
-    gram = network._features(network.centers_)
+    gram = network.features(network.centers_)
     return network.alpha_ * float(np.vdot(network.weights_, gram @ network.weights_))
 
 

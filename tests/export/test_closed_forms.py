@@ -7,8 +7,8 @@ from sklearn.base import clone
 
 from twofold import DRUR, UKR, PrincipalManifold, TwoWay
 from twofold.datasets import make_swiss_roll
-from twofold.export.programs import NoClosedForm, closed_form
 from twofold.export.programs.steps import Put, RadialMeans, Take
+from twofold.export.programs.translation import NoClosedForm, closed_form
 from twofold.kernels import Gaussian
 from twofold.maps.projection import Projection
 from twofold.principal_manifold.domains import Domain, Points

@@ -18,7 +18,7 @@ from twofold.export import explorer
 from twofold.export.explorer._appearance import appearance
 from twofold.export.explorer._columns import column
 from twofold.export.explorer._packing import Packer
-from twofold.export.programs import NoClosedForm
+from twofold.export.programs.translation import NoClosedForm
 
 
 @pytest.fixture(scope="module")
@@ -264,7 +264,7 @@ def test_digits_are_under_500_kB(tmp_path):
 def test_refused(tmp_path, model, iris):
     X, y = iris
     path = tmp_path / "p.html"
-    with pytest.raises(TypeError, match="PCA is no two-way estimator"):
+    with pytest.raises(TypeError, match="PCA is not a two-way estimator"):
         explorer.write(PCA(2).fit(X), X, path=path)
     with pytest.raises(NotFittedError):
         explorer.write(UKR(), X, path=path)

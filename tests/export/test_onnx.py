@@ -19,7 +19,6 @@ from sklearn.preprocessing import StandardScaler
 import twofold
 from twofold import DRUR, UKR, PrincipalManifold, TwoWay
 from twofold.datasets import make_swiss_roll
-from twofold.export.programs import ClosedForm, NoClosedForm
 from twofold.export.programs.steps import (
     IntoDomain,
     Linear,
@@ -32,6 +31,7 @@ from twofold.export.programs.steps import (
     Sigmoid,
     Take,
 )
+from twofold.export.programs.translation import ClosedForm, NoClosedForm
 from twofold.maps import KernelRidgeMap, NadarayaWatson
 from twofold.principal_manifold.domains import Domain, Points
 from twofold.principal_manifold.node_kernels import NODE_KERNELS

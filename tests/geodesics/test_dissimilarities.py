@@ -7,7 +7,7 @@ from twofold.geodesics.graph import connect_components, knn_graph
 
 
 @pytest.fixture(params=[2, 20], ids=["few columns", "many columns"])
-def labelled(request):
+def labeled(request):
     rng = np.random.default_rng(0)
     X = rng.standard_normal((60, request.param))
     return X, rng.integers(0, 3, 60)
@@ -32,8 +32,8 @@ def everything(points, k=4):
 
 @pytest.mark.parametrize("alpha", [0.0, 0.4, 1.0])
 @pytest.mark.parametrize("wrap", [Euclidean, lambda X: Precomputed(cdist(X, X))])
-def test_equation_1(labelled, alpha, wrap):
-    X, y = labelled
+def test_equation_1(labeled, alpha, wrap):
+    X, y = labeled
     points = Supervised(wrap(X), y, alpha=alpha)
     assert isinstance(points, Dissimilarities)
     D = cdist(X, X)
@@ -49,8 +49,8 @@ def test_equation_1(labelled, alpha, wrap):
     assert (np.diff(np.take_along_axis(lengths, order, axis=1), axis=1) > -1e-9).all()
 
 
-def test_the_paper_in_the_datas_own_units(labelled):
-    X, y = labelled
+def test_the_paper_in_the_datas_own_units(labeled):
+    X, y = labeled
     D = cdist(X, X)
     points = Supervised(Euclidean(X), y, alpha=0.3, unit=1.0)
     assert points.beta == pytest.approx(mean_distance(D))
@@ -72,7 +72,7 @@ def test_saturated_dissimilarities_are_finite_and_ranked():
 
 
 def test_bridges_where_exponents_are_huge():
-    """Two classes, exponents from 900 to 1e6: the bridge is the closest pair all the same, and no length is infinite."""
+    """With exponents from 900 to 1e6 the bridge is the closest pair, and all lengths are finite."""
     X = np.array([0.0, 1.0, 2.0, 103.0, 102.0, 101.0, 1100.0])[:, None]
     y = np.array([0, 0, 0, 1, 1, 1, 1])
     points = Supervised(Euclidean(X), y, beta=10.0, unit=1.0)
@@ -91,8 +91,8 @@ def test_short_distances_keep_their_digits():
     assert points.lengths(np.array([0]), np.array([1]))[0] == pytest.approx(1e-9, rel=1e-12)
 
 
-def test_the_graph_joins_classes_at_their_closest_points(labelled):
-    X, y = labelled
+def test_the_graph_joins_classes_at_their_closest_points(labeled):
+    X, y = labeled
     points = Supervised(Euclidean(X + 20.0 * y[:, None]), y)
     graph, n_pieces = connect_components(knn_graph(points, 5), points)
     lengths = everything(points)[0]

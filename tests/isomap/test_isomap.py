@@ -1,4 +1,4 @@
-"""Agglomerative and supervised Isomap: equal to what they generalise, and honest about labels, pieces and memory."""
+"""Agglomerative and supervised Isomap: special cases, labels, components and memory."""
 
 import tracemalloc
 
@@ -81,7 +81,7 @@ class TestAgglomerative:
         assert AgglomerativeIsomap("auto").fit(line).embedding_.shape == (50, 1)
 
     def test_two_rolls_apart(self):
-        """Joined with five neighbors. One bridge is a hinge, so a plane holds both rolls less well than each (0.99)."""
+        """One bridge is a hinge, so a plane holds both rolls less well than each alone (0.99)."""
         one, flat = make_swiss_roll(800, random_state=0)
         X = np.vstack([one, one + np.array([0.0, 60.0, 0.0])])
         with pytest.warns(UserWarning, match=r"had 2 connected components, which were joined"):
@@ -142,7 +142,7 @@ class TestAgglomerative:
         assert rough.encoder_.error_ < ridge.encoder_.error_
         assert rough.score(X[500:800]) > ridge.score(X[500:800])
 
-    def test_copies_of_rows_do_not_favour_a_network(self):
+    def test_copies_of_rows_do_not_favor_a_network(self):
         X, sheet = make_s_curve(250, noise=0.1, random_state=0)
         rows, wanted = np.vstack([X, X[:100]]), np.vstack([sheet, sheet[:100]])
         ridge = KernelRidgeMap(kernel="rbf").fit(rows, wanted)
@@ -182,7 +182,7 @@ class TestAgglomerative:
             few.set_params(dissimilarity="precomputed").fit(cdist(curve, curve))
 
     def test_memory_is_about_what_is_estimated(self, monkeypatch):
-        """Peaks of a fit, by what NumPy asks for, against the estimate: landmarks, centers, given distances."""
+        """The peak of what NumPy allocates in a fit is near the estimate."""
         X = make_swiss_roll(900, random_state=0)[0]
         estimates = []
         monkeypatch.setattr(
@@ -234,7 +234,10 @@ class TestAgglomerative:
             ({"n_centers": "x"}, "n_centers='x' must be an integer, or \"auto\""),
             ({"n_landmarks": "auto"}, "n_landmarks='auto' must be an integer, or None"),
             ({"cross_fit": "yes"}, "cross_fit='yes' must be True or False"),
-            ({"out_of_sample": None}, "out_of_sample=None must be 'krr', 'grnn', 'auto' or a map"),
+            (
+                {"out_of_sample": None},
+                "out_of_sample=None must be 'krr', 'grnn' or 'auto', or an object",
+            ),
             ({"out_of_sample": KernelRidgeMap}, "out_of_sample"),
         ],
     )
@@ -259,7 +262,7 @@ class TestSupervised:
     @joined
     @pytest.mark.parametrize("out_of_sample", ["krr", "grnn"])
     def test_shuffled_labels_give_chance(self, out_of_sample):
-        """Cross-validated, the pipeline finds nothing in noise; only so may it be judged, since the embedding knows its labels."""
+        """Cross-validation finds nothing in noise, although the embedding knows its labels."""
         accuracies = []
         for seed in range(6):
             rng = np.random.default_rng(seed)
@@ -274,7 +277,7 @@ class TestSupervised:
 
     @joined
     def test_training_latents_are_cross_fitted_by_default(self, wine):
-        """As TargetEncoder's are, which is why scikit-learn's checks that both are the same are not passed; without, they are."""
+        """fit_transform and fit().transform() differ, as in TargetEncoder, only with cross_fit."""
         X, y = wine
         model = SupervisedIsomap(3)
         assert model.__sklearn_tags__().target_tags.required
@@ -321,7 +324,7 @@ class TestSupervised:
 
     @joined
     def test_a_network_and_landmarks(self, wine):
-        """The other map and the other scaling, both ways, with predictions of each row by the others."""
+        """The other map and the other scaling, with predictions of each row by the others."""
         X, y = wine
         model = SupervisedIsomap(3, out_of_sample="grnn", n_landmarks=70, random_state=0)
         Z = model.fit_transform(X, y)
@@ -336,7 +339,7 @@ class TestSupervised:
         np.testing.assert_array_equal(model.fit_transform(X, y), model.transform(X))
 
     def test_torn_classes_are_said(self):
-        """Whole classes apart are what labels are for; a class in two pieces is not, though pieces are no more than classes."""
+        """Whole classes apart are no reason to warn; a class in two pieces is."""
         rng = np.random.default_rng(0)
         places = np.repeat([[0.0, 0.0], [9.0, 0.0], [0.0, 9.0]], 30, axis=0)
         X = places + rng.standard_normal((90, 2))
@@ -407,7 +410,10 @@ class TestSupervised:
             ({"beta": None}, 'beta=None must be a number, or "auto"'),
             ({"scale_distances": "no"}, "scale_distances='no' must be True or False"),
             ({"cross_fit": "yes"}, "cross_fit='yes' must be True or False"),
-            ({"out_of_sample": None}, "out_of_sample=None must be 'krr', 'grnn', 'auto' or a map"),
+            (
+                {"out_of_sample": None},
+                "out_of_sample=None must be 'krr', 'grnn' or 'auto', or an object",
+            ),
         ],
     )
     def test_types_are_checked(self, wine, settings, message):

@@ -316,8 +316,8 @@ class TestRidge:
         """The paper's normal equations, solved as printed."""
         inputs, targets = pairs
         network = RBFNetwork(7, bandwidth=1.0, alpha=0.3, random_state=0).fit(inputs, targets)
-        G_xy = network._features(inputs).T
-        G_xx = network._features(network.centers_)
+        G_xy = network.features(inputs).T
+        G_xx = network.features(network.centers_)
         n, ones = len(inputs), np.ones((len(inputs), 1))
         system = G_xy @ G_xy.T + 0.3 * G_xx - (G_xy @ ones) @ (G_xy @ ones).T / n
         W = np.linalg.solve(system, G_xy @ (np.eye(n) - ones @ ones.T / n) @ targets)

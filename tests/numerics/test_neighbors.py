@@ -11,18 +11,21 @@ def test_nearest_equals_a_sort_of_all_distances(dtype, n_features, k):
     rng = np.random.default_rng(0)
     points, queries = (rng.standard_normal((n, n_features)).astype(dtype) for n in (50, 30))
     distances = np.square(queries[:, None] - points).sum(axis=2)
-    found, ranks = nearest(points, queries, k)
+    found, squares = nearest(points, queries, k)
     np.testing.assert_array_equal(found, np.argsort(distances, axis=1)[:, :k])
-    offsets = np.square(queries).sum(axis=1, keepdims=True) if dtype is np.float32 else 0.0
-    np.testing.assert_allclose(ranks + offsets, np.sort(distances, axis=1)[:, :k], atol=1e-5)
+    np.testing.assert_allclose(squares, np.sort(distances, axis=1)[:, :k], atol=1e-5)
 
 
-def test_points_are_left_out_and_blocks_do_not_matter(monkeypatch):
-    X = np.random.default_rng(0).standard_normal((80, 3))
-    found, _ = nearest(X, X, 5, exclude=np.arange(80))
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("k", [5, 79])
+def test_points_leave_themselves_out_and_blocks_do_not_matter(dtype, k, monkeypatch):
+    X = np.random.default_rng(0).standard_normal((80, 3)).astype(dtype)
+    found, squares = nearest(X, None, k)
     assert (found != np.arange(80)[:, None]).all()
+    expected = np.square(X[:, None] - X[found]).sum(axis=2)
+    np.testing.assert_allclose(squares, expected, rtol=1e-5, atol=1e-5)
     monkeypatch.setattr("twofold.numerics.threads.BLOCK_BYTES", 5_000)
-    np.testing.assert_array_equal(nearest(X, X, 5, exclude=np.arange(80))[0], found)
+    np.testing.assert_array_equal(nearest(X, None, k, n_jobs=2)[0], found)
 
 
 def test_cells_serve_where_they_are_allowed(monkeypatch):
@@ -31,6 +34,10 @@ def test_cells_serve_where_they_are_allowed(monkeypatch):
     rng = np.random.default_rng(0)
     X, queries = rng.standard_normal((600, 3)), rng.standard_normal((40, 3))
     exact, _ = nearest(X, queries, 3)
-    by_cells, ranks = nearest(X, queries, 3, rng=rng)
+    by_cells, squares = nearest(X, queries, 3, rng=rng)
     assert (np.sort(by_cells) == np.sort(exact)).mean() > 0.95
-    assert (np.diff(ranks, axis=1) >= 0.0).all()
+    expected = np.square(queries[:, None] - X[by_cells]).sum(axis=2)
+    np.testing.assert_allclose(squares, expected, rtol=1e-4, atol=1e-5)
+    own, squares = nearest(X, None, 3, rng=rng)
+    expected = np.square(X[:, None] - X[own]).sum(axis=2)
+    np.testing.assert_allclose(squares, expected, rtol=1e-4, atol=1e-5)

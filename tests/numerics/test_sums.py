@@ -4,7 +4,9 @@ from differences import naive_sqdist
 from registry import KERNELS
 
 from twofold.kernels import Compact
-from twofold.numerics.sums import DenseSums, Neighbors, ShiftedSums, kernel_radius
+from twofold.numerics.sums.dense import DenseSums, ShiftedSums
+from twofold.numerics.sums.neighbors import Neighbors
+from twofold.numerics.sums.reach import kernel_radius
 
 
 def by_all_pairs(kernel, targets, sources, values):

@@ -10,7 +10,7 @@ from scipy.stats import spearmanr
 
 from twofold.datasets import make_noisy_helix, make_partitioned_circle
 from twofold.kernels import Gaussian
-from twofold.numerics.sums import DenseWeights
+from twofold.numerics.sums.dense import DenseWeights
 from twofold.optimize import (
     LBFGS,
     ConjugateGradient,
@@ -20,7 +20,7 @@ from twofold.optimize import (
     Staged,
 )
 from twofold.optimize._bandwidth import bandwidth_within_gaps
-from twofold.sne.divergence import NeighbourEmbedding
+from twofold.sne.divergence import NeighborEmbedding
 from twofold.sne.probabilities import calibrated_neighbors, transition_probabilities
 from twofold.ukr.objective import Reconstruction
 
@@ -225,7 +225,7 @@ class TestDescent:
         assert short.status.endswith("The guidance had not ended.")
 
 
-class TestNeighbourEmbedding:
+class TestNeighborEmbedding:
     @pytest.mark.parametrize("kind", ["bandwidth", "perplexity"])
     def test_gradient(self, kind):
         rng = np.random.default_rng(0)
@@ -235,7 +235,7 @@ class TestNeighbourEmbedding:
             if kind == "bandwidth"
             else calibrated_neighbors(X, 5.0)
         )
-        objective = NeighbourEmbedding(P)
+        objective = NeighborEmbedding(P)
         value, gradient = objective.value_and_grad(Z)
         expected = central_gradient(lambda at: objective.value_and_grad(at)[0], Z)
         np.testing.assert_allclose(gradient, expected, atol=1e-8)
@@ -253,7 +253,7 @@ class TestNeighbourEmbedding:
             p, q = data_weights / data_weights.sum(), weights / weights.sum()
             others = np.arange(8) != i
             total += float((p[others] * np.log(p[others] / q[others])).sum())
-        assert NeighbourEmbedding(P).value_and_grad(Z)[0] == pytest.approx(total / 8)
+        assert NeighborEmbedding(P).value_and_grad(Z)[0] == pytest.approx(total / 8)
 
     def test_perplexity_is_met_by_every_row(self):
         X = np.random.default_rng(0).standard_normal((60, 3)) * np.linspace(0.1, 5.0, 60)[:, None]

@@ -120,7 +120,7 @@ def test_no_pyplot_and_a_remedy_without_matplotlib(tmp_path):
 
 
 def test_only_fitted_two_way_models_are_drawn():
-    with pytest.raises(TypeError, match="KNeighborsClassifier is no two-way estimator"):
+    with pytest.raises(TypeError, match="KNeighborsClassifier is not a two-way estimator"):
         LatentMapDisplay.from_estimator(KNeighborsClassifier())
     with pytest.raises(NotFittedError):
         LatentMapDisplay.from_estimator(UKR())

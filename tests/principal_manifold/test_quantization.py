@@ -153,7 +153,7 @@ class TestExpansion:
         up, _ = expansion("gaussian", n=5)
         up.set_params(alpha=0.2).fit(Z, X)
         # Eq. (33), with f_0 as one more feature without a penalty.
-        features = np.hstack([np.ones((60, 1)), up._features(Z)])
+        features = np.hstack([np.ones((60, 1)), up.features(Z)])
         penalty = np.zeros((6, 6))
         penalty[1:, 1:] = 0.5 * 0.2 * 60 * up.gram()
         expected = np.linalg.solve(features.T @ features + penalty, features.T @ X)

@@ -9,11 +9,13 @@ from twofold import SNE
 from twofold.datasets import make_s_curve
 from twofold.kernels import Gaussian
 from twofold.numerics.neighbors import nearest_neighbors
-from twofold.numerics.sums import DenseWeights, kernel_radius, weigh_many
+from twofold.numerics.sums.dense import DenseWeights
+from twofold.numerics.sums.grid import weigh_many
+from twofold.numerics.sums.reach import kernel_radius
 from twofold.optimize import GradientDescent, SpectralGuidance
 from twofold.sne import divergence as neighbor_embedding
 from twofold.sne import estimator as module
-from twofold.sne.divergence import NeighbourEmbedding, SparseNeighbourEmbedding
+from twofold.sne.divergence import NeighborEmbedding, SparseNeighborEmbedding
 from twofold.sne.probabilities import (
     calibrated_neighbors,
     neighbor_matrix,
@@ -41,7 +43,7 @@ class TestSparseObjective:
     def test_gradient(self):
         X, Z = RNG.standard_normal((30, 4)), 1.5 * RNG.standard_normal((30, 2))
         P = neighbor_matrix(X, nearest_neighbors(X, 8, RNG), perplexity=3.0)
-        objective = SparseNeighbourEmbedding(P, exact)
+        objective = SparseNeighborEmbedding(P, exact)
         expected = central_gradient(lambda at: objective.value_and_grad(at)[0], Z)
         np.testing.assert_allclose(objective.value_and_grad(Z)[1], expected, atol=1e-8)
 
@@ -53,8 +55,8 @@ class TestSparseObjective:
         P = neighbor_matrix(X, nearest_neighbors(X, 39, RNG), **setting)
         dense = (transition_probabilities if kind == "bandwidth" else calibrated_neighbors)(X, 4.0)
         np.testing.assert_allclose(P.toarray(), dense, atol=1e-8)
-        sparse = SparseNeighbourEmbedding(csr_array(dense), exact).value_and_grad(Z)
-        expected = NeighbourEmbedding(dense).value_and_grad(Z)
+        sparse = SparseNeighborEmbedding(csr_array(dense), exact).value_and_grad(Z)
+        expected = NeighborEmbedding(dense).value_and_grad(Z)
         assert sparse[0] == pytest.approx(expected[0])
         np.testing.assert_allclose(sparse[1], expected[1], atol=1e-10)
 
@@ -65,10 +67,10 @@ class TestSparseObjective:
         X, Z = RNG.standard_normal((n, 3)), spread * RNG.standard_normal((n, q))
         P = neighbor_matrix(X, nearest_neighbors(X, 10, RNG), perplexity=4.0)
         radius = kernel_radius(Gaussian(), 5e-5)
-        value, gradient = SparseNeighbourEmbedding(
+        value, gradient = SparseNeighborEmbedding(
             P, lambda at: weigh_many(at, Gaussian(), radius, masses_alone=True)
         ).value_and_grad(Z)
-        expected, reference = SparseNeighbourEmbedding(P, exact).value_and_grad(Z)
+        expected, reference = SparseNeighborEmbedding(P, exact).value_and_grad(Z)
         assert value == pytest.approx(expected, rel=1e-3)
         assert np.linalg.norm(gradient - reference) < 2e-2 * np.linalg.norm(reference)
 
@@ -99,7 +101,7 @@ class TestFit:
         assert model.guidance_bandwidth_ > 0.0
 
     def test_the_error_is_that_of_the_latents(self, model, sheet):
-        objective = NeighbourEmbedding(calibrated_neighbors(sheet, 12.0))
+        objective = NeighborEmbedding(calibrated_neighbors(sheet, 12.0))
         value, gradient = objective.value_and_grad(model.embedding_)
         assert value == pytest.approx(model.kl_divergence_, rel=1e-6)
         first = objective.value_and_grad(sheet[:, :2])[1]
@@ -152,7 +154,7 @@ class TestFit:
         few = SNE(**settings).fit(X)
         monkeypatch.setattr(module, "MOST_DENSE", 100)
         many = SNE(**settings).fit(X)
-        objective = NeighbourEmbedding(calibrated_neighbors(X, 12.0))
+        objective = NeighborEmbedding(calibrated_neighbors(X, 12.0))
         ends = [objective.value_and_grad(fitted.embedding_)[0] for fitted in (few, many)]
         assert ends[1] < 1.05 * ends[0]
         fixed = SNE(bandwidth=0.05, **settings).fit(X)

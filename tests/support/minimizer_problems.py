@@ -58,12 +58,12 @@ class Times:
 
 
 WEIGHTS = np.geomspace(1.0, 1e3, 20).reshape(10, 2)
-CENTRE = np.random.default_rng(1).normal(size=(10, 2))
+CENTER = np.random.default_rng(1).normal(size=(10, 2))
 
 
 def quadratic(Z):
     """Condition number 1000, minimum 1."""
-    gap = Z - CENTRE
+    gap = Z - CENTER
     return 1.0 + 0.5 * float(np.sum(WEIGHTS * gap**2)), WEIGHTS * gap
 
 

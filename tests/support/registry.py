@@ -46,7 +46,7 @@ class LeadingColumns:
         return "LeadingColumns()"
 
 
-class Labelled(SupervisedIsomap):
+class Labeled(SupervisedIsomap):
     """A supervised estimator that makes labels if there are none: by a column or row numbers."""
 
     def _labels(self, data, y):
@@ -82,7 +82,7 @@ ESTIMATORS = {
     ),
     "isomap": AgglomerativeIsomap(random_state=0),
     "isomap-grnn": AgglomerativeIsomap(out_of_sample="grnn", random_state=0),
-    "supervised": Labelled(random_state=0),
+    "supervised": Labeled(random_state=0),
     "two_way-function": TwoWay(LeadingColumns(), up="nw", down="projection", random_state=0),
 }
 """Small-problem instances of every estimator. Each one runs the promises, scikit-learn's checks

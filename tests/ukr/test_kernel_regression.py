@@ -5,7 +5,8 @@ import pytest
 
 from twofold.datasets import make_noisy_spiral
 from twofold.kernels import Compact, Gaussian, StudentT
-from twofold.numerics.sums import DenseWeights, PairWeights
+from twofold.numerics.sums.dense import DenseWeights
+from twofold.numerics.sums.pairs import PairWeights
 from twofold.optimize import LBFGS
 from twofold.starts.candidates import scaled_candidate, whitened
 from twofold.ukr.descent import anneal, rescue

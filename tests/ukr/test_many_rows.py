@@ -12,7 +12,9 @@ from twofold.maps import NadarayaWatson
 from twofold.maps.affine import Affine
 from twofold.numerics import threads as _blocks
 from twofold.numerics.neighbors import CellIndex, nearest_neighbors
-from twofold.numerics.sums import Cells, CellWeights, DenseWeights, GridWeights
+from twofold.numerics.sums.cells import Cells, CellWeights
+from twofold.numerics.sums.dense import DenseWeights
+from twofold.numerics.sums.grid import GridWeights
 from twofold.starts.coarse_map import CoarseMap
 from twofold.ukr.descent import rescue
 from twofold.ukr.objective import Reconstruction
@@ -106,7 +108,7 @@ def test_more_neighbors_than_the_probed_cells_hold(monkeypatch):
     rng = np.random.default_rng(0)
     X = rng.standard_normal((3_000, 2)).astype(np.float32)
     index = CellIndex.of(X, rng)
-    found = index.query(X[:5], 2_900)
+    found, _ = index.search(X[:5], 2_900)
     assert all(len(np.unique(row)) == 2_900 for row in found)
 
 
@@ -177,7 +179,7 @@ def test_nearest_neighbors_by_cells(monkeypatch):
 def test_search_of_other_points():
     rng = np.random.default_rng(0)
     X, queries = rng.standard_normal((2000, 4)), rng.standard_normal((60, 4))
-    found = CellIndex.of(X, rng).query(queries, 3)
+    found, _ = CellIndex.of(X, rng).search(queries, 3)
     assert recall(found, X, 3, queries) > 0.98
 
 

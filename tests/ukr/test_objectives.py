@@ -3,7 +3,9 @@ import pytest
 from differences import central_gradient
 from registry import KERNELS
 
-from twofold.numerics.sums import DenseWeights, PairWeights, kernel_radius
+from twofold.numerics.sums.dense import DenseWeights
+from twofold.numerics.sums.pairs import PairWeights
+from twofold.numerics.sums.reach import kernel_radius
 from twofold.protocols import Objective
 from twofold.ukr.objective import Barrier, Reconstruction
 

@@ -18,10 +18,11 @@ from benchmarks.papers.statistics import median, quartiles
 from twofold import SNE, UKR
 from twofold.kernels import Gaussian
 from twofold.numerics.neighbors import nearest_neighbors
-from twofold.numerics.sums import kernel_radius, weigh_many
+from twofold.numerics.sums.grid import weigh_many
+from twofold.numerics.sums.reach import kernel_radius
 from twofold.optimize import SpectralGuidance
 from twofold.protocols import Array, Objective
-from twofold.sne.divergence import SparseNeighbourEmbedding
+from twofold.sne.divergence import SparseNeighborEmbedding
 from twofold.sne.probabilities import neighbor_matrix
 from twofold.ukr.regression import KernelRegression
 
@@ -135,7 +136,7 @@ def _steps(n: int) -> dict[str, float]:
     guide = SpectralGuidance().prepare(X, neighbors)
     radius = kernel_radius(Gaussian(), 5e-5)
     objectives: dict[str, Objective] = {
-        "SNE": SparseNeighbourEmbedding(
+        "SNE": SparseNeighborEmbedding(
             neighbor_matrix(X, neighbors, perplexity=30.0),
             lambda Z: weigh_many(Z, Gaussian(), radius, masses_alone=True),
         ),

@@ -18,7 +18,7 @@ from benchmarks.papers.statistics import median, quartiles
 from twofold.datasets import make_partitioned_circle
 from twofold.optimize import SpectralGuidance
 from twofold.protocols import Array
-from twofold.sne.divergence import NeighbourEmbedding
+from twofold.sne.divergence import NeighborEmbedding
 from twofold.sne.probabilities import transition_probabilities
 
 # The paper gives neither. Plain descent has trouble only if neighborhoods are small against the
@@ -105,7 +105,7 @@ def _agreement(labels: Array, truth: Array) -> float:
 def _run(task: tuple[int, int]) -> dict[str, list[float]]:
     data_seed, start = task
     X, _ = make_partitioned_circle(N_POINTS, random_state=data_seed)
-    objective = NeighbourEmbedding(transition_probabilities(X, BANDWIDTH))
+    objective = NeighborEmbedding(transition_probabilities(X, BANDWIDTH))
     Z0 = 0.1 * np.random.default_rng([1, data_seed, start]).standard_normal((len(X), 2))
     truncated = partial(SpectralGuidance, bandwidth=AFFINITY, form="truncated")
     guides = {

@@ -18,7 +18,7 @@ from benchmarks.papers.sgd2005.learning_curves import curve, descend, paint_curv
 from benchmarks.papers.statistics import median, quartiles
 from twofold.datasets import make_noisy_helix
 from twofold.kernels import Gaussian
-from twofold.numerics.sums import DenseWeights
+from twofold.numerics.sums.dense import DenseWeights
 from twofold.optimize import LBFGS, GradientDescent, SpectralGuidance, guided_minimizer
 from twofold.protocols import Array, Minimizer, Objective
 from twofold.ukr.objective import Reconstruction

@@ -14,7 +14,7 @@ from benchmarks.papers.sgd2005.learning_curves import curve, descend, paint_curv
 from benchmarks.papers.statistics import quartiles
 from twofold.datasets import make_s_curve
 from twofold.optimize import SpectralGuidance
-from twofold.sne.divergence import NeighbourEmbedding
+from twofold.sne.divergence import NeighborEmbedding
 from twofold.sne.probabilities import transition_probabilities
 
 BANDWIDTH = 0.5
@@ -32,7 +32,7 @@ QUICK: tuple[Setting, ...] = ((200, 20, 200), (200, 5, 30), (500, 20, 30), (500,
 def _run(task: tuple[Setting, int]) -> dict[str, list[float]]:
     (n, first, n_iter), start = task
     X, _ = make_s_curve(n, noise=0.05, random_state=0)
-    objective = NeighbourEmbedding(transition_probabilities(X, BANDWIDTH))
+    objective = NeighborEmbedding(transition_probabilities(X, BANDWIDTH))
     Z0 = np.random.default_rng([3, start]).standard_normal((n, 2))
     curves = {"plain": curve(descend(objective, Z0, n_iter=n_iter), n_iter)}
     for affinity, short in (("clustering", "clus"), ("kpca", "kpca")):

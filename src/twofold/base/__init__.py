@@ -1,6 +1,7 @@
 """The base class of all two-way estimators, the problem it poses and the result it expects."""
 
 from twofold.base.estimator import TwoWayEstimator
+from twofold.base.maps_for_latents import MapSettings, learn_maps
 from twofold.base.problem import Learned, Problem
 
-__all__ = ["Learned", "Problem", "TwoWayEstimator"]
+__all__ = ["Learned", "MapSettings", "Problem", "TwoWayEstimator", "learn_maps"]

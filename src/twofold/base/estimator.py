@@ -24,15 +24,14 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from twofold.base.dask_inputs import is_dask, lazily
+from twofold.base.dimensions import check_n_components, constant_model, warn_of_rank
 from twofold.base.problem import Density, Learned, Problem
 from twofold.base.progress import CallbackSupportMixin, FitProgress, with_callbacks
 from twofold.export.model_files import save
-from twofold.maps import NadarayaWatson
 from twofold.maps.affine import Predictor
-from twofold.numerics.density import LatentDensity
 from twofold.numerics.linalg import rank_up_to, row_norms_sq
 from twofold.numerics.threads import n_threads, using_threads
-from twofold.numerics.units import CentredUnits
+from twofold.numerics.units import CenteredUnits
 from twofold.numerics.validation import (
     RandomLike,
     cast_back,
@@ -40,7 +39,6 @@ from twofold.numerics.validation import (
     check_int,
     check_latents,
     check_rng,
-    warn_user,
 )
 from twofold.protocols import Array
 
@@ -82,8 +80,8 @@ class TwoWayEstimator(
     encoder_: Predictor
     decoder_: Predictor
     density_: Density
-    _data_units: CentredUnits
-    _latent_units: CentredUnits
+    _data_units: CenteredUnits
+    _latent_units: CenteredUnits
     _variance: float
 
     @abstractmethod
@@ -159,7 +157,7 @@ class TwoWayEstimator(
         return self._state(learned, units, variance)
 
     @staticmethod
-    def _state(learned: Learned, units: CentredUnits, variance: float) -> dict[str, Any]:
+    def _state(learned: Learned, units: CenteredUnits, variance: float) -> dict[str, Any]:
         """Return the attributes of a fitted model."""
         return {
             "embedding_": learned.latents,
@@ -178,17 +176,13 @@ class TwoWayEstimator(
             check_consistent_length(data, y)
         return y
 
-    def _measure_units(self, data: Array) -> CentredUnits:
+    def _measure_units(self, data: Array) -> CenteredUnits:
         """Return the units in which the maps will see the data."""
-        return CentredUnits.of(data)
+        return CenteredUnits.of(data)
 
     def _requested_components(self, data: Array) -> int:
         """Return the number of latent dimensions, checked against the data."""
-        return self._check_n_components(self.n_components, data)
-
-    @staticmethod
-    def _check_n_components(value: Any, data: Array) -> int:
-        return check_n_components(value, *data.shape)
+        return check_n_components(self.n_components, *data.shape)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the fitted model to a file of plain data; `twofold.load` reads it.
@@ -449,39 +443,3 @@ class TwoWayEstimator(
         tags = super().__sklearn_tags__()
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
-
-
-def check_n_components(value: Any, n_samples: int, n_features: int) -> int:
-    """Return a number of latent dimensions that data of this shape allow."""
-    n_components = check_int("n_components", value)
-    if n_components > n_features:
-        raise ValueError(
-            f"n_components={n_components} must be at most n_features={n_features}: latents have "
-            "no more dimensions than the data."
-        )
-    if n_components >= n_samples:
-        raise ValueError(
-            f"n_components={n_components} must be less than n_samples={n_samples}. Use fewer "
-            "components or more data."
-        )
-    return n_components
-
-
-def warn_of_rank(rank: int, n_components: int) -> None:
-    """Warn if the data vary in fewer directions than the latents."""
-    if rank < n_components:
-        warn_user(
-            f"The data vary in only {rank} directions, fewer than "
-            f"n_components={n_components}; some latent coordinates carry nothing.",
-            UserWarning,
-        )
-
-
-def constant_model(latents: Array, centered: Array) -> Learned:
-    """Return the maps of constant data: decode to the constant row, encode to the mean latent."""
-    units = CentredUnits.of(latents, name="latents")
-    inside = units.into(latents)
-    decoder = NadarayaWatson(bandwidth=1.0).fit(inside[:1], centered[:1])
-    encoder = NadarayaWatson(bandwidth=1.0).fit(centered[:1], inside.mean(axis=0, keepdims=True))
-    density = LatentDensity().fit(inside)
-    return Learned(latents, units, encoder, decoder, density)

@@ -15,12 +15,15 @@ from twofold.maps import KernelRidgeMap, NadarayaWatson, RBFNetwork
 from twofold.maps.pair_selection import choose_pair, fit_pair
 from twofold.maps.projection import Projection
 from twofold.numerics.density import LatentDensity
-from twofold.numerics.units import CentredUnits
-from twofold.numerics.validation import check_choice, check_int
+from twofold.numerics.units import CenteredUnits
+from twofold.numerics.validation import check_choice, check_int, check_methods
 from twofold.protocols import Array, Map
 
 UP = ("nw", "krr", "rbf")
 DOWN = ("projection", "nw", "krr", "rbf")
+MAP_METHODS = ("fit", "predict", "jacobian", "normal_terms")
+"""The methods of `twofold.protocols.Map`."""
+
 MAX_KRR_CENTERS = 500
 MAX_RBF_CENTERS = 300
 
@@ -29,7 +32,29 @@ MapLike = str | Map | Projection
 
 @dataclass(frozen=True)
 class MapSettings:
-    """The parameters ``up``, ``down`` and ``n_centers`` of an estimator, checked."""
+    """The parameters ``up``, ``down`` and ``n_centers`` of an estimator, checked.
+
+    Parameters
+    ----------
+    up : {"auto", "nw", "krr", "rbf"} or map
+        The decoder; "auto" compares all. A map has the methods of `twofold.protocols.Map`.
+    down : {"auto", "projection", "nw", "krr", "rbf"}, map or Projection
+        The encoder; "auto" compares all.
+    n_centers : int or "auto", default="auto"
+        Centers of "krr" and "rbf".
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from twofold.base import MapSettings
+    >>> settings = MapSettings("nw", "auto")
+    >>> list(settings.ups), list(settings.downs)
+    (['nw'], ['projection', 'nw', 'krr', 'rbf'])
+    >>> settings.built("rbf", np.eye(20), np.random.default_rng(0)).n_centers
+    4
+    >>> settings.first
+    {'up_': 'nw', 'down_': 'projection', 'candidates_': []}
+    """
 
     up: str | Map
     down: MapLike
@@ -81,8 +106,38 @@ def learn_maps(
     latents: Array,
     attributes: dict[str, Any] | None = None,
 ) -> Learned:
-    """Learn both maps for latents (n, q), given in the caller's units; add learned attributes."""
-    units = CentredUnits.of(latents, name="the embedding")
+    """Learn both maps for given latents: choose them on held-out rows, and fit them to all rows.
+
+    Parameters
+    ----------
+    settings : MapSettings
+        The maps to compare.
+    problem : Problem
+        The data, the generator and the progress of the fit.
+    latents : ndarray of shape (n_samples, n_components)
+        Latents of the rows, in units of your choice.
+    attributes : dict or None, default=None
+        More learned attributes of the estimator, by name.
+
+    Returns
+    -------
+    Learned
+        With ``up_``, ``down_`` and ``candidates_`` among its attributes.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from twofold.base import MapSettings, TwoWayEstimator, learn_maps
+    >>> class FirstColumns(TwoWayEstimator):
+    ...     n_components, random_state, verbose = 2, 0, 0
+    ...
+    ...     def _learn(self, problem):
+    ...         latents = problem.data[:, : problem.n_components]
+    ...         return learn_maps(MapSettings("nw", "projection"), problem, latents)
+    >>> FirstColumns().fit(load_iris().data).down_
+    'projection'
+    """
+    units = CenteredUnits.of(latents, name="the embedding")
     Z, data, rng = units.into(latents), problem.data, problem.rng
     with problem.progress.phase("choosing the maps"):
         ups = {name: cast(Map, settings.built(up, Z, rng)) for name, up in settings.ups.items()}
@@ -97,12 +152,10 @@ def learn_maps(
 
 def _candidates(parameter: str, value: MapLike, names: tuple[str, ...]) -> dict[str, MapLike]:
     """Return the maps or names that a parameter stands for, by name."""
-    if isinstance(value, Map | Projection) and not isinstance(value, type):
-        return {type(value).__name__: value}
-    if not isinstance(value, str):
-        raise TypeError(
-            f"{parameter}={value!r} must be one of {sorted(('auto', *names))}, or a map: an "
-            "estimator with fit, predict, jacobian and normal_terms."
-        )
-    check_choice(parameter, value, ("auto", *names))
-    return {name: name for name in (names if value == "auto" else (value,))}
+    if isinstance(value, str):
+        check_choice(parameter, value, ("auto", *names))
+        return {name: name for name in (names if value == "auto" else (value,))}
+    if not isinstance(value, Projection):
+        also = f"one of {sorted(('auto', *names))}"
+        check_methods(parameter, value, MAP_METHODS, also=also)
+    return {type(value).__name__: value}

@@ -9,7 +9,7 @@ import numpy as np
 
 from twofold.base.progress import FitProgress
 from twofold.maps.affine import Predictor
-from twofold.numerics.units import CentredUnits
+from twofold.numerics.units import CenteredUnits
 from twofold.numerics.validation import RandomLike
 from twofold.protocols import Array
 
@@ -34,7 +34,7 @@ class Problem:
     ----------
     data : ndarray of shape (n, D')
         Data in centered units, without constant columns.
-    units : CentredUnits
+    units : CenteredUnits
         These units.
     original : ndarray of shape (n, D)
         The data in the caller's units.
@@ -61,7 +61,7 @@ class Problem:
     """
 
     data: Array
-    units: CentredUnits
+    units: CenteredUnits
     original: Array
     y: Any
     n_components: int
@@ -77,7 +77,7 @@ class Learned:
     ----------
     latents : ndarray of shape (n, q)
         Training latents, in the caller's units.
-    units : CentredUnits
+    units : CenteredUnits
         The units of latents in which the maps work.
     encoder, decoder : Predictor
         The maps between centered units of data and of latents.
@@ -104,7 +104,7 @@ class Learned:
     """
 
     latents: Array
-    units: CentredUnits
+    units: CenteredUnits
     encoder: Predictor
     decoder: Predictor
     density: Density

@@ -12,8 +12,9 @@ from importlib.util import find_spec
 from typing import Any, Final
 
 from twofold.cli.errors import EXPECTED, one_line
-from twofold.cli.measurement import TwoWayModel, time_steps, usable_cores, versions
+from twofold.cli.measurement import TwoWayModel, time_steps, versions
 from twofold.cli.methods import METHODS
+from twofold.numerics.threads import usable_cores
 from twofold.protocols import AnyArray, Array
 
 MOST_ROWS_OF_ALL_PAIRS: Final = 10_000

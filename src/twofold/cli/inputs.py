@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 import click
 
 from twofold.cli.messages import Messages
-from twofold.cli.tables import Columns, Reading, Selection, Table, read_table
+from twofold.cli.tables.columns import Columns, Selection
+from twofold.cli.tables.reading import Reading, Table, read_table
 
 if TYPE_CHECKING:
     from twofold.base.estimator import TwoWayEstimator

@@ -6,7 +6,6 @@ does not need click or rich.
 
 from __future__ import annotations
 
-import os
 import platform
 import time
 from collections.abc import Callable, Iterable
@@ -74,10 +73,3 @@ def versions(packages: Iterable[str]) -> dict[str, str | None]:
         except PackageNotFoundError:
             found[package] = None
     return found
-
-
-def usable_cores() -> int:
-    """Return the number of cores this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1

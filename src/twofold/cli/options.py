@@ -11,8 +11,9 @@ import click
 
 from twofold.cli.inputs import InputTable
 from twofold.cli.messages import Messages
-from twofold.cli.tables import Columns, Output, Reading, check_writable
-from twofold.cli.tables.reading import STANDARD
+from twofold.cli.tables.columns import Columns
+from twofold.cli.tables.reading import STANDARD, Reading
+from twofold.cli.tables.writing import Output, check_writable
 
 Command = Callable[..., Any]
 Decorator = Callable[[Command], Command]

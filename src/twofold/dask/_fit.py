@@ -16,7 +16,8 @@ import numpy as np
 from sklearn.base import clone
 
 from twofold import __version__
-from twofold.base.estimator import TwoWayEstimator, check_n_components
+from twofold.base.dimensions import check_n_components
+from twofold.base.estimator import TwoWayEstimator
 from twofold.base.journal import Journal
 from twofold.base.problem import Problem
 from twofold.base.progress import FitProgress, with_callbacks

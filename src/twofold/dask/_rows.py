@@ -20,7 +20,7 @@ from twofold.dask._blocks import Blocks, as_numbers
 from twofold.dask._cluster import Cluster
 from twofold.dask._tasks import Shared, Task, block_task, delayed_as, guarded, shared
 from twofold.numerics.tree_sums import LEAF_ROWS, LeafKernel, Nodes, Summand, TreeSum
-from twofold.numerics.units import CentredUnits
+from twofold.numerics.units import CenteredUnits
 from twofold.protocols import AnyArray, Array, IntArray
 
 FAN_IN = 8
@@ -38,7 +38,7 @@ class DistributedRows:
         Rows of each block.
     cluster : Cluster
         Where tasks run.
-    units : CentredUnits or None
+    units : CenteredUnits or None
         The units of the rows; None leaves them as they are.
     on_progress : callable
         Called with the phase, the number of finished tasks and of all tasks.
@@ -47,7 +47,7 @@ class DistributedRows:
     blocks: Blocks
     sizes: list[int]
     cluster: Cluster
-    units: CentredUnits | None = None
+    units: CenteredUnits | None = None
     on_progress: Callable[[str, int, int], None] = field(default=lambda *_: None)
 
     @property

@@ -28,7 +28,7 @@ from twofold.dask._tasks import Shared, block_task, delayed_as, guarded, shared
 from twofold.dask._tiles import Refined, Refinement, Tile, tiles_of
 from twofold.kernels import resolve_kernel
 from twofold.maps.affine import Affine, Chain, Predictor
-from twofold.numerics.sums import kernel_radius
+from twofold.numerics.sums.reach import kernel_radius
 from twofold.numerics.threads import drawn_rows
 from twofold.numerics.validation import check_int, warn_user
 from twofold.protocols import Array, IntArray, MinimizeResult

@@ -1,4 +1,4 @@
-"""Loaders for data sets in files outside the library, which licences do not let us distribute.
+"""Loaders for data sets in files outside the library, which licenses do not let us distribute.
 
 The loaders look in one folder: ``TWOFOLD_DATA`` if that environment variable is set, else
 ``../shared/data`` beside the current project. Each file is a compressed ``.npz`` of plain arrays,
@@ -136,7 +136,7 @@ def load_coil20() -> Bunch:
 
 
 def load_uci(name: str) -> Bunch:
-    """Load a labelled set of the UCI repository.
+    """Load a labeled set of the UCI repository.
 
     Parameters
     ----------

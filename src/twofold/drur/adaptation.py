@@ -88,7 +88,7 @@ class RadialAdapter:
         """Return ``alpha tr(W^T G W)`` of the last network, Eq. (14)."""
         last = self._network
         assert last is not None
-        gram = last._features(last.centers_)
+        gram = last.features(last.centers_)
         return float(last.alpha_ * np.vdot(last.weights_, gram @ last.weights_))
 
     def rescale(self, shift: Array, factor: float) -> None:

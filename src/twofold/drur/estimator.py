@@ -39,7 +39,7 @@ from twofold.maps.projection import Projection
 from twofold.numerics.density import LatentDensity
 from twofold.numerics.threads import map_blocks, row_blocks
 from twofold.numerics.tree_sums import ArrayRows, TreeSum, in_leaves
-from twofold.numerics.units import CentredUnits
+from twofold.numerics.units import CenteredUnits
 from twofold.numerics.validation import cast_back, check_choice, check_data, check_int, check_rng
 from twofold.protocols import Array, Map
 
@@ -217,7 +217,7 @@ class DRUR(TwoWayEstimator):
         }
         return Learned(
             latents=Z if self.store_embedding else Z[:0],
-            units=CentredUnits.identity(Z.shape[1]),
+            units=CenteredUnits.identity(Z.shape[1]),
             encoder=ways[method],
             decoder=maps.decoder,
             density=found.domain,

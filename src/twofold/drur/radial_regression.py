@@ -216,7 +216,7 @@ class RadialRegression:
         kept = np.empty((n, m))
 
         def work(rows: slice) -> None:
-            kept[rows] = network._features(self.inputs[rows])
+            kept[rows] = network.features(self.inputs[rows])
 
         map_blocks(work, row_blocks(n, 8 * 3 * m))
         self._kept = (width, kept)
@@ -226,10 +226,10 @@ class RadialRegression:
             kept = self._kept[1]
             return lambda rows: kept[rows]
         network = network_of(self.centers, width)
-        return lambda rows: network._features(self.inputs[rows])
+        return lambda rows: network.features(self.inputs[rows])
 
     def _gram(self, width: float) -> Array:
-        return network_of(self.centers, width)._features(self.centers)
+        return network_of(self.centers, width).features(self.centers)
 
     @cached_property
     def _split(self) -> tuple[IntArray, IntArray]:
@@ -251,7 +251,7 @@ class _Trial:
     @classmethod
     def of(cls, regression: RadialRegression, width: float) -> _Trial:
         network = network_of(regression.centers, width)
-        seen, unseen = (network._features(regression.inputs[rows]) for rows in regression._split)
+        seen, unseen = (network.features(regression.inputs[rows]) for rows in regression._split)
         return cls(width, seen, unseen, regression)
 
     @cached_property

@@ -12,9 +12,9 @@ from twofold.drur.alternation import alternate, moves_of
 from twofold.drur.settings import CENTERS, N_TRIED, DRURSettings
 from twofold.numerics.linalg import rank_up_to
 from twofold.numerics.threads import some_rows
-from twofold.numerics.validation import warn_user
+from twofold.numerics.validation import is_auto, warn_user
 from twofold.protocols import Array, IntArray
-from twofold.starts.named import attempt, init_is_auto, latents_of, named_inits
+from twofold.starts.named import attempts, latents_of
 
 AUTO = ("pca", "isomap:8", "isomap:15", "laplacian_eigenmaps:10", "lle:12")
 WORTH_MORE = 0.98
@@ -30,16 +30,8 @@ def chosen_start(
     see the original data of the problem, whose ``rows`` (n,) they are. Ridges are stated for all
     ``n_rows`` rows.
     """
-    auto = init_is_auto(settings.init)
-
-    def embed(one: Any) -> Array:
-        if isinstance(one, str):
-            return latents_of(one, data, problem)
-        return latents_of(one, problem.original.copy(), problem)[rows]
-
-    found = {name: attempt(embed, one, auto) for name, one in named_inits(settings.init, AUTO)}
-    starts = {name: Z for name, Z in found.items() if Z is not None}
-    if not auto:
+    starts = attempts(settings.init, AUTO, lambda one: latents_of(one, data, problem, rows))
+    if not is_auto(settings.init):
         _check_spread(starts)
     if len(starts) == 1:
         name, latents = next(iter(starts.items()))

@@ -60,7 +60,7 @@ class RowStream:
             return cls(lambda: (blocks[start : start + size] for start in starts), once=False)
         if not isinstance(blocks, Iterable) or isinstance(blocks, str | bytes | dict):
             raise TypeError(
-                f"blocks of type {type(blocks).__name__} are no rows: pass an array with two "
+                f"blocks of type {type(blocks).__name__} do not hold rows: pass an array with two "
                 "dimensions, an iterable of such arrays, or a function that returns one."
             )
         opened = iter(blocks)

@@ -92,13 +92,13 @@ class Sweep:
 def _sums_of(network: Map, inputs: Array, targets: Array) -> NetworkSums:
     """Return the sums over rows that determine a network."""
     assert isinstance(network, RBFNetwork)
-    return NetworkSums.of(network._features(inputs), targets)
+    return NetworkSums.of(network.features(inputs), targets)
 
 
 def _solved(network: Map, sums: NetworkSums, alpha: float) -> RBFNetwork:
     """Return the network with the same centers and bandwidth for the sums over all rows."""
     assert isinstance(network, RBFNetwork)
-    system = RidgeSystem.of(sums, network._features(network.centers_), alpha)
+    system = RidgeSystem.of(sums, network.features(network.centers_), alpha)
     return network_of(network.centers_, network.bandwidth_, alpha, system.solve(sums))
 
 

@@ -60,7 +60,7 @@ CLASSES: Final[dict[str, str]] = {
         "twofold.numerics.density": "LatentDensity",
         "twofold.numerics.neighbors": "CellIndex",
         "twofold.numerics.sums.neighbors": "LocalMeans Neighbors",
-        "twofold.numerics.units": "CentredUnits",
+        "twofold.numerics.units": "CenteredUnits",
         "twofold.optimize.guidance": "SpectralGuidance",
         "twofold.principal_manifold.alpha_path": "AlphaChoice",
         "twofold.principal_manifold.descent": "DescentSettings Fitted",

@@ -24,6 +24,7 @@ from twofold.maps.nadaraya_watson import GRNN, NadarayaWatson
 from twofold.maps.rbf_network import RBFNetwork
 from twofold.numerics.density import LatentDensity
 from twofold.numerics.sums.neighbors import Neighbors
+from twofold.numerics.units import CenteredUnits
 
 State = dict[str, Any]
 
@@ -43,8 +44,8 @@ def _rbf_network(state: State) -> RBFNetwork:
     return made
 
 
-def _with_neighbors(cls: type) -> Callable[[State], Any]:
-    """Return a function that makes an object of a class whose index got another name."""
+def _respelled(cls: type) -> Callable[[State], Any]:
+    """Return a function that makes an object of a class whose names had British spelling."""
 
     def make(state: State) -> Any:
         made: Any = object.__new__(cls)
@@ -69,10 +70,11 @@ FROM_FORMAT_1: Final[dict[str, Callable[[State], Any]]] = {
     "FromCoordinates": lambda state: Chain((state["coordinates"], state["way"])),
     "ToCoordinates": lambda state: Chain((state["up"], Inverse(state["coordinates"]))),
     "Frame": lambda state: Affine(state["forth"], state["back"]),
-    "GRNN": _with_neighbors(GRNN),
-    "LatentDensity": _with_neighbors(LatentDensity),
-    "NadarayaWatson": _with_neighbors(NadarayaWatson),
-    "Neighbours": _with_neighbors(Neighbors),
+    "CentredUnits": _respelled(CenteredUnits),
+    "GRNN": _respelled(GRNN),
+    "LatentDensity": _respelled(LatentDensity),
+    "NadarayaWatson": _respelled(NadarayaWatson),
+    "Neighbours": _respelled(Neighbors),
 }
 """Former classes, and functions that make the new object from their attributes."""
 

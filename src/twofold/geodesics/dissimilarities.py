@@ -13,8 +13,8 @@ exponent ``t = e^2 / beta``,
 The first stays below 1; the second starts at ``(1 - alpha)^{1/2}`` and grows without bound. The
 formula leaves four things open:
 
-* ``t`` has a unit. With ``beta`` the mean distance it is a length, so data in millimetres give
-  other dissimilarities than data in metres, and standardized tables of 30 columns saturate where
+* ``t`` has a unit. With ``beta`` the mean distance it is a length, so data in millimeters give
+  other dissimilarities than data in meters, and standardized tables of 30 columns saturate where
   those of 4 do not. Here distances are divided by their mean first, unless that is switched off.
 * Both roots use ``expm1``, which keeps the digits of short distances.
 * ``e^t`` overflows, and ``1 - e^{-t}`` rounds to 1 from about 37 on. Beyond 50 (lengths) and 700
@@ -57,6 +57,7 @@ from scipy.spatial.distance import cdist
 from sklearn.utils import check_array
 
 from twofold.numerics.linalg import k_smallest, sqdist
+from twofold.numerics.neighbors import nearest
 from twofold.numerics.threads import row_blocks, some_rows
 from twofold.protocols import Array, IntArray
 
@@ -140,12 +141,9 @@ class Euclidean(_Distances):
         self, rows: IntArray, among: IntArray | None, n_neighbors: int, n_jobs: int | None = None
     ) -> IntArray:
         """Return the nearest to ``rows`` among some samples, or the other ``rows``."""
-        from sklearn.neighbors import NearestNeighbors  # slow to import
-
         pool = rows if among is None else among
-        search = NearestNeighbors(n_neighbors=n_neighbors, n_jobs=n_jobs).fit(self.points[pool])
         queries = None if among is None else self.points[rows]
-        found: IntArray = pool[search.kneighbors(queries, return_distance=False)]
+        found: IntArray = pool[nearest(self.points[pool], queries, n_neighbors, n_jobs=n_jobs)[0]]
         return found
 
     def lengths(self, rows: IntArray, cols: IntArray) -> Array:

@@ -15,8 +15,7 @@ the components that pick. The tree is unique except for ties in length.
 
 With lengths on the edges, a Gaussian turns them into affinities ``W_ij = exp(-d(i, j)^2 / h)``,
 ``W_ii = 1``. With the degrees ``D_ii = sum_j W_ij``, the normalized affinity
-``D^(-1/2) W D^(-1/2)`` has its spectrum in [-1, 1], and the identity minus it is the normalized
-Laplacian.
+``D^(-1/2) W D^(-1/2)`` has its spectrum in [-1, 1].
 
 Graphs are symmetric ``scipy.sparse.csr_array`` of lengths. An absent entry is no edge; a *stored*
 zero is an edge of length zero (duplicate points), so nothing here may drop stored zeros.
@@ -45,7 +44,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.sparse import csr_array, eye_array, issparse
+from scipy.sparse import csr_array, issparse
 from scipy.sparse.csgraph import connected_components, dijkstra
 
 from twofold.geodesics.dissimilarities import Dissimilarities, as_dissimilarities
@@ -182,7 +181,7 @@ def normalized_affinity(W: Any) -> Any:
 
     Sparse if ``W`` is, exactly symmetric if ``W`` is. A row of zeros stays a row of zeros.
     """
-    if _is_sparse(W):
+    if issparse(W):
         edges = csr_array(W).tocoo()
         root = _root_degrees(edges.sum(axis=1), edges.data)
         weights = edges.data / (root[edges.row] * root[edges.col])
@@ -190,14 +189,6 @@ def normalized_affinity(W: Any) -> Any:
     dense = np.asarray(W, dtype=np.float64)
     root = _root_degrees(dense.sum(axis=1), dense)
     return dense / (root[:, np.newaxis] * root)  # Memisevic & Hinton (2005), Eq. (12): M
-
-
-def normalized_laplacian(W: Any) -> Any:
-    """Return the identity minus `normalized_affinity`; sparse if ``W`` is."""
-    normalized = normalized_affinity(W)
-    if _is_sparse(normalized):
-        return csr_array(eye_array(normalized.shape[0], format="csr") - normalized)
-    return np.eye(len(normalized)) - normalized
 
 
 def _graph(lower: IntArray, higher: IntArray, lengths: Array, n_samples: int) -> csr_array:
@@ -259,10 +250,6 @@ def _nearest_foreign(points: Dissimilarities, rows: IntArray, labels: IntArray) 
         np.copyto(farness, np.inf, where=labels[i, np.newaxis] == labels)
         nearest[block] = farness.argmin(axis=1)
     return nearest
-
-
-def _is_sparse(W: Any) -> bool:
-    return bool(issparse(W))
 
 
 def _root_degrees(degrees: Any, weights: Array) -> Array:

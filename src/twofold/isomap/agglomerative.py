@@ -41,7 +41,9 @@ import numpy as np
 from scipy.sparse import csr_array
 from sklearn.base import clone
 
+from twofold.base.dimensions import check_n_components
 from twofold.base.estimator import TwoWayEstimator
+from twofold.base.maps_for_latents import MAP_METHODS
 from twofold.base.problem import Learned, Problem
 from twofold.geodesics.dissimilarities import (
     Dissimilarities,
@@ -68,7 +70,7 @@ from twofold.maps.affine import Predictor
 from twofold.maps.kernel_ridge import BYTES_PER_PAIR
 from twofold.numerics.linalg import rank_up_to, row_norms_sq
 from twofold.numerics.memory import check_memory_for
-from twofold.numerics.units import CentredUnits
+from twofold.numerics.units import CenteredUnits
 from twofold.numerics.validation import (
     RandomLike,
     cast_back,
@@ -76,6 +78,8 @@ from twofold.numerics.validation import (
     check_choice,
     check_data,
     check_int,
+    check_methods,
+    is_auto,
     warn_user,
 )
 from twofold.protocols import Array, IntArray, Map
@@ -242,9 +246,9 @@ class AgglomerativeIsomap(TwoWayEstimator):
     def _requested_components(self, data: Array) -> int:
         self._check_settings(data)
         if not is_auto(self.n_components):
-            return self._check_n_components(self.n_components, data)
+            return check_n_components(self.n_components, *data.shape)
         most = min(data.shape[1], self._most_dimensions(len(data)))
-        return max(1, rank_up_to(CentredUnits.of(data).into(data), most))
+        return max(1, rank_up_to(CenteredUnits.of(data).into(data), most))
 
     def _most_dimensions(self, n: int) -> int:
         """Return how many coordinates "auto" compares: m landmarks span m - 1 dimensions."""
@@ -275,7 +279,7 @@ class AgglomerativeIsomap(TwoWayEstimator):
             if is_auto(self.n_components):
                 latents = latents[:, : min(elbow(variances), problem.n_components)]
         with progress.phase("maps"):
-            units = CentredUnits.of(latents, name="the embedding")
+            units = CenteredUnits.of(latents, name="the embedding")
             Z = units.into(latents)
             encoder = self._fitted_encoder(problem.data, Z, problem.rng)
             decoder = fitted_ridge(Z, problem.data, self.n_centers, problem.rng)
@@ -319,11 +323,9 @@ class AgglomerativeIsomap(TwoWayEstimator):
     def _check_out_of_sample(self) -> None:
         if isinstance(self.out_of_sample, str):
             check_choice("out_of_sample", self.out_of_sample, ("krr", "grnn", "auto"))
-        elif isinstance(self.out_of_sample, type) or not isinstance(self.out_of_sample, Map):
-            raise TypeError(
-                f"out_of_sample={self.out_of_sample!r} must be 'krr', 'grnn', 'auto' or a map: an "
-                "estimator with fit, predict, jacobian and normal_terms."
-            )
+        else:
+            also = "'krr', 'grnn' or 'auto'"
+            check_methods("out_of_sample", self.out_of_sample, MAP_METHODS, also=also)
 
     def _check_memory(self, n: int) -> None:
         """Raise an error if geodesics, maps or copies of given distances exceed the memory."""
@@ -400,8 +402,3 @@ class AgglomerativeIsomap(TwoWayEstimator):
         tags = super().__sklearn_tags__()
         tags.input_tags.pairwise = self.dissimilarity == "precomputed"
         return tags
-
-
-def is_auto(value: Any) -> bool:
-    """Return whether a parameter is the word "auto"."""
-    return isinstance(value, str) and value == "auto"

@@ -37,12 +37,13 @@ from sklearn.utils.validation import check_consistent_length, column_or_1d
 
 from twofold.base.problem import Learned, Problem
 from twofold.geodesics.dissimilarities import Dissimilarities, Supervised
-from twofold.isomap.agglomerative import AUTO, AgglomerativeIsomap, is_auto
+from twofold.isomap.agglomerative import AUTO, AgglomerativeIsomap
 from twofold.numerics.validation import (
     RandomLike,
     check_bool,
     check_not_negative,
     check_real,
+    is_auto,
     warn_user,
 )
 from twofold.protocols import AnyArray, Array, Map

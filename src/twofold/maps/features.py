@@ -37,11 +37,11 @@ class LinearInFeatures(BaseEstimator, ABC):
         """Learn features and weights."""
 
     @abstractmethod
-    def _features(self, inputs: Array) -> Array:
+    def features(self, inputs: Array) -> Array:
         """Return ``phi`` (n, M)."""
 
     @abstractmethod
-    def _feature_gradients(self, inputs: Array) -> tuple[Array, list[Array]]:
+    def feature_gradients(self, inputs: Array) -> tuple[Array, list[Array]]:
         """Return ``phi`` (n, M) and its derivatives ``P_l`` (n, M), one for each input."""
 
     def predict(self, inputs: Array) -> Array:
@@ -49,7 +49,7 @@ class LinearInFeatures(BaseEstimator, ABC):
         images = np.empty((len(inputs), self.weights_.shape[1]))
 
         def work(rows: slice) -> None:
-            product = row_product(self._features(inputs[rows]), self.weights_)
+            product = row_product(self.features(inputs[rows]), self.weights_)
             np.add(product, self.intercept_, out=images[rows])
 
         map_blocks(work, self._row_blocks(len(inputs)))
@@ -57,7 +57,7 @@ class LinearInFeatures(BaseEstimator, ABC):
 
     def jacobian(self, inputs: Array) -> Array:
         """Return the Jacobians, shape (n, D, q)."""
-        _, gradients = self._feature_gradients(inputs)
+        _, gradients = self.feature_gradients(inputs)
         return np.stack([gradient @ self.weights_ for gradient in gradients], axis=2)
 
     def normal_terms(self, inputs: Array, targets: Array) -> NormalTerms:
@@ -66,7 +66,7 @@ class LinearInFeatures(BaseEstimator, ABC):
         gram = self.weights_ @ self.weights_.T if n_weights < n_targets else None
 
         def terms(rows: slice) -> NormalTerms:
-            features, gradients = self._feature_gradients(inputs[rows])
+            features, gradients = self.feature_gradients(inputs[rows])
             residuals = targets[rows] - row_product(features, self.weights_) - self.intercept_
             loss = row_norms_sq(residuals)
             if gram is None:

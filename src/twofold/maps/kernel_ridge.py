@@ -117,6 +117,8 @@ class KernelRidgeMap(RadialFeatures):
     ((50, 2, 1), [(50, 1, 1), (50, 1), (50,)])
     >>> fitted.in_row_space()[1].shape
     (2, 2)
+    >>> fitted.features(z).shape, len(fitted.feature_gradients(z)[1])
+    ((50, 50), 1)
     """
 
     def __init__(
@@ -152,7 +154,7 @@ class KernelRidgeMap(RadialFeatures):
         new = cls(bandwidth=bandwidth, alpha=alpha)
         new.centers_, new.alpha_, new.intercept_ = inputs, alpha, np.zeros(targets.shape[1])
         new._set_scale(bandwidth)
-        ridge, K = max(alpha, least_alpha(len(inputs))), new._features(inputs)
+        ridge, K = max(alpha, least_alpha(len(inputs))), new.features(inputs)
         K[np.diag_indices_from(K)] += ridge
         factor = linalg.cholesky(K, lower=True, check_finite=False)
         inverse, _ = linalg.lapack.dtrtri(factor, lower=1)
@@ -207,14 +209,16 @@ class KernelRidgeMap(RadialFeatures):
         rest = np.maximum(1.0 - self.leverage_, SMALLEST_REST)[:, None]
         return targets - (targets - self.predict(inputs)) / rest
 
-    def _features(self, inputs: Array) -> Array:
+    def features(self, inputs: Array) -> Array:
+        """Return ``phi`` (n, M) at inputs (n, q)."""
         if self._is_radial:
-            return super()._features(inputs)
+            return super().features(inputs)
         return self._sklearn_kernel().features(inputs, self.centers_)
 
-    def _feature_gradients(self, inputs: Array) -> tuple[Array, list[Array]]:
+    def feature_gradients(self, inputs: Array) -> tuple[Array, list[Array]]:
+        """Return ``phi`` (n, M) and its derivatives (n, M), one for each input."""
         if self._is_radial:
-            return super()._feature_gradients(inputs)
+            return super().feature_gradients(inputs)
         return self._sklearn_kernel().features_and_gradients(inputs, self.centers_)
 
     def _sklearn_kernel(self) -> SklearnKernel:
@@ -279,7 +283,7 @@ class KernelRidgeMap(RadialFeatures):
         self.bandwidth_, self.gamma_ = (scale, np.nan) if self._is_radial else (np.nan, scale)
 
     def _path(self, inputs: Array, targets: Array) -> RidgePath:
-        K = self._features(inputs)
+        K = self.features(inputs)
         if not np.isfinite(K).all():
             raise ValueError(
                 f"kernel={self.kernel!r} gives values that are not finite at the inputs. Powers of "
@@ -288,7 +292,7 @@ class KernelRidgeMap(RadialFeatures):
             )
         if self.centers is None:
             return RidgePath.of_gram(K, targets)
-        return RidgePath.of(K, targets, self._features(self.centers_), intercept=False)
+        return RidgePath.of(K, targets, self.features(self.centers_), intercept=False)
 
 
 def least_alpha(n: int) -> float:

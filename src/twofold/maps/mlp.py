@@ -72,6 +72,8 @@ class MLP(LinearInFeatures):
     ((100, 2, 1), [(100, 1, 1), (100, 1), (100,)])
     >>> network.in_row_space()[1].shape
     (2, 2)
+    >>> network.features(z).shape, len(network.feature_gradients(z)[1])
+    ((100, 5), 1)
     """
 
     def __init__(
@@ -151,12 +153,14 @@ class MLP(LinearInFeatures):
         )
         return unpacked(result.x)
 
-    def _features(self, inputs: Array) -> Array:
+    def features(self, inputs: Array) -> Array:
+        """Return ``phi`` (n, M) at inputs (n, q)."""
         features: Array = expit(inputs @ self.hidden_weights_ + self.hidden_intercept_)
         return features
 
-    def _feature_gradients(self, inputs: Array) -> tuple[Array, list[Array]]:
-        features = self._features(inputs)
+    def feature_gradients(self, inputs: Array) -> tuple[Array, list[Array]]:
+        """Return ``phi`` (n, M) and its derivatives (n, M), one for each input."""
+        features = self.features(inputs)
         slope = features * (1.0 - features)
         return features, [slope * weights for weights in self.hidden_weights_]
 

@@ -44,7 +44,8 @@ from twofold.kernels import resolve_kernel
 from twofold.maps.normal import normal_products, normal_terms_of_blocks
 from twofold.numerics.bandwidths import width_grid
 from twofold.numerics.linalg import row_norms_sq, shifted_exp, sqdist
-from twofold.numerics.sums import DenseSums, LocalMeans, LocalWeights, Neighbors, target_blocks
+from twofold.numerics.sums.dense import DenseSums
+from twofold.numerics.sums.neighbors import LocalMeans, LocalWeights, Neighbors, target_blocks
 from twofold.numerics.threads import map_blocks, row_blocks, some_rows
 from twofold.numerics.validation import check_real, check_training_rows
 from twofold.protocols import Array, IntArray, NormalTerms, RadialKernel

@@ -1,7 +1,7 @@
 r"""Choosing a pair of maps by its held-out reconstruction error.
 
 A pair ``(f, F)`` is judged by ``|x - f(F(x))|^2`` on rows that neither map has seen, in units of
-the variance. The embedding has seen them, which favours no pair over another.
+the variance. The embedding has seen them, which favors no pair over another.
 """
 
 from __future__ import annotations

@@ -166,7 +166,7 @@ class Projection(BaseEstimator):
             )
             return np.concatenate(nearest)
         # Twice as many as needed in single precision; which of them are nearest, in double.
-        found = self._index.query(data, 2 * self.n_starts)
+        found, _ = self._index.search(data, 2 * self.n_starts)
         offsets = self.images_[found] - data[:, None]
         closest = k_smallest(np.einsum("nkd,nkd->nk", offsets, offsets), self.n_starts)
         starts: IntArray = np.take_along_axis(found, closest, axis=1)

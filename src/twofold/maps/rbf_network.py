@@ -72,7 +72,8 @@ class RadialFeatures(LinearInFeatures):
     def _radial_kernel(self) -> RadialKernel:
         return resolve_kernel(self.kernel)  # type: ignore[arg-type]
 
-    def _features(self, inputs: Array) -> Array:
+    def features(self, inputs: Array) -> Array:
+        """Return ``phi`` (n, M) at inputs (n, q)."""
         log_features = self._radial_kernel().log_profile(self._scaled(inputs))
         features: Array = np.exp(log_features, out=log_features)
         return features
@@ -99,7 +100,8 @@ class RadialFeatures(LinearInFeatures):
         with np.errstate(over="ignore"):
             return float(np.abs(self.centers_).max(initial=0.0) / self.bandwidth_)
 
-    def _feature_gradients(self, inputs: Array) -> tuple[Array, list[Array]]:
+    def feature_gradients(self, inputs: Array) -> tuple[Array, list[Array]]:
+        """Return ``phi`` (n, M) and its derivatives (n, M), one for each input."""
         # d phi_m / d z_l = 2 phi_m (log k)' (z_l - c_ml) / h^2: Carreira-Perpinan & Lu (2010),
         # Eq. (17), for any radial kernel.
         kernel = self._radial_kernel()
@@ -184,7 +186,7 @@ class RadialFeatures(LinearInFeatures):
 
     def _path(self, inputs: Array, targets: Array) -> RidgePath:
         return RidgePath.of(
-            self._features(inputs), targets, self._features(self.centers_), intercept=True
+            self.features(inputs), targets, self.features(self.centers_), intercept=True
         )
 
 
@@ -229,6 +231,8 @@ class RBFNetwork(RadialFeatures):
     ((200, 1, 1), [(200, 1, 1), (200, 1), (200,)])
     >>> network.in_row_space()[1].shape
     (1, 1)
+    >>> network.features(z).shape, len(network.feature_gradients(z)[1])
+    ((200, 10), 1)
     """
 
     def __init__(

@@ -30,9 +30,10 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from twofold.kernels import Compact, DensityKernel, Gaussian, resolve_kernel
 from twofold.numerics.bandwidths import width_grid
 from twofold.numerics.linalg import shifted_exp, sqdist
-from twofold.numerics.sums import DenseSums, LocalMeans, Neighbors, target_blocks
+from twofold.numerics.sums.dense import DenseSums
+from twofold.numerics.sums.neighbors import LocalMeans, Neighbors, target_blocks
 from twofold.numerics.threads import map_blocks, row_blocks, some_rows
-from twofold.numerics.units import CentredUnits
+from twofold.numerics.units import CenteredUnits
 from twofold.numerics.validation import RandomLike, check_real, check_rng
 from twofold.protocols import Array, RadialKernel
 
@@ -228,7 +229,7 @@ class KernelDensityClassifier(ClassifierMixin, BaseEstimator):
         classes, numbers = np.unique(y, return_inverse=True)
         if len(classes) < 2:
             raise ValueError("y has 1 class; a classifier needs at least two classes.")
-        units = CentredUnits.of(X)
+        units = CenteredUnits.of(X)
         points = units.into(X)
         if self.bandwidth == "likelihood_cv":
             width = likelihood_cv_bandwidth(points, _density_kernel(self.kernel))

@@ -55,15 +55,14 @@ def sqdist(A: Array, B: Array) -> Array:
     return np.maximum(distances, 0.0, out=distances)
 
 
-def shifted_exp(log_weights: Array, shift: Array | None = None) -> tuple[Array, Array]:
-    """Return ``exp(log_weights - shift)`` (n, m) and the shift (n,), by default each row's maximum.
+def shifted_exp(log_weights: Array) -> tuple[Array, Array]:
+    """Return ``exp(log_weights - shift)`` (n, m) and the shift (n,), each row's maximum.
 
     ``log_weights`` is overwritten. Negligible weights are zero and cost nothing: the exponential is
     most of the cost of a kernel, and at useful widths nearly all pairs are out of reach of each
     other. A row of ``-inf`` gives zeros and a shift of ``-inf``.
     """
-    if shift is None:
-        shift = log_weights.max(axis=1)
+    shift: Array = log_weights.max(axis=1)
     log_weights -= np.where(np.isneginf(shift), 0.0, shift)[:, None]
     weights = np.zeros_like(log_weights)
     np.exp(log_weights, out=weights, where=log_weights > NEGLIGIBLE)
@@ -115,7 +114,7 @@ def _top_eigenpairs(symmetric: Array, k: int) -> tuple[Array, Array]:
     return values, vectors[:, ::-1]
 
 
-def spatial_median(X: Array, n_iter: int = 30) -> Array:
+def spatial_median(X: Array) -> Array:
     """Return the point of the least mean distance to the rows.
 
     Outliers hardly move this center, and it rotates with the data.
@@ -126,7 +125,7 @@ def spatial_median(X: Array, n_iter: int = 30) -> Array:
     Tohoku Math. J. 43, 1937.
     """
     center: Array = X.mean(axis=0)
-    for _ in range(n_iter):
+    for _ in range(30):
         distances = np.sqrt(row_norms_sq(X - center))
         nearest = max(float(distances.max()) * 1e-12, 1e-300)
         weights = 1.0 / np.maximum(distances, nearest)

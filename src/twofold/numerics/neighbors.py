@@ -1,11 +1,11 @@
 """The nearest of some points: `nearest`, exact for few comparisons, by cells for many.
 
 In double precision scikit-learn searches: by a tree in few dimensions, else by blocks of distances.
-In single precision up to ``MOST_COMPARED`` pairs all distances are computed here, in blocks. Beyond,
-callers that accept an approximate search get an inverted file: points lie in cells of about 512 around centers found by
-k-means on a sample, and each query searches the cells nearest to it. All queries of a cell share
-one matrix product. Among neighbors of one set a second pass searches the neighbors of neighbors.
-On MNIST in 50 dimensions this finds 99 % of the ten nearest.
+In single precision up to ``MOST_COMPARED`` pairs all distances are computed here, in blocks.
+Beyond, callers that accept an approximate search get an inverted file: points lie in cells of about
+512 around centers found by k-means on a sample, and each query searches the cells nearest to it.
+All queries of a cell share one matrix product. Among the points themselves a second pass searches
+the neighbors of neighbors. On MNIST in 50 dimensions this finds 99 % of the ten nearest.
 """
 
 from __future__ import annotations
@@ -31,83 +31,61 @@ FEW = 7
 
 def nearest(
     points: AnyArray,
-    queries: AnyArray,
+    queries: AnyArray | None,
     k: int,
     *,
-    exclude: AnyArray | None = None,
     rng: np.random.Generator | None = None,
     n_jobs: int | None = None,
 ) -> tuple[AnyArray, AnyArray]:
-    """Return the numbers (m, k) of the nearest points, nearest first, and what ranks them (m, k).
+    """Return the numbers (m, k) of the nearest points, nearest first, and squared distances (m, k).
 
     Parameters
     ----------
     points : ndarray of shape (n, D)
         The points. In single precision they must be near the origin.
-    queries : ndarray of shape (m, D)
-        Where to search.
+    queries : ndarray of shape (m, D) or None
+        Where to search. None means at the points, each of which leaves itself out.
     k : int
-        Number of points to find, at most n.
-    exclude : ndarray of int, shape (m,), default=None
-        For each query one point to leave out.
+        Number of points to find: at most n, or n - 1 at the points themselves.
     rng : Generator, default=None
         Allows an approximate search by cells for many pairs, and seeds it. None means exact.
     n_jobs : int or None, default=None
         Threads.
-
-    Returns
-    -------
-    numbers : ndarray of int, shape (m, k)
-        Numbers of the points.
-    distances : ndarray of shape (m, k)
-        Squared distances; in single precision, and from cells, less the query's squared norm.
     """
-    if rng is not None and len(points) * len(queries) > MOST_COMPARED:
-        return CellIndex.of(points, rng, n_jobs=n_jobs).search(queries, k, exclude, n_jobs)
-    if not points.dtype == queries.dtype == np.float32:
-        return _nearest_in_double_precision(points, queries, k, exclude)
+    at = points if queries is None else queries
+    if rng is not None and len(points) * len(at) > MOST_COMPARED:
+        index = CellIndex.of(points, rng, n_jobs=n_jobs)
+        found, distances = index.search(queries, k, n_jobs)
+        if queries is None:
+            return _among_neighbors_of_neighbors(index.points, found, n_jobs)
+        return found, distances
+    if not points.dtype == at.dtype == np.float32:
+        from sklearn.neighbors import NearestNeighbors  # slow to import
+
+        search = NearestNeighbors(n_neighbors=k, n_jobs=n_jobs).fit(points)
+        distances, found = search.kneighbors(queries)
+        return found, np.square(distances)
     norms, everyone = row_norms_sq(points), np.arange(len(points))
 
     def work(rows: slice) -> tuple[AnyArray, AnyArray]:
-        left_out = None if exclude is None else exclude[rows, None] == everyone
-        found, ranks = _closest(queries[rows], points, norms, k, left_out)
-        return found.astype(np.int32), ranks
+        left_out = None if queries is not None else everyone[rows, None] == everyone
+        found, ranks = _closest(at[rows], points, norms, k, left_out)
+        return found.astype(np.int32), _distances(ranks, at[rows])
 
     # Each block goes through all points, so it should hold several queries.
     size = min(2 * points.itemsize * len(points), BLOCK_BYTES // 32)
-    found = map_blocks(work, row_blocks(len(queries), size), n_jobs=n_jobs)
-    numbers, distances = zip(*found, strict=True)
-    return np.concatenate(numbers), np.concatenate(distances)
+    results = map_blocks(work, row_blocks(len(at), size), n_jobs=n_jobs)
+    numbers, squares = zip(*results, strict=True)
+    return np.concatenate(numbers), np.concatenate(squares)
 
 
-def _nearest_in_double_precision(
-    points: AnyArray, queries: AnyArray, k: int, exclude: AnyArray | None
-) -> tuple[AnyArray, AnyArray]:
-    from sklearn.neighbors import NearestNeighbors  # slow to import
-
-    n_found = k if exclude is None else min(k + 1, len(points))
-    distances, found = NearestNeighbors(n_neighbors=n_found).fit(points).kneighbors(queries)
-    distances = np.square(distances)
-    if exclude is None:
-        return found, distances
-    kept = found != exclude[:, None]
-    kept[kept.all(axis=1), -1] = False  # among many equal points the excluded one may be missing
-    return found[kept].reshape(-1, k), distances[kept].reshape(-1, k)
-
-
-def nearest_neighbors(
-    X: AnyArray, n_neighbors: int, rng: np.random.Generator, *, n_jobs: int | None = None
-) -> AnyArray:
+def nearest_neighbors(X: AnyArray, n_neighbors: int, rng: np.random.Generator) -> AnyArray:
     """Return the numbers (n, n_neighbors) of each point's nearest other points, nearest first.
 
     The search runs in single precision on centered points (n, D); the generator seeds the cells.
     """
     X = np.ascontiguousarray(X - X.mean(axis=0), dtype=np.float32)
-    everyone = np.arange(len(X), dtype=np.int32)
-    found, _ = nearest(X, X, n_neighbors, exclude=everyone, rng=rng, n_jobs=n_jobs)
-    if len(X) ** 2 <= MOST_COMPARED:
-        return found
-    return _among_neighbors_of_neighbors(X, found, n_jobs)
+    return nearest(X, None, n_neighbors, rng=rng)[0]
 
 
 @dataclass(frozen=True)
@@ -150,31 +128,27 @@ class CellIndex:
         bounds = np.searchsorted(cell[order], np.arange(n_cells + 1))
         return cls(points, row_norms_sq(points), centers, order, bounds)
 
-    def query(self, queries: AnyArray, k: int, *, exclude: AnyArray | None = None) -> AnyArray:
-        """Return the numbers of the k nearest points (m, k) that were found, nearest first."""
-        return self.search(queries, k, exclude)[0]
-
     def search(
-        self,
-        queries: AnyArray,
-        k: int,
-        exclude: AnyArray | None = None,
-        n_jobs: int | None = None,
+        self, queries: AnyArray | None, k: int, n_jobs: int | None = None
     ) -> tuple[AnyArray, AnyArray]:
-        """Return the nearest points that were found, as `nearest` does."""
-        queries = np.ascontiguousarray(queries, dtype=np.float32)
-        found = np.empty((len(queries), k), dtype=np.int32)
-        ranks = np.empty((len(queries), k), dtype=np.float32)
-        for start in range(0, len(queries), MAX_CHUNK):
+        """Return the nearest points that were found and squared distances, as `nearest` does."""
+        everyone = np.arange(len(self.points)) if queries is None else None
+        at = self.points
+        if queries is not None:
+            at = np.ascontiguousarray(queries, dtype=np.float32)
+        found = np.empty((len(at), k), dtype=np.int32)
+        distances = np.empty((len(at), k), dtype=np.float32)
+        for start in range(0, len(at), MAX_CHUNK):
             rows = slice(start, start + MAX_CHUNK)
-            left_out = None if exclude is None else exclude[rows]
-            found[rows], ranks[rows] = self._search(queries[rows], k, left_out, n_jobs)
-        return found, ranks
+            left_out = None if everyone is None else everyone[rows]
+            found[rows], ranks = self._search(at[rows], k, left_out, n_jobs)
+            distances[rows] = _distances(ranks, at[rows])
+        return found, distances
 
     def _search(
         self, queries: AnyArray, k: int, exclude: AnyArray | None, n_jobs: int | None
     ) -> tuple[AnyArray, AnyArray]:
-        """Search the cells nearest to some queries; see `search`."""
+        """Search the cells nearest to some queries, each without the point ``exclude`` (m,)."""
         n_probes = min(PROBES, len(self.centers))
         probes, _ = nearest(self.centers, queries, n_probes, n_jobs=n_jobs)
         by_cell = np.argsort(probes.ravel(), kind="stable")
@@ -224,6 +198,12 @@ def _closest(
     return _smallest(distances, k)
 
 
+def _distances(ranks: AnyArray, queries: AnyArray) -> AnyArray:
+    """Return squared distances from what ranks the points of each query."""
+    squares: AnyArray = np.maximum(ranks + row_norms_sq(queries)[:, None], 0.0)
+    return squares
+
+
 def _smallest(values: AnyArray, k: int) -> tuple[AnyArray, AnyArray]:
     """Return the columns (m, k) of each row's k smallest values, and the values, ascending."""
     if k == 1:
@@ -235,11 +215,13 @@ def _smallest(values: AnyArray, k: int) -> tuple[AnyArray, AnyArray]:
     return np.take_along_axis(best, ranked, axis=1), np.take_along_axis(smallest, ranked, axis=1)
 
 
-def _among_neighbors_of_neighbors(X: AnyArray, found: AnyArray, n_jobs: int | None) -> AnyArray:
-    """Return the best of the known neighbors and their own nearest neighbors."""
+def _among_neighbors_of_neighbors(
+    X: AnyArray, found: AnyArray, n_jobs: int | None
+) -> tuple[AnyArray, AnyArray]:
+    """Return the best of the known neighbors and their own neighbors, and squared distances."""
     n, k = found.shape
     few = min(k, FEW)
-    better = np.empty_like(found)
+    better, squares = np.empty_like(found), np.empty(found.shape, dtype=X.dtype)
 
     def work(rows: slice) -> None:
         own = found[rows]
@@ -251,7 +233,8 @@ def _among_neighbors_of_neighbors(X: AnyArray, found: AnyArray, n_jobs: int | No
         distances[candidates == np.arange(n)[rows, None]] = np.inf
         best = np.argsort(distances, axis=1)[:, :k]
         better[rows] = np.take_along_axis(candidates, best, axis=1)
+        squares[rows] = np.take_along_axis(distances, best, axis=1)
 
     bytes_per_row = (k + few * few) * X.shape[1] * 4 * 2
     map_blocks(work, row_blocks(n, bytes_per_row), n_jobs=n_jobs)
-    return better
+    return better, squares

@@ -59,6 +59,13 @@ def drawn_rows(n_rows: int, most: int, rng: np.random.Generator) -> IntArray:
     return np.sort(rng.choice(n_rows, most, replace=False, shuffle=False))
 
 
+def usable_cores() -> int:
+    """Return the number of cores this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
 def n_threads(n_jobs: Any = None) -> int:
     """Return the number of threads to use.
 
@@ -66,9 +73,9 @@ def n_threads(n_jobs: Any = None) -> int:
     the BLAS and OpenMP loops of NumPy and scikit-learn; negative numbers count back from there
     (-1 = all cores).
     """
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    wanted = os.environ.get("OMP_NUM_THREADS", "")
-    available = min(cores or 1, int(wanted)) if wanted.isdigit() and int(wanted) else cores or 1
+    wanted, available = os.environ.get("OMP_NUM_THREADS", ""), usable_cores()
+    if wanted.isdigit() and int(wanted):
+        available = min(available, int(wanted))
     if n_jobs is None:
         n_jobs = getattr(_default, "n_jobs", None)
     if n_jobs is None:

@@ -107,23 +107,23 @@ class Scales:
         inside = _times_power_of_two(X, -self.first)
         return ColumnMoments.of_rows(_times_power_of_two(inside - self.middle, -self.second))
 
-    def units(self, moments: ColumnMoments | None) -> CentredUnits:
+    def units(self, moments: ColumnMoments | None) -> CenteredUnits:
         """Return the units; moments are None if no column varies."""
         if moments is None:
             varying = np.zeros_like(self.varying)
             varying[0] = True  # all rows are equal: keep one column of zeros
             center = np.where(varying, _times_power_of_two(self.row, -self.first), 0.0)
-            return CentredUnits(center, self.first, varying, np.where(varying, 0.0, self.row))
+            return CenteredUnits(center, self.first, varying, np.where(varying, 0.0, self.row))
         mean = self.middle + _times_power_of_two(moments.mean, self.second)
         deviation = np.sqrt(moments.squares / moments.n)
         second = self.second + int(np.frexp(deviation)[1]) - 1
         center = np.ldexp(np.where(self.varying, mean, 0.0), -second)
         constants = np.where(self.varying, 0.0, self.row)
-        return CentredUnits(center, self.first + second, self.varying, constants)
+        return CenteredUnits(center, self.first + second, self.varying, constants)
 
 
 @dataclass(frozen=True)
-class CentredUnits:
+class CenteredUnits:
     """A shift, a power of two, and the columns that vary.
 
     Attributes
@@ -144,20 +144,20 @@ class CentredUnits:
     constants: Array
 
     @classmethod
-    def of(cls, X: Array, *, name: str = "X") -> CentredUnits:
+    def of(cls, X: Array, *, name: str = "X") -> CenteredUnits:
         """Measure the units of some data."""
         source = ArrayRows(X)
         scales = Scales.of(source.total(ColumnRange.of_rows), name=name)
         return scales.units(source.total(scales.moments) if scales.varying.any() else None)
 
     @classmethod
-    def identity(cls, n_features: int) -> CentredUnits:
+    def identity(cls, n_features: int) -> CenteredUnits:
         """Return the units that change nothing."""
         zeros = np.zeros(n_features)
         return cls(zeros, 0, np.ones(n_features, dtype=np.bool_), zeros)
 
     @classmethod
-    def shifted(cls, X: Array) -> CentredUnits:
+    def shifted(cls, X: Array) -> CenteredUnits:
         """Return units that only shift data to their mean and leave out constant columns."""
         varying = X.min(axis=0) < X.max(axis=0)
         if not varying.any():

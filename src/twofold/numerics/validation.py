@@ -138,6 +138,11 @@ def check_bool(name: str, value: Any) -> bool:
     return bool(value)
 
 
+def is_auto(value: object) -> bool:
+    """Return whether a parameter is the word "auto"."""
+    return isinstance(value, str) and value == "auto"
+
+
 def check_choice(name: str, value: Any, allowed: Collection[str]) -> str:
     """Return a parameter that is one of the allowed names."""
     if not (isinstance(value, str) and value in allowed):

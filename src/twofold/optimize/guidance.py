@@ -47,7 +47,7 @@ import numpy as np
 from scipy import linalg
 from scipy.sparse.linalg import eigsh
 
-from twofold.numerics.validation import check_int, check_real
+from twofold.numerics.validation import check_choice, check_int, check_real
 from twofold.optimize._affinity import (
     as_operator,
     dense_affinity,
@@ -117,12 +117,9 @@ class SpectralGuidance:
 
     def __post_init__(self) -> None:
         owner = type(self).__name__
-        if self.form not in FORMS:
-            raise ValueError(f"form={self.form!r} must be one of {sorted(FORMS)}.")
-        if isinstance(self.affinity, str) and self.affinity not in AFFINITIES:
-            raise ValueError(
-                f"affinity={self.affinity!r} must be one of {sorted(AFFINITIES)}, or a matrix."
-            )
+        check_choice("form", self.form, FORMS)
+        if isinstance(self.affinity, str):
+            check_choice("affinity", self.affinity, AFFINITIES)
         if self.bandwidth != "auto":
             check_real("bandwidth", self.bandwidth, above=0.0, also="'auto'", owner=owner)
         self._check_schedule()

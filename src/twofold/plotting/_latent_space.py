@@ -32,7 +32,7 @@ def final_step(model: Model) -> TwoWayEstimator:
     last = model.steps[-1][1] if isinstance(model, Pipeline) else model
     if not isinstance(last, TwoWayEstimator):
         raise TypeError(
-            f"model={type(last).__name__} is no two-way estimator: give one of twofold, or a "
+            f"model={type(last).__name__} is not a two-way estimator: give one of twofold, or a "
             "pipeline that ends in one (TwoWay makes one of any embedding)."
         )
     check_is_fitted(last)

@@ -30,7 +30,7 @@ from twofold.base.problem import Learned, Problem
 from twofold.losses import Loss
 from twofold.numerics.threads import some_rows
 from twofold.numerics.tree_sums import ArrayRows
-from twofold.numerics.units import CentredUnits
+from twofold.numerics.units import CenteredUnits
 from twofold.numerics.validation import check_data, check_int
 from twofold.principal_manifold.domains import Domain, Points
 from twofold.principal_manifold.fitting import ManifoldFit, fit_rows
@@ -251,7 +251,7 @@ default="gaussian"
         some = of_density[some_rows(len(of_density), MOST_OF_DENSITY)]
         return Learned(
             latents=latents,
-            units=CentredUnits.identity(latents.shape[1]),
+            units=CenteredUnits.identity(latents.shape[1]),
             encoder=encoder,
             decoder=ManifoldDecoder(found.frame, fitted.up, domain),
             density=DomainDensity(domain).fit(some),

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from twofold.base.convergence import MANIFOLD_TOLS, warn_if_still_falling
-from twofold.base.estimator import warn_of_rank
+from twofold.base.dimensions import warn_of_rank
 from twofold.base.journal import Journal
 from twofold.base.problem import Problem
 from twofold.losses import Norm

@@ -182,14 +182,14 @@ def weighted_sums(up: NodeExpansion, latents: Array, weights: Array, data: Array
 
     The features ``phi`` begin with a constant 1.
     """
-    design = with_ones(up._features(latents))
+    design = with_ones(up.features(latents))
     grams = [(design * weights[:, column, None]).T @ design for column in range(weights.shape[1])]
     return [*grams, design.T @ (weights * data)]
 
 
 def slope_products(up: NodeExpansion, latents: Array, weights: Array | None = None) -> Array:
     """Return ``sum(w phi' phi'^T)`` (M + 1, M + 1), with zeros for the constant."""
-    _, gradients = up._feature_gradients(latents)
+    _, gradients = up.feature_gradients(latents)
     total = np.zeros((len(up.nodes) + 1,) * 2)
     products = [one.T @ (one if weights is None else one * weights[:, None]) for one in gradients]
     total[1:, 1:] = np.sum(products, axis=0)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from twofold.numerics.linalg import principal_axes
+from twofold.numerics.neighbors import nearest
 from twofold.numerics.threads import some_rows
 from twofold.principal_manifold.domains import Domain, Points
 from twofold.principal_manifold.node_kernels import (
@@ -106,7 +107,6 @@ def _scattered(
     rng: np.random.Generator,
 ) -> Layout:
     from sklearn.cluster import KMeans  # slow to import
-    from sklearn.neighbors import NearestNeighbors  # slow to import
 
     domain, n_nodes = settings.domain, settings.n_nodes
     q = domain.n_components
@@ -120,7 +120,6 @@ def _scattered(
     chosen = latents[rng.permutation(len(latents))[:SCATTERED_PLACES]]
     spacing = 1.0
     if len(nodes) > 1:
-        distances, _ = NearestNeighbors(n_neighbors=2).fit(nodes).kneighbors(nodes)
-        spacing = float(np.median(distances[:, 1]))
+        spacing = float(np.median(np.sqrt(nearest(nodes, None, 1)[1])))
     widths = np.full(q, max(settings.width * spacing, SMALLEST_WIDTH))
     return Layout(domain, nodes, kernels, widths, np.vstack([nodes, chosen]))

@@ -58,7 +58,7 @@ class NodeExpansion(LinearInFeatures):
     def fit(self, inputs: Array, targets: Array) -> Self:
         """Solve Eq. (33), with ``f_0`` learned along with the weights."""
         basis = self.whitening()
-        features = self._features(inputs) @ basis
+        features = self.features(inputs) @ basis
         mean, target_mean = features.mean(axis=0), targets.mean(axis=0)
         centered = features - mean
         system = centered.T @ centered
@@ -70,7 +70,7 @@ class NodeExpansion(LinearInFeatures):
 
     def gram(self) -> Array:
         """Return ``K_z``, the kernel matrix of the nodes (M, M)."""
-        gram: Array = self._once("_gram", lambda: self._features(self.nodes))
+        gram: Array = self._once("_gram", lambda: self.features(self.nodes))
         return gram
 
     def _once(self, name: str, make: Callable[[], Any]) -> Any:
@@ -99,7 +99,8 @@ class NodeExpansion(LinearInFeatures):
     def _is_additive(self) -> bool:
         return all(getattr(kernel, "is_additive", False) for kernel in self.kernels)
 
-    def _features(self, inputs: Array) -> Array:
+    def features(self, inputs: Array) -> Array:
+        """Return ``phi`` (n, M) at inputs (n, q)."""
         factors = [self._factor(inputs, column, "values") for column in range(len(self.kernels))]
         return reduce(np.add if self._is_additive else np.multiply, factors)
 
@@ -113,11 +114,12 @@ class NodeExpansion(LinearInFeatures):
         in_order = len(places) == len(numbers) and bool((numbers[:-1] < numbers[1:]).all())
         return distinct if in_order else distinct[:, numbers]
 
-    def _feature_gradients(self, inputs: Array) -> tuple[Array, list[Array]]:
+    def feature_gradients(self, inputs: Array) -> tuple[Array, list[Array]]:
+        """Return ``phi`` (n, M) and its derivatives (n, M), one for each input."""
         dimensions = range(len(self.kernels))
         slopes = [self._factor(inputs, column, "slopes") for column in dimensions]
         if self._is_additive:
-            return self._features(inputs), slopes
+            return self.features(inputs), slopes
         factors = [self._factor(inputs, column, "values") for column in dimensions]
         gradients = [
             reduce(np.multiply, [slopes[column], *factors[:column], *factors[column + 1 :]])

@@ -25,6 +25,7 @@ import numpy as np
 
 from twofold.losses import L1, Huber, Loss, Norm, Squared
 from twofold.numerics.linalg import row_norms_sq, row_product, sqdist
+from twofold.numerics.neighbors import nearest
 from twofold.numerics.threads import map_blocks, row_blocks
 from twofold.optimize._small_systems import damped_steps
 from twofold.principal_manifold.domains import PERIOD, Domain, Points
@@ -89,10 +90,8 @@ class DomainProjection:
 
     def _reach(self, images: Array) -> Array:
         """Return the largest distance to images of neighboring places (m,)."""
-        from sklearn.neighbors import NearestNeighbors  # slow to import
-
         n_near = min(len(self.grid), 3 ** self.grid.shape[1] + 1)
-        _, near = NearestNeighbors(n_neighbors=n_near).fit(self.grid).kneighbors(self.grid)
+        near, _ = nearest(self.grid, self.grid, n_near)
         offsets = images[near] - images[:, None]
         largest: Array = np.sqrt(np.square(offsets).sum(axis=2).max(axis=1))
         return largest
@@ -153,7 +152,7 @@ class DomainProjection:
         """Return ``sigma^2 |f'|^2`` (n,), Eq. (40)."""
         if not self.latent_noise:
             return np.zeros(len(Z))
-        _, gradients = self.up._feature_gradients(Z)
+        _, gradients = self.up.feature_gradients(Z)
         squares = [row_norms_sq(row_product(one, self.up.weights_)) for one in gradients]
         terms: Array = self.latent_noise**2 * np.sum(squares, axis=0)
         return terms
@@ -205,7 +204,7 @@ class DomainProjection:
 
         The rows and columns of those (n, q) are 0, so that the step moves along the wall.
         """
-        features, gradients = self.up._feature_gradients(Z)
+        features, gradients = self.up.feature_gradients(Z)
         residuals = data - row_product(features, self.up.weights_) - self.up.intercept_
         weights = self.loss.weights(residuals)
         columns = [row_product(one, self.up.weights_) for one in gradients]

@@ -107,7 +107,7 @@ class SoftQuantization:
     def adapt(self, up: NodeExpansion, temperature: float) -> NodeExpansion:
         """Return a map of lower or equal functional at a temperature."""
         best, lowest = up, self.value(up, temperature)
-        design = with_ones(up._features(self.places))
+        design = with_ones(up.features(self.places))
         for cap in CAPS:
             masses, weights, sums = self._responsible(best, temperature, cap)
             slopes: Array | float = 0.0

@@ -152,10 +152,7 @@ def _codebook(
 def _latents(init: Any, domain: Domain | Points, problem: Problem, rows: IntArray) -> Array:
     """Return latents of some rows, centered and scaled to the domain unless they lie within it."""
     named = isinstance(init, str)
-    if named:
-        latents = latents_of(init, problem.data[rows], problem)
-    else:
-        latents = latents_of(init, problem.original.copy(), problem)[rows]
+    latents = latents_of(init, problem.data[rows], problem, rows)
     if np.array_equal(domain.into(latents), latents) and not named:
         return latents
     if isinstance(domain, Points):

@@ -37,14 +37,14 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from twofold.numerics.linalg import row_norms_sq, shifted_exp, sqdist
-from twofold.numerics.sums import SelfWeights
+from twofold.numerics.sums.weights import SelfWeights
 from twofold.protocols import Array
 
 LEAST_MASS = 1e-3
 
 
 @dataclass(frozen=True)
-class NeighbourEmbedding:
+class NeighborEmbedding:
     """The divergence over all pairs, for probabilities ``P`` (n, n) with a zero diagonal."""
 
     P: Array
@@ -73,7 +73,7 @@ class NeighbourEmbedding:
 
 
 @dataclass(frozen=True)
-class SparseNeighbourEmbedding:
+class SparseNeighborEmbedding:
     """The divergence in linear time, for sparse ``P`` (n, n) with a zero diagonal.
 
     ``weigh`` returns the weights of the Gaussian ``e^{-y^2 / 2}`` among points (n, q).

@@ -48,25 +48,26 @@ from twofold.base.maps_for_latents import MapSettings, learn_maps
 from twofold.base.problem import Learned, Problem
 from twofold.kernels import Gaussian
 from twofold.maps.projection import Projection
-from twofold.numerics.linalg import row_norms_sq
 from twofold.numerics.neighbors import nearest_neighbors
-from twofold.numerics.sums import SelfWeights, kernel_radius, weigh_many
+from twofold.numerics.sums.grid import weigh_many
+from twofold.numerics.sums.reach import kernel_radius
+from twofold.numerics.sums.weights import SelfWeights
 from twofold.numerics.units import bandwidth_in_units
 from twofold.numerics.validation import RandomLike, check_int, check_real
 from twofold.optimize import SpectralGuidance, guided_minimizer, resolve_minimizer
 from twofold.protocols import Array, IntArray, Map, Minimizer, Objective
-from twofold.sne.divergence import NeighbourEmbedding, SparseNeighbourEmbedding
+from twofold.sne.divergence import NeighborEmbedding, SparseNeighborEmbedding
 from twofold.sne.probabilities import (
     calibrated_neighbors,
     neighbor_matrix,
     transition_probabilities,
 )
-from twofold.starts.named import resolve_init
+from twofold.starts.named import latents_of, unit_variance
 
 MOST_DENSE = 2_000
 """Rows up to which all pairs count."""
 
-NEIGHBOURS_OF_FIXED = 90
+NEIGHBORS_OF_FIXED = 90
 """Neighbors of each of many rows if the bandwidth is given."""
 
 LEFT_OUT = 5e-5
@@ -219,16 +220,8 @@ class SNE(TwoWayEstimator):
 
     def _start(self, problem: Problem) -> Array:
         """Return the first latents (n, q)."""
-        named = isinstance(self.init, str)
-        data = problem.data if named else problem.original.copy()
-        if named:
-            data = data / (float(np.sqrt(row_norms_sq(data).mean())) or 1.0)
-        Z = resolve_init(self.init, data, problem.n_components, problem.rng, y=problem.y)
-        if Z.shape[1] != problem.n_components:
-            raise ValueError(
-                f"init gives {Z.shape[1]} columns; n_components={problem.n_components} are needed."
-            )
-        if not named:
+        Z = latents_of(self.init, unit_variance(problem.data), problem)
+        if not isinstance(self.init, str):
             if not np.ptp(Z, axis=0).any():
                 raise ValueError(
                     "init has all latents in one place, where no gradient separates them. Give "
@@ -250,7 +243,7 @@ class SNE(TwoWayEstimator):
         n = len(problem.data)
         if n <= MOST_DENSE:
             return None
-        k = NEIGHBOURS_OF_FIXED if np.isnan(perplexity) else int(np.ceil(3.0 * perplexity))
+        k = NEIGHBORS_OF_FIXED if np.isnan(perplexity) else int(np.ceil(3.0 * perplexity))
         return nearest_neighbors(problem.data, min(k, n - 1), problem.rng)
 
     def _objective(
@@ -268,10 +261,10 @@ class SNE(TwoWayEstimator):
             def weigh(Z: Array) -> SelfWeights:
                 return weigh_many(Z, Gaussian(), radius, masses_alone=True)
 
-            return SparseNeighbourEmbedding(sparse, weigh)
+            return SparseNeighborEmbedding(sparse, weigh)
         if bandwidth is not None:
-            return NeighbourEmbedding(transition_probabilities(data, bandwidth))
-        return NeighbourEmbedding(calibrated_neighbors(data, perplexity))
+            return NeighborEmbedding(transition_probabilities(data, bandwidth))
+        return NeighborEmbedding(calibrated_neighbors(data, perplexity))
 
     def _learn_constant(self, problem: Problem) -> Learned:
         learned = super()._learn_constant(problem)

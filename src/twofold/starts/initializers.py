@@ -1,21 +1,15 @@
 r"""Initial latents: random, linear, spectral, or a neighbor embedding.
 
 An initializer is a function ``(X, n_components, rng, ...) -> Z`` of data ``X`` (n, D) that returns
-latents ``Z`` (n, q). Missing directions give columns of zeros. Options of several of them:
+latents ``Z`` (n, q). Missing directions give columns of zeros. ``n_neighbors`` is the number of
+neighbors of each point in a graph; None means 10 (LLE: 12), or all other points if there are fewer.
+A graph of several components is joined at the closest pairs, with a warning.
 
-n_landmarks : int or None, default=None
-    Points that are embedded before the others are placed by them. None means all points up to
-    5,000, and 2,000 beyond. ``random`` and ``pca``, whose cost is linear in n, need no landmarks.
-n_neighbors : int or None, default=None
-    Neighbors of each point in the graph. None means 10 (LLE: 12), or all other points if there are
-    fewer.
-disconnected : {"join", "error"}, default="join"
-    Whether a graph of several components is joined at the closest pairs, with a warning, or raises
-    an error.
-
-Kernel PCA extends to other points by the Nystrom formula. The other methods use the weights that
-best reconstruct a point from its nearest landmarks (sum one, least squares, as in locally linear
-embedding); they are exact for locally linear maps and need no bandwidth.
+Of more than 5,000 points, 2,000 landmarks are embedded, and the others are placed by them;
+``random`` and ``pca``, whose cost is linear in n, embed all. Kernel PCA extends to other points by
+the Nystrom formula. The other methods use the weights that best reconstruct a point from its
+nearest landmarks (sum one, least squares, as in locally linear embedding); they are exact for
+locally linear maps and need no bandwidth.
 
 References
 ----------
@@ -71,22 +65,12 @@ def pca(X: Array, n_components: int, rng: np.random.Generator | None = None) -> 
     return _pad(centered @ axes.T, n_components)
 
 
-def kernel_pca(
-    X: Array,
-    n_components: int,
-    rng: np.random.Generator,
-    *,
-    bandwidth: float | None = None,
-    n_landmarks: int | None = None,
-) -> Array:
-    """Return kernel principal components with a Gaussian kernel.
-
-    The default bandwidth is the root of the median squared distance.
-    """
-    landmarks = choose_landmarks(len(X), n_landmarks, rng)
+def kernel_pca(X: Array, n_components: int, rng: np.random.Generator) -> Array:
+    """Return kernel principal components; the Gaussian's width is the median distance."""
+    landmarks = choose_landmarks(len(X), None, rng)
     some = X[landmarks]
     distances = sqdist(some, some)
-    width_sq = bandwidth**2 if bandwidth else float(np.median(distances)) or 1.0
+    width_sq = float(np.median(distances)) or 1.0
     K = np.exp(-0.5 * distances / width_sq)
     mean = K.mean(axis=0)
     centered = K - mean - mean[:, None] + mean.mean()
@@ -112,15 +96,8 @@ def _on_landmarks(embed: Initializer) -> Initializer:
     """Let an initializer embed the landmarks, and place the other points by them."""
 
     @wraps(embed)
-    def initializer(
-        X: Array,
-        n_components: int,
-        rng: np.random.Generator,
-        *,
-        n_landmarks: int | None = None,
-        **options: Any,
-    ) -> Array:
-        chosen = choose_landmarks(len(X), n_landmarks, rng)
+    def initializer(X: Array, n_components: int, rng: np.random.Generator, **options: Any) -> Array:
+        chosen = choose_landmarks(len(X), None, rng)
         latents = embed(X[chosen], n_components, rng, **options)
         if len(chosen) == len(X):
             return latents
@@ -154,24 +131,18 @@ def isomap(
     rng: np.random.Generator,  # noqa: ARG001 - as in every initializer
     *,
     n_neighbors: int | None = None,
-    disconnected: str = "join",
 ) -> Array:
     """Return geodesic distances embedded by classical scaling."""
-    graph, _ = _connected_graph(X, n_neighbors, disconnected, "isomap")
+    graph, _ = _connected_graph(X, n_neighbors, "isomap")
     return classical_scaling(squared_geodesics(graph, None, np.float64), n_components)
 
 
 @_on_landmarks
 def laplacian_eigenmaps(
-    X: Array,
-    n_components: int,
-    rng: np.random.Generator,
-    *,
-    n_neighbors: int | None = None,
-    disconnected: str = "join",
+    X: Array, n_components: int, rng: np.random.Generator, *, n_neighbors: int | None = None
 ) -> Array:
     """Return the smoothest functions on the neighborhood graph."""
-    graph, longest = _connected_graph(X, n_neighbors, disconnected, "laplacian_eigenmaps")
+    graph, longest = _connected_graph(X, n_neighbors, "laplacian_eigenmaps")
     # An edge that joins two components is as long as their gap. Its affinity would leave them
     # separate, each shrunk to a single point, so the edge counts as one of median length.
     graph.data = np.where(graph.data > longest, np.median(graph.data), graph.data)
@@ -183,28 +154,21 @@ def laplacian_eigenmaps(
     else:
         _, vectors = eigsh(affinity, k, which="LA", v0=rng.standard_normal(n))
     # The first eigenvector is the constant function; the others, over the root of the degrees, are
-    # the generalised eigenvectors of the Laplacian.
+    # the generalized eigenvectors of the Laplacian.
     degrees = np.asarray(weights.sum(axis=1)).ravel()
     Z = vectors[:, ::-1][:, 1:] / np.sqrt(degrees)[:, None]
     return _pad(fix_signs(Z), n_components)
 
 
 @_on_landmarks
-def tsne(
-    X: Array,
-    n_components: int,
-    rng: np.random.Generator,
-    *,
-    perplexity: float = 30.0,
-    max_iter: int = 1000,
-) -> Array:
-    """Return scikit-learn's t-SNE; the perplexity is at most a third of the other points."""
+def tsne(X: Array, n_components: int, rng: np.random.Generator, *, max_iter: int = 1000) -> Array:
+    """Return scikit-learn's t-SNE of perplexity 30, at most a third of the other points."""
     from sklearn.manifold import TSNE
 
     start = pca(X, n_components)
     Z: Array = TSNE(
         n_components,
-        perplexity=min(perplexity, (len(X) - 1) / 3.0),
+        perplexity=min(30.0, (len(X) - 1) / 3.0),
         init=1e-4 * (start / (start[:, 0].std() or 1.0)),
         method="barnes_hut" if n_components <= 3 else "exact",
         max_iter=max_iter,
@@ -236,12 +200,11 @@ def choose_landmarks(n_samples: int, n_landmarks: int | None, rng: np.random.Gen
 def extend_from_landmarks(X: Array, landmarks: Array, latents: Array) -> Array:
     """Place points (n, D) by their nearest landmarks (m, D), whose latents (m, q) are known."""
     k = min(latents.shape[1] + 4, len(landmarks))
-    neighbors, _ = nearest(landmarks, X, k)
 
     def place(rows: slice) -> Array:
         # Weights that sum to one and reconstruct the point best: solve G w = 1, with G the Gram
         # matrix of the neighbors relative to the point, and a ridge that keeps weights bounded.
-        near = neighbors[rows]
+        near, _ = nearest(landmarks, X[rows], k)
         offsets = landmarks[near] - X[rows, None, :]
         gram = np.einsum("nkd,nld->nkl", offsets, offsets)
         trace = np.einsum("nkk->n", gram)
@@ -252,22 +215,15 @@ def extend_from_landmarks(X: Array, landmarks: Array, latents: Array) -> Array:
         placed: Array = np.einsum("nk,nkq->nq", weights, latents[near])
         return placed
 
-    blocks = row_blocks(len(X), 8 * k * (3 * X.shape[1] + len(landmarks)))
+    blocks = row_blocks(len(X), 8 * k * (3 * X.shape[1] + k))
     return np.concatenate([place(rows) for rows in blocks])
 
 
-def _connected_graph(
-    X: Array, n_neighbors: int | None, disconnected: str, method: str
-) -> tuple[csr_array, float]:
+def _connected_graph(X: Array, n_neighbors: int | None, method: str) -> tuple[csr_array, float]:
     """Return the graph in one component, and the length of the longest edge before joining."""
     graph = knn_graph(X, min(10, len(X) - 1) if n_neighbors is None else n_neighbors)
     longest = graph.data.max()
     graph, n_pieces = connect_components(graph, X)
-    if n_pieces > 1 and disconnected == "error":
-        raise ValueError(
-            f"{method}: the neighborhood graph has {n_pieces} connected components. Use more "
-            'neighbors (n_neighbors), or disconnected="join".'
-        )
     if n_pieces > 1:
         warn_user(
             f"{method}: the neighborhood graph had {n_pieces} connected components, which were "

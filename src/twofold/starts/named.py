@@ -12,6 +12,7 @@ from sklearn.base import clone
 
 from twofold.base.problem import Problem
 from twofold.numerics.linalg import row_norms_sq
+from twofold.numerics.validation import is_auto
 from twofold.protocols import Array
 from twofold.starts.initializers import INITIALIZERS, Initializer
 
@@ -59,7 +60,7 @@ def resolve_init(
         The parameter's name in error messages.
     """
     if isinstance(init, str):
-        embed, options = _named(init, name)
+        embed, options = named_initializer(init, name)
         Z = embed(X, n_components, rng, **options)
     elif isinstance(init, type):
         raise TypeError(f"{name}={init!r} is a class; give an instance, {init.__name__}(...).")
@@ -73,12 +74,27 @@ def resolve_init(
     return _check_latents(Z, len(X), name)
 
 
-def latents_of(init: Any, data: Array, problem: Problem) -> Array:
-    """Return the latents (n, n_components) of one ``init`` of an estimator."""
-    q = problem.n_components
-    Z = resolve_init(init, data, q, problem.rng, y=problem.y)
-    if Z.shape[1] != q:
-        raise ValueError(f"init gives {Z.shape[1]} columns; n_components={q} are needed.")
+def embedded(
+    init: Any, data: Array, problem: Problem, rows: Any = slice(None), *, name: str = "init"
+) -> Array:
+    """Return the latents (n, q) of one start, with any number of columns.
+
+    Named methods embed ``data`` (n, D). Others see the original data of the problem, and ``rows``
+    of their latents are returned.
+    """
+    named = isinstance(init, str)
+    seen = data if named else problem.original.copy()
+    Z = resolve_init(init, seen, problem.n_components, problem.rng, y=problem.y, name=name)
+    return Z if named else Z[rows]
+
+
+def latents_of(init: Any, data: Array, problem: Problem, rows: Any = slice(None)) -> Array:
+    """Return the latents (n, n_components) of one ``init`` of an estimator; see `embedded`."""
+    Z = embedded(init, data, problem, rows)
+    if Z.shape[1] != problem.n_components:
+        raise ValueError(
+            f"init gives {Z.shape[1]} columns; n_components={problem.n_components} are needed."
+        )
     return Z
 
 
@@ -94,14 +110,8 @@ def first_latents(init: Any, data: Array, problem: Problem) -> dict[str, Array]:
     problem : Problem
         Estimators and functions see its original data.
     """
-    auto = init_is_auto(init)
     unit = unit_variance(data)
-
-    def embed(one: Any) -> Array:
-        return latents_of(one, unit if isinstance(one, str) else problem.original.copy(), problem)
-
-    found = {name: attempt(embed, one, auto) for name, one in named_inits(init, AUTO)}
-    return {name: Z for name, Z in found.items() if Z is not None}
+    return attempts(init, AUTO, lambda one: latents_of(one, unit, problem))
 
 
 def unit_variance(centered: Array) -> Array:
@@ -110,16 +120,17 @@ def unit_variance(centered: Array) -> Array:
     return unit
 
 
-def init_is_auto(init: Any) -> bool:
-    """Tell whether the estimator chooses the starts."""
-    return isinstance(init, str) and init == "auto"
+def attempts(init: Any, auto: tuple[str, ...], embed: Callable[[Any], Array]) -> dict[str, Array]:
+    """Return the latents of each start by name; of the automatic ones, those that succeed."""
+    found = {name: attempt(embed, one, is_auto(init)) for name, one in named_inits(init, auto)}
+    return {name: Z for name, Z in found.items() if Z is not None}
 
 
 def named_inits(init: Any, auto: tuple[str, ...]) -> list[tuple[str, Any]]:
     """Return the requested starts with their names."""
     if init is None or (isinstance(init, list | tuple) and not len(init)):
         raise ValueError(f"init={init!r} gives no start; use 'auto' or name one.")
-    inits = auto if init_is_auto(init) else init if is_list_of_inits(init) else [init]
+    inits = auto if is_auto(init) else init if is_list_of_inits(init) else [init]
     return [
         (one if isinstance(one, str) else f"{type(one).__name__}-{number}", one)
         for number, one in enumerate(inits)
@@ -149,7 +160,7 @@ def is_list_of_inits(init: Any) -> bool:
     )
 
 
-def _named(init: str, parameter: str) -> tuple[Initializer, dict[str, int]]:
+def named_initializer(init: str, parameter: str) -> tuple[Initializer, dict[str, int]]:
     """Return the initializer of a name such as "lle" or "lle:12", and its options."""
     name, _, neighbors = init.partition(":")
     if init in INITIALIZERS:

@@ -16,7 +16,7 @@ from twofold.base.problem import Problem
 from twofold.maps.projection import Projection
 from twofold.numerics.linalg import row_norms_sq
 from twofold.numerics.neighbors import nearest
-from twofold.numerics.sums import sorted_into_columns
+from twofold.numerics.sums.cells import sorted_into_columns
 from twofold.numerics.threads import row_blocks
 from twofold.optimize import Guide, guided_minimizer
 from twofold.protocols import Array, Callback, Minimizer, MinimizeResult

@@ -54,7 +54,7 @@ from twofold.maps.affine import Affine, Chain, Predictor
 from twofold.maps.projection import Projection
 from twofold.numerics.density import LatentDensity
 from twofold.numerics.linalg import row_norms_sq
-from twofold.numerics.units import CentredUnits
+from twofold.numerics.units import CenteredUnits
 from twofold.numerics.validation import check_data, check_latents
 from twofold.optimize import SpectralGuidance
 from twofold.protocols import Array, Minimizer, MinimizeResult, RadialKernel
@@ -215,18 +215,18 @@ class UKR(TwoWayEstimator):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def _measure_units(self, data: Array) -> CentredUnits:
+    def _measure_units(self, data: Array) -> CenteredUnits:
         # Other kernels depend on the scale, and most on the origin: both stay as given.
         if self._is("euclidean") or self._is("l1"):
-            return CentredUnits.of(data)
+            return CenteredUnits.of(data)
         if np.abs(data).max(initial=0.0) > LARGEST_VALUE:
             raise ValueError(
                 f"The values of X are out of range for metric={self.metric!r}: the largest is "
                 f"{np.abs(data).max():.3g} in absolute value, {LARGEST_VALUE:.0g} is supported."
             )
         if isinstance(self.metric, str) and self.metric in SHIFT_INVARIANT:
-            return CentredUnits.shifted(data)
-        return CentredUnits.identity(data.shape[1])
+            return CenteredUnits.shifted(data)
+        return CenteredUnits.identity(data.shape[1])
 
     def _is(self, metric: str) -> bool:
         return isinstance(self.metric, str) and self.metric == metric
@@ -335,7 +335,7 @@ class UKR(TwoWayEstimator):
             "n_iter_": max(1, result.n_iter),
         }
         variance = float(row_norms_sq(scheme.data).mean(dtype=np.float64))
-        units = CentredUnits.identity(Z.shape[1])
+        units = CenteredUnits.identity(Z.shape[1])
         return Learned(Z, units, encoder, decoder, density, variance, attributes)
 
     def _squared_unit(self, problem: Problem) -> float:

@@ -20,13 +20,13 @@ from twofold.numerics.linalg import row_norms_sq
 from twofold.numerics.neighbors import nearest_neighbors
 from twofold.numerics.sums.reach import profile
 from twofold.numerics.threads import some_rows
+from twofold.numerics.validation import is_auto
 from twofold.protocols import Array, IntArray
 from twofold.starts.candidates import Candidate, whitened
 from twofold.starts.coarse_map import CoarseMap
 from twofold.starts.initializers import tsne
 from twofold.starts.named import (
     attempt,
-    init_is_auto,
     latents_of,
     named_inits,
     unit_variance,
@@ -43,7 +43,7 @@ N_IN_REACH = 100
 jitter."""
 
 FACTORS = (1.0, 1.4, 2.0, 2.8)
-"""Around that density. An initial map is rough and would favour still wider kernels. Twice the
+"""Around that density. An initial map is rough and would favor still wider kernels. Twice the
 points in reach cost twice the time, and did not improve a refined map (100,000 rows of a noisy
 sheet)."""
 
@@ -56,7 +56,7 @@ def many_candidates(
     Named methods embed some rows of the coordinates (n, rank) in the leading subspace and are
     extended to all.
     """
-    auto = init_is_auto(init)
+    auto = is_auto(init)
     rng = problem.rng
     coarse = None
     candidates = []
@@ -70,7 +70,7 @@ def many_candidates(
             if isinstance(one, str):
                 assert coarse is not None
                 return coarse.extend(_embed(one, problem), rng)
-            return latents_of(one, problem.original.copy(), problem)
+            return latents_of(one, coordinates, problem)
 
         with problem.progress.phase(f"start {name}"):
             Z = attempt(embed, one, auto)

@@ -6,11 +6,11 @@ r"""The error of unsupervised kernel regression as a function of the latents.
    k_{ij} = k(|z_i - z_j|^2)
 
 With each point leaving itself out this is the cross-validation error, Meinicke et al. (2005), Eq.
-(10); with ``j = i`` included, the plain reconstruction error, Eq. (8). The data are centered, so the
-pseudo-count ``epsilon`` is that many observations at their mean: a point out of reach of all others
-is predicted as the mean instead of 0/0, the objective stays smooth and bounded, and a stray is
-pulled back while any kernel mass is left. ``epsilon = 0`` is the paper's objective; there a point
-out of reach counts as predicted by the mean, and its gradient is zero.
+(10); with ``j = i`` included, the plain reconstruction error, Eq. (8). The data are centered, so
+the pseudo-count ``epsilon`` is that many observations at their mean: a point out of reach of all
+others is predicted as the mean instead of 0/0, the objective stays smooth and bounded, and a stray
+is pulled back while any kernel mass is left. ``epsilon = 0`` is the paper's objective; there a
+point out of reach counts as predicted by the mean, and its gradient is zero.
 
 With masses ``m_i`` and residuals ``r_i = f_i - x_i``, the derivative of ``R`` with respect to
 ``k_ij`` is
@@ -50,7 +50,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from twofold.numerics.linalg import row_norms_sq
-from twofold.numerics.sums import DenseWeights, PairWeights, SelfWeights
+from twofold.numerics.sums.dense import DenseWeights
+from twofold.numerics.sums.pairs import PairWeights
+from twofold.numerics.sums.weights import SelfWeights
 from twofold.protocols import Array
 
 Weigh = Callable[[Array], SelfWeights]

@@ -12,15 +12,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from twofold.maps import NadarayaWatson
-from twofold.numerics.sums import (
-    CellWeights,
-    DenseWeights,
-    PairWeights,
-    SelfWeights,
-    kernel_radius,
-    share_in_reach,
-    weigh_many,
-)
+from twofold.numerics.sums.cells import CellWeights
+from twofold.numerics.sums.dense import DenseWeights
+from twofold.numerics.sums.grid import weigh_many
+from twofold.numerics.sums.pairs import PairWeights
+from twofold.numerics.sums.reach import kernel_radius, share_in_reach
+from twofold.numerics.sums.weights import SelfWeights
 from twofold.protocols import AnyArray, Array, IntArray, RadialKernel
 from twofold.ukr.objective import Barrier, Reconstruction
 from twofold.ukr.settings import CELL_TOLERANCE, MANY_ROWS, check_memory, is_many

@@ -17,7 +17,7 @@ from twofold.base.guidance import check_guidance
 from twofold.kernels import resolve_kernel
 from twofold.numerics.density import LatentDensity
 from twofold.numerics.memory import check_memory_for
-from twofold.numerics.sums import kernel_radius
+from twofold.numerics.sums.reach import kernel_radius
 from twofold.numerics.threads import n_threads
 from twofold.numerics.validation import check_choice, check_int, check_real
 from twofold.optimize import SpectralGuidance, resolve_minimizer

@@ -21,7 +21,8 @@ from twofold.cli.options import (
     table_options,
 )
 from twofold.cli.progress import shown_progress
-from twofold.cli.tables import Columns, Reading, read_table
+from twofold.cli.tables.columns import Columns
+from twofold.cli.tables.reading import Reading, read_table
 from twofold.protocols import AnyArray, Array
 
 HELD_OUT: Final = 0.1

@@ -16,8 +16,9 @@ from twofold.cli.messages import Messages, counted, table_size
 from twofold.cli.methods import METHODS, complete_setting, parse_settings
 from twofold.cli.options import command, message_options, seed_option, table_input
 from twofold.cli.progress import in_blocks, shown_progress
-from twofold.cli.tables import Output, ResultTable, Selection, check_writable
+from twofold.cli.tables.columns import Selection
 from twofold.cli.tables.reading import FORMATS
+from twofold.cli.tables.writing import Output, ResultTable, check_writable
 from twofold.numerics.files import whole_file
 from twofold.protocols import AnyArray, Array
 

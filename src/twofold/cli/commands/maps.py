@@ -19,7 +19,7 @@ from twofold.cli.options import (
     table_input,
 )
 from twofold.cli.progress import in_blocks
-from twofold.cli.tables import Output, ResultTable
+from twofold.cli.tables.writing import Output, ResultTable
 
 
 @command(

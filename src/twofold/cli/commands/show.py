@@ -20,7 +20,7 @@ from twofold.cli.options import (
     model_argument,
     table_input,
 )
-from twofold.cli.tables import Selection
+from twofold.cli.tables.columns import Selection
 from twofold.numerics.files import whole_file
 from twofold.protocols import AnyArray
 
@@ -267,7 +267,7 @@ def export(
     Such a file runs without Python. --distill learns from DATA if the model keeps no rows.
     """
     from twofold.export.onnx import export as write
-    from twofold.export.programs import NoClosedForm
+    from twofold.export.programs.translation import NoClosedForm
 
     if distill and direction == "up":
         raise click.UsageError("--distill is for --map down; the decoder is a formula")

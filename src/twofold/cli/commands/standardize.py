@@ -8,7 +8,9 @@ import numpy as np
 from twofold.cli.inputs import InputTable
 from twofold.cli.messages import Messages
 from twofold.cli.options import command, message_options, output_options, table_input
-from twofold.cli.tables import Columns, Output, ResultTable, Selection, read_table
+from twofold.cli.tables.columns import Columns, Selection
+from twofold.cli.tables.reading import read_table
+from twofold.cli.tables.writing import Output, ResultTable
 
 
 @command(

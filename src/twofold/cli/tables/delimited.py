@@ -153,7 +153,7 @@ def _text_of(source: Source) -> Iterator[io.TextIOWrapper]:
             yield text
         except UnicodeDecodeError as error:
             raise click.ClickException(
-                f"{source.name} is no text in UTF-8 (byte 0x{error.object[error.start]:02x}); save "
+                f"{source.name} is not UTF-8 text (byte 0x{error.object[error.start]:02x}); save "
                 "it as UTF-8, or name its format with --format if it is no CSV"
             ) from error
         except DAMAGED as error:

@@ -193,7 +193,8 @@ def _read_parquet(source: Source, messages: Messages) -> Table:
 
     try:
         with source.open() as stream:
-            frame = pd.read_parquet(io.BytesIO(stream.read()))
+            compressed = isinstance(stream, gzip.GzipFile)  # which cannot seek from its end
+            frame = pd.read_parquet(io.BytesIO(stream.read()) if compressed else stream)
         for name, column in frame.items():
             if pd.api.types.infer_dtype(column, skipna=True) == "decimal":
                 frame[name] = column.astype(np.float64)
@@ -256,7 +257,7 @@ def _numpy_file(source: Source) -> Iterator[AnyArray | np.lib.npyio.NpzFile]:
     except DAMAGED as error:
         reason = one_line(error)
         if "pickle" in reason:
-            reason = "it is none, or holds Python objects, which are not read"
+            reason = "it has another format, or holds Python objects, which are not read"
         raise click.ClickException(
             f"{source.name} cannot be read as a NumPy file ({reason}); save it with numpy.save or "
             "numpy.savez"

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from twofold.export.explorer._packing import Packer
-from twofold.export.programs import ClosedForm
 from twofold.export.programs.steps import (
     IntoDomain,
     NodeProducts,
@@ -18,6 +17,7 @@ from twofold.export.programs.steps import (
     RadialMedians,
     Step,
 )
+from twofold.export.programs.translation import ClosedForm
 from twofold.kernels import Compact, StudentT
 from twofold.numerics.threads import some_rows
 from twofold.principal_manifold.domains import Domain

@@ -16,7 +16,7 @@ from twofold.export.explorer._landscape import landscape
 from twofold.export.explorer._packing import Packer
 from twofold.export.explorer._page import page
 from twofold.export.explorer._program import program
-from twofold.export.programs import closed_form
+from twofold.export.programs.translation import closed_form
 from twofold.numerics.files import whole_file
 from twofold.numerics.threads import some_rows
 from twofold.numerics.validation import check_data, check_int, warn_user
@@ -95,9 +95,9 @@ def write(
     """
     if not isinstance(estimator, TwoWayEstimator):
         raise TypeError(
-            f"{type(estimator).__name__} is no two-way estimator of twofold: the page needs both "
-            "maps. Wrap other embeddings in twofold.TwoWay; of a pipeline, give the last step and "
-            "data as that step sees them."
+            f"{type(estimator).__name__} is not a two-way estimator of twofold: the page needs "
+            "both maps. Wrap other embeddings in twofold.TwoWay; of a pipeline, give the last step "
+            "and data as that step sees them."
         )
     check_is_fitted(estimator)
     data, _ = check_data(estimator, X, reset=False)

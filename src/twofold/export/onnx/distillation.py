@@ -31,7 +31,7 @@ import numpy as np
 from twofold.base.estimator import TwoWayEstimator
 from twofold.drur import DRUR
 from twofold.export.onnx.distillation_data import DistillationData, root_mean_square, spread_of
-from twofold.export.programs import ClosedForm, NoClosedForm
+from twofold.export.programs.translation import ClosedForm, NoClosedForm
 from twofold.maps import MLP, KernelRidgeMap, NadarayaWatson, RBFNetwork
 from twofold.maps.affine import Predictor
 from twofold.numerics.bandwidths import width_grid

@@ -9,13 +9,13 @@ import numpy as np
 
 from twofold.base.estimator import TwoWayEstimator
 from twofold.export.onnx.angles import Angles, on_circles
-from twofold.export.programs import ClosedForm, NoClosedForm, closed_form
 from twofold.export.programs.steps import IntoDomain
+from twofold.export.programs.translation import ClosedForm, NoClosedForm, closed_form
 from twofold.maps import NadarayaWatson
 from twofold.maps.affine import Predictor
 from twofold.numerics.linalg import row_norms_sq
 from twofold.numerics.threads import some_rows
-from twofold.numerics.units import CentredUnits
+from twofold.numerics.units import CenteredUnits
 from twofold.principal_manifold.domains import PERIOD, Domain, Points
 from twofold.protocols import Array, IntArray
 from twofold.ukr.feature_space import PreimageDecoder
@@ -109,7 +109,7 @@ class DistillationData:
         model.encoder_ = encoder
         if self.domain is None:
             return closed_form(model, "down")
-        model._latent_units = CentredUnits.identity(self.targets.shape[1])
+        model._latent_units = CenteredUnits.identity(self.targets.shape[1])
         form = closed_form(model, "down")
         angles = (Angles(self.domain.wrapped),) if any(self.domain.wrapped) else ()
         steps = (*form.steps, *angles, IntoDomain(self.domain))

@@ -22,7 +22,7 @@ from twofold.export.onnx.distillation import CANDIDATES, Distillation, distilled
 from twofold.export.onnx.graph import FLOAT32, Graph, Value
 from twofold.export.onnx.precision import chosen_precision, precisions_of, probes_of
 from twofold.export.onnx.translation import Precision, write_steps
-from twofold.export.programs import ClosedForm, NoClosedForm, closed_form
+from twofold.export.programs.translation import ClosedForm, NoClosedForm, closed_form
 from twofold.numerics.files import whole_file
 from twofold.numerics.validation import check_choice, check_data, check_int, check_real, warn_user
 from twofold.protocols import Array

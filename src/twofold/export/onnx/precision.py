@@ -24,8 +24,8 @@ import numpy as np
 from twofold.base.estimator import TwoWayEstimator
 from twofold.export.onnx.graph import FLOAT32, FLOAT64
 from twofold.export.onnx.translation import Precision
-from twofold.export.programs import ClosedForm
 from twofold.export.programs.steps import RadialMedians
+from twofold.export.programs.translation import ClosedForm
 from twofold.protocols import Array
 
 if TYPE_CHECKING:

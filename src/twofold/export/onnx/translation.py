@@ -21,7 +21,6 @@ from twofold.export.onnx.domains import write_into_domain, write_node_products
 from twofold.export.onnx.graph import FLOAT64, Arithmetic, Graph, Value
 from twofold.export.onnx.pair_kernels import write_pair_kernel
 from twofold.export.onnx.radial import write_features, write_means, write_medians
-from twofold.export.programs import ClosedForm
 from twofold.export.programs.steps import (
     IntoDomain,
     Linear,
@@ -34,6 +33,7 @@ from twofold.export.programs.steps import (
     Sigmoid,
     Take,
 )
+from twofold.export.programs.translation import ClosedForm
 
 
 @dataclass(frozen=True)

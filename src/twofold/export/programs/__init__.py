@@ -13,7 +13,3 @@ float32 they change nothing.
 
 A projection onto a manifold is a search, not a formula, and raises `NoClosedForm`.
 """
-
-from twofold.export.programs.translation import ClosedForm, NoClosedForm, closed_form
-
-__all__ = ["ClosedForm", "NoClosedForm", "closed_form"]

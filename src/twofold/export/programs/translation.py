@@ -28,7 +28,7 @@ from twofold.kernels import Gaussian, resolve_kernel
 from twofold.maps import GRNN, MLP, KernelRidgeMap, NadarayaWatson, RBFNetwork
 from twofold.maps.affine import Affine, Chain, Inverse, Predictor
 from twofold.maps.projection import Projection
-from twofold.numerics.units import CentredUnits
+from twofold.numerics.units import CenteredUnits
 from twofold.principal_manifold.maps import ManifoldDecoder, ManifoldEncoder
 from twofold.principal_manifold.node_kernels import NODE_KERNELS
 from twofold.principal_manifold.nodes import NodeExpansion
@@ -71,8 +71,8 @@ def closed_form(estimator: TwoWayEstimator, map: str = "up") -> ClosedForm:
     """
     if map not in ("up", "down"):
         raise ValueError(f"map={map!r} must be 'up' (latents to data) or 'down' (data to latents).")
-    data: CentredUnits = estimator._data_units
-    latents: CentredUnits = estimator._latent_units
+    data: CenteredUnits = estimator._data_units
+    latents: CenteredUnits = estimator._latent_units
     widths = len(data.center), estimator.embedding_.shape[1]
     if map == "up":
         return _between(latents, estimator.decoder_, data, *widths[::-1])
@@ -80,7 +80,7 @@ def closed_form(estimator: TwoWayEstimator, map: str = "up") -> ClosedForm:
 
 
 def _between(
-    before: CentredUnits, part: Predictor, after: CentredUnits, n_inputs: int, n_outputs: int
+    before: CenteredUnits, part: Predictor, after: CenteredUnits, n_inputs: int, n_outputs: int
 ) -> ClosedForm:
     """Return the steps of a map between centered units, with the units around it."""
     taken, put = np.flatnonzero(before.varying), np.flatnonzero(after.varying)

@@ -1,20 +1,20 @@
 // Colors that stay apart for color-blind readers (Paul Tol's muted scheme, in the order of twofold.plotting), and a ramp for numbers.
 
-const CLASS_COLOURS = {
+const CLASS_COLORS = {
   light: ["#CC6677", "#332288", "#DDCC77", "#117733", "#88CCEE", "#882255", "#44AA99", "#999933", "#AA4499", "#111111"],
   dark: ["#E58A99", "#9A86F0", "#EBDD8F", "#4DBB6E", "#88CCEE", "#C75C92", "#5CC9B8", "#BDBD55", "#D978CB", "#EEEEEE"],
 };
 const RAMP = [[68, 1, 84], [59, 82, 139], [33, 145, 140], [94, 201, 98], [253, 231, 37]];
 const GAP = { light: [190, 190, 190], dark: [90, 90, 90] };
 
-function classColour(number, theme) {
-  const scheme = CLASS_COLOURS[theme];
+function classColor(number, theme) {
+  const scheme = CLASS_COLORS[theme];
   if (number < scheme.length) return hexToRgb(scheme[number]);
   // Beyond ten: hues a golden angle apart.
   return hslToRgb((number * 137.508) % 360, 0.55, theme === "dark" ? 0.65 : 0.42);
 }
 
-function rampColour(share) {
+function rampColor(share) {
   const at = Math.min(1, Math.max(0, share)) * (RAMP.length - 1);
   const below = Math.min(RAMP.length - 2, Math.floor(at));
   return RAMP[below].map((low, channel) => Math.round(low + (at - below) * (RAMP[below + 1][channel] - low)));
@@ -32,7 +32,7 @@ function hslToRgb(hue, saturation, lightness) {
   });
 }
 
-function cssColour(rgb, alpha = 1) {
+function cssColor(rgb, alpha = 1) {
   return `rgba(${rgb[0]}, ${rgb[1]}, ${rgb[2]}, ${alpha})`;
 }
 
@@ -49,14 +49,14 @@ function preparedColumn(column) {
 }
 
 // The color of a row as [r, g, b], or null where its class is switched off.
-function rowColour(column, row, theme) {
+function rowColor(column, row, theme) {
   if (column.kind === "class") {
     const code = column.values[row] - 1;
     if (code < 0) return GAP[theme];
-    return column.shown.has(code) ? classColour(code, theme) : null;
+    return column.shown.has(code) ? classColor(code, theme) : null;
   }
   if (column.gaps && column.gaps[row]) return GAP[theme];
-  return rampColour((column.values[row] - column.low) / (column.high - column.low || 1));
+  return rampColor((column.values[row] - column.low) / (column.high - column.low || 1));
 }
 
 function rowText(column, row) {

@@ -1,7 +1,7 @@
 // The page: its state and what it draws.
 
 const REACH = 24;
-const MOST_FEATURES_TO_COLOUR = 400;
+const MOST_FEATURES_TO_COLOR = 400;
 const MOST_LISTED = 60;
 
 
@@ -52,7 +52,7 @@ class Explorer {
     const some = this.points.n < total ? ` (${this.points.n.toLocaleString("en")} shown)` : "";
     byId("summary").textContent =
       `${model.name} · ${total.toLocaleString("en")} rows${some} · ${model.n_features} features as ${this.q} latents · ${appearance.kind}`;
-    this.fillColours();
+    this.fillColors();
     this.fillSliders();
     this.setTheme(this.theme);
     document.querySelector('[data-tool="turn"]').hidden = this.q !== 3;
@@ -62,10 +62,10 @@ class Explorer {
     this.showAt(this.camera.focus);
   }
 
-  fillColours() {
+  fillColors() {
     const select = byId("color");
     this.columns.forEach((column, k) => select.append(element("option", { value: k, textContent: column.name })));
-    if (this.features.length <= MOST_FEATURES_TO_COLOUR) {
+    if (this.features.length <= MOST_FEATURES_TO_COLOR) {
       const group = element("optgroup", { label: "features" });
       this.features.forEach((name, l) => group.append(element("option", { value: `feature ${l}`, textContent: name })));
       select.append(group);
@@ -134,7 +134,7 @@ class Explorer {
       const ramp = element("canvas", { className: "ramp", width: 100, height: 1 });
       const context = ramp.getContext("2d");
       for (let i = 0; i < 100; i++) {
-        context.fillStyle = cssColour(rampColour(i / 99));
+        context.fillStyle = cssColor(rampColor(i / 99));
         context.fillRect(i, 0, 1, 1);
       }
       const ends = [column.low, column.high].map((value) => element("span", { textContent: shortNumber(value) }));
@@ -143,7 +143,7 @@ class Explorer {
     }
     column.names.slice(0, MOST_LISTED).forEach((name, code) => {
       const dot = element("span", { className: "dot" });
-      dot.style.background = cssColour(classColour(code, this.theme));
+      dot.style.background = cssColor(classColor(code, this.theme));
       const entry = element("button", { type: "button", title: "Show or hide" }, dot, element("span", { textContent: name, dir: "auto" }));
       entry.classList.toggle("off", !column.shown.has(code));
       entry.setAttribute("aria-pressed", String(column.shown.has(code)));

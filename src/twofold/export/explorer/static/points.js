@@ -52,7 +52,7 @@ class Points {
   color(column, theme) {
     this.hidden = 0;
     for (let i = 0; i < this.n; i++) {
-      const rgb = rowColour(column, i, theme);
+      const rgb = rowColor(column, i, theme);
       if (rgb === null) this.hidden++;
       this.colors[i] = rgb === null ? 0 : ((255 << 24) | (rgb[2] << 16) | (rgb[1] << 8) | rgb[0]) >>> 0;
     }
@@ -92,7 +92,7 @@ class Points {
       }
     }
     for (const [color, rows] of this.order) {
-      context.fillStyle = cssColour([color & 255, (color >> 8) & 255, (color >> 16) & 255], 0.85);
+      context.fillStyle = cssColor([color & 255, (color >> 8) & 255, (color >> 16) & 255], 0.85);
       context.beginPath();
       for (const i of rows) {
         if (this.x[i] < -9 || this.y[i] < -9 || this.x[i] > camera.width + 9 || this.y[i] > camera.height + 9) continue;
