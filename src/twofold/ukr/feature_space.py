@@ -1,9 +1,10 @@
 r"""Feature spaces of kernels, as coordinates, and the maps of kernel regression in them.
 
 A kernel ``k(x, x')`` is an inner product of features ``phi(x)``. Kernel regression needs distances
-only, so a kernel may be conditionally positive definite (Meinicke et al. 2005, section 3): centering
-the Gram matrix, ``G = K - 1K - K1 + 1K1``, makes it positive semidefinite. From ``G = V diag(g)
-V^T`` follow coordinates ``V g^{1/2}`` of the training features in their own span, and of new points
+only, so a kernel may be conditionally positive definite (Meinicke et al. 2005, section 3):
+centering the Gram matrix, ``G = K - 1K - K1 + 1K1``, makes it positive semidefinite. From
+``G = V diag(g) V^T`` follow coordinates ``V g^{1/2}`` of the training features in their own span,
+and of new points
 
 .. math:: c(x) = g^{-1/2} V^T \tilde k(x), \qquad
           |\phi(x) - \bar\phi|^2 = \tilde k(x, x) = |c(x)|^2 + \text{excess}(x) .
@@ -50,7 +51,7 @@ SHIFT_INVARIANT = ("linear", "rbf", "laplacian", "gaussian")
 
 FARTHEST = 1e100
 NEGLIGIBLE_SHARE = 1e-8
-"""Variance, as a share of the largest kernel value, below which centering leaves rounding errors."""
+"""Variance, as a share of the largest kernel value, below which centering leaves noise only."""
 
 NEGATIVE = 1e-6
 """Largest negative eigenvalue, as a share of the largest one, that a kernel may have."""

@@ -6,7 +6,7 @@ r"""The error of unsupervised kernel regression as a function of the latents.
    k_{ij} = k(|z_i - z_j|^2)
 
 With each point leaving itself out this is the cross-validation error, Meinicke et al. (2005), Eq.
-(10); with ``j = i`` included, the plain reconstruction error, Eq. (8). The data are centered, so the
+(10); with ``j = i`` included, the plain reconstruction error, Eq. (8). The data are centered: the
 pseudo-count ``epsilon`` is that many observations at their mean: a point out of reach of all others
 is predicted as the mean instead of 0/0, the objective stays smooth and bounded, and a stray is
 pulled back while any kernel mass is left. ``epsilon = 0`` is the paper's objective; there a point
