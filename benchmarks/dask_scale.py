@@ -1,6 +1,6 @@
 """DRUR on a Dask cluster of one machine: memory at ten million rows, speed and faults.
 
-    python benchmarks/dask_scale.py [--only memory speed faults] [--rows 10000000]
+    python -m benchmarks.dask_scale [--only memory speed faults] [--rows 10000000]
                                     [--speed-rows 2000000] [--folder dask_scale]
 
 "memory" writes a lifted Swiss roll (20 columns, float64) as zarr into the folder, fits it with two
@@ -15,8 +15,6 @@ not.
 import argparse
 import json
 import os
-import platform
-import resource
 import signal
 import subprocess
 import sys
@@ -27,7 +25,6 @@ from pathlib import Path
 for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
     os.environ[name] = "2"  # for this process; workers have one thread each
 
-import dask
 import dask.array as da
 import numpy as np
 import zarr
@@ -35,6 +32,8 @@ from distributed import Client, LocalCluster
 
 import twofold
 import twofold.dask
+from benchmarks.harness.memory import peak_bytes
+from benchmarks.harness.records import described, write_json
 from twofold.dask._checkpoint import FileJournal
 from twofold.dask._cluster import Cluster
 from twofold.metrics import procrustes_r2
@@ -84,10 +83,6 @@ def cluster_of(n_workers, memory_limit="auto"):
         dashboard_address=":0",
         silence_logs=50,
     )
-
-
-def peak_bytes():
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 
 
 def memory(n_rows, folder):
@@ -285,19 +280,6 @@ def judged(name, found):
     return all(verdicts.values())
 
 
-def environment():
-    commit = subprocess.run(
-        ["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=False
-    )
-    return {
-        "commit": commit.stdout.strip(),
-        "python": platform.python_version(),
-        "numpy": np.__version__,
-        "dask": dask.__version__,
-        "cores": os.cpu_count(),
-    }
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--only", nargs="*", choices=("memory", "speed", "faults"))
@@ -309,7 +291,7 @@ def main():
     given.folder.mkdir(parents=True, exist_ok=True)
     path = given.folder / "results.json"
     results = json.loads(path.read_text()) if path.exists() else {}
-    results["environment"] = environment()
+    results |= described("dask", "distributed", "zarr")
     parts = {
         "memory": lambda: memory(given.rows, given.folder),
         "speed": lambda: speed(given.speed_rows),
@@ -321,7 +303,7 @@ def main():
             continue
         results[name] = part()
         print(json.dumps({name: results[name]}, indent=1))
-        path.write_text(json.dumps(results, indent=1))
+        write_json(path, results)
         all_met &= judged(name, results[name])
     sys.exit(0 if all_met else 1)
 

@@ -15,6 +15,7 @@ import pickle
 import warnings
 from itertools import pairwise
 from pathlib import Path
+from unittest.mock import patch
 
 import numpy as np
 from scipy.spatial import cKDTree
@@ -30,12 +31,13 @@ from twofold import DRUR, UKR
 from twofold.cli.measurement import time_steps, timed
 from twofold.datasets import load_mnist
 from twofold.kernels import Gaussian
+from twofold.maps.affine import Chain
 from twofold.metrics import nearest_neighbor_accuracy, relative_reconstruction_error
 from twofold.numerics.sums.cells import CellWeights
 from twofold.numerics.sums.reach import kernel_radius
 from twofold.plotting import DecodedGridDisplay, LatentMapDisplay, save_figure
-from twofold.ukr import regression
-from twofold.ukr.regression import CELL_TOLERANCE, KernelRegression
+from twofold.ukr import settings
+from twofold.ukr.regression import KernelRegression
 
 GROWTH = (10**4, 10**5, 10**6)
 
@@ -80,11 +82,11 @@ def rate(_):
     n, n_features = 100_000, 50
     Z = rng.random((n, 2)) * np.sqrt(n / 3.0)
     X = rng.standard_normal((n, n_features)).astype(np.float32)
-    objective = KernelRegression.of(X, Gaussian()).objective()
+    objective = KernelRegression.of(X, Gaussian(), many=True).objective()
     square = rng.standard_normal((3_000, 3_000)).astype(np.float32)
     evaluation = median_seconds(lambda: objective.value_and_grad(Z))
     product = median_seconds(lambda: square @ square)
-    radius = kernel_radius(Gaussian(), CELL_TOLERANCE)
+    radius = kernel_radius(Gaussian(), settings.CELL_TOLERANCE)
     pairs = CellWeights.of(Z, Gaussian(), radius=radius).cells.n_pairs
     within = n * 3.0 * np.pi * radius**2
     gemm = 2.0 * len(square) ** 3 / product / 1e9
@@ -121,19 +123,19 @@ def tables(n):
 def direct(_):
     """Held-out errors of the fit for many rows and of the fit for few, on the same tables."""
     results = {}
-    usual = regression.MANY_ROWS
     for name, X, X_test in tables(3_000):
         row = {}
         for way, most in (("many", 1_000), ("few", 10**9)):
-            regression.MANY_ROWS = most
-            model = UKR(1 if name == "curve" else 2, random_state=0)
-            seconds, _ = timed(lambda X=X, model=model: model.fit(np.asarray(X, np.float64)))
+            with patch.object(settings, "MANY_ROWS", most):
+                model = UKR(1 if name == "curve" else 2, random_state=0)
+                seconds, _ = timed(lambda X=X, model=model: model.fit(np.asarray(X, np.float64)))
+            # Only the fit for many rows encodes by a chain: into the leading subspace, then on.
+            assert isinstance(model.encoder_, Chain) == (way == "many")
             error = 1.0 - model.score(X_test)
             row[way] = {"error": error, "seconds": seconds, "init": model.init_}
         row["ratio"] = row["many"]["error"] / row["few"]["error"]
         results[name] = row
         print(name, row, flush=True)
-    regression.MANY_ROWS = usual
     return results
 
 
@@ -148,7 +150,7 @@ def ukr_mnist(folder):
     some = np.random.default_rng(0).permutation(len(Z))[:3_000]
     _, near = cKDTree(Z).query(Z[some], k=101)
     same = data.y_train[near[:, 1:]] == data.y_train[some, None]
-    mass = KernelRegression.of(Z, Gaussian()).weigh(Z).mass
+    mass = KernelRegression.of(Z, Gaussian(), many=True).weigh(Z).mass
     draw(model, data, folder, "mnist")
     results = {
         "UKR": {

@@ -15,9 +15,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from benchmarks.harness.records import as_json, described, write_json
+from benchmarks.harness.records import described, write_json
 from benchmarks.papers.records import Absent, Experiment, Outcome, Paper, Row
 from benchmarks.papers.verdict import verdict
+from twofold.cli.measurement import as_json
 from twofold.datasets import data_folder
 
 NUMBER = re.compile(r"(?<![\w.])-?\d[\d,.]*(e[-+]?\d+)?")

@@ -393,7 +393,7 @@ def process(method):
 
 @pytest.fixture(scope="module")
 def fresh_process():
-    """A process that inherits nothing. The estimators share it, since it has to import everything."""
+    """A process that inherits nothing, shared by all estimators because its imports are slow."""
     with process("spawn") as pool:
         yield pool
 

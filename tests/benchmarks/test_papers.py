@@ -14,7 +14,6 @@ import pytest
 
 from benchmarks import papers
 from benchmarks.harness import ROOT
-from benchmarks.harness.records import as_json
 from benchmarks.papers.pictures import as_data_uri, draw
 from benchmarks.papers.records import Absent, Experiment, Outcome, Paper, Row
 from benchmarks.papers.report import report_page
@@ -22,6 +21,7 @@ from benchmarks.papers.running import run_experiment, run_papers
 from benchmarks.papers.sgd2005.circle import eigenvectors
 from benchmarks.papers.statistics import reach
 from benchmarks.papers.verdict import VERDICTS, verdict
+from twofold.cli.measurement import as_json
 from twofold.datasets import data_folder
 
 ALL = [(name, one) for name in papers.NAMES for one in papers.paper(name).experiments]

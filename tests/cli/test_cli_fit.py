@@ -11,7 +11,8 @@ from cli_runs import FEATURES, QUICK, ROLES, flowers, run, write_flowers
 from rich.console import Console
 
 import twofold
-from twofold.cli.messages import Messages, as_json
+from twofold.cli.measurement import as_json
+from twofold.cli.messages import Messages
 from twofold.cli.methods import METHODS, parse_settings
 from twofold.cli.progress import in_blocks, shown_progress
 

@@ -4,6 +4,7 @@ import pickle
 import subprocess
 import sys
 import warnings
+from dataclasses import replace
 
 import dask.array as da
 import numpy as np
@@ -22,7 +23,7 @@ from dask_tables import (
 from distributed import Client
 
 import twofold
-from twofold.dask import fit
+from twofold.dask import Levels, fit
 from twofold.dask._tiles import _FixedHalo, tiles_of
 from twofold.kernels import resolve_kernel
 from twofold.metrics import procrustes_r2
@@ -80,10 +81,10 @@ class TestEqualToLocal:
 
         frame = dd.from_pandas(pd.DataFrame(X[:300], columns=["a", "b", "c"]), npartitions=2)
         setting = {"init": "pca", "homotopy": False, "max_iter": 100, "tol": 1e-1}
-        model = fit(twofold.UKR(**setting), frame, levels={"n_sweeps": 1, "sweep_iter": 1})
+        model = fit(twofold.UKR(**setting), frame, levels=Levels(n_sweeps=1, sweep_iter=1))
         assert list(model.feature_names_in_) == ["a", "b", "c"]
         assert len(model.refinement_history_) == 2
-        fit(model, chunked(100, X[:300, :2]), levels={"n_sweeps": 0})
+        fit(model, chunked(100, X[:300, :2]), levels=Levels(n_sweeps=0))
         assert not hasattr(model, "feature_names_in_")
         assert model.n_features_in_ == 2
         assert len(model.refinement_history_) == 0
@@ -193,9 +194,11 @@ class TestTiles:
     def test_the_gradient_of_a_tile_is_that_of_all_rows(self):
         data = np.random.default_rng(1).standard_normal((3_000, 3))
         kernel = resolve_kernel("quartic")  # compact, so nothing is cut
-        _, gradient = KernelRegression.of(data, kernel).objective().value_and_grad(self.Z)
+        _, gradient = (
+            KernelRegression.of(data, kernel, many=False).objective().value_and_grad(self.Z)
+        )
         for tile in tiles_of(self.Z, 800, 2.0 * kernel_radius(kernel, 1e-4))[:2]:
-            part = KernelRegression.of(data[tile.rows], kernel).objective()
+            part = KernelRegression.of(data[tile.rows], kernel, many=False).objective()
             latents = self.Z[tile.rows]
             _, found = _FixedHalo(part, latents, tile.own).value_and_grad(latents[tile.own])
             # Both errors are means over their rows.
@@ -206,7 +209,7 @@ class TestTiles:
 
 class TestKernelRegression:
     SETTING = {"init": "isomap", "max_iter": 10, "tol": 1e-3, "random_state": 0}
-    LEVELS = {"n_sample": 400, "tile_rows": 400}
+    LEVELS = Levels(n_sample=400, tile_rows=400)
 
     def test_in_levels(self, client, tmp_path):
         data, sheet = X[:1_000], SHEET[:1_000]
@@ -230,23 +233,27 @@ class TestKernelRegression:
         # One plane: the maps take rows to where they are.
         assert procrustes_r2(Z[:100], model.transform(data[:100])) > 0.99
         np.testing.assert_array_equal(again.transform(data[:9]), model.transform(data[:9]))
-        other = {**options, "levels": {**self.LEVELS, "n_sweeps": 1}}
+        other = {**options, "levels": replace(self.LEVELS, n_sweeps=1)}
         with pytest.raises(ValueError, match=r"another fit: it has \{'n_sweeps': '2'\}"):
             fit(twofold.UKR(**self.SETTING), chunked(400, data), resume=True, **other)
 
     @pytest.mark.parametrize(
-        ("setting", "levels", "message"),
+        ("setting", "message"),
         [
-            ({"kernel": "student"}, None, "reach every tile"),
-            ({"init": SHEET}, None, "init is an array"),
-            ({"metric": "l1"}, None, "metric='euclidean'"),
-            ({}, {"tile_rows": 1}, "tile_rows=1"),
-            ({}, {"tile": 1}, "levels has 'tile'"),
+            ({"kernel": "student"}, "reach every tile"),
+            ({"init": SHEET}, "init is an array"),
+            ({"metric": "l1"}, "metric='euclidean'"),
         ],
     )
-    def test_invalid_settings(self, no_client, setting, levels, message):
+    def test_invalid_settings(self, no_client, setting, message):
         with pytest.raises(ValueError, match=message):
-            fit(twofold.UKR(**setting), chunked(), levels=levels)
+            fit(twofold.UKR(**setting), chunked())
+
+    def test_invalid_levels(self, no_client):
+        with pytest.raises(ValueError, match="tile_rows=1 must be at least 2"):
+            Levels(tile_rows=1)
+        with pytest.raises(TypeError, match=r"must be a twofold.dask.Levels"):
+            fit(twofold.UKR(), chunked(), levels={"tile_rows": 1})
 
 
 def test_dask_is_not_imported_by_the_package():

@@ -8,7 +8,7 @@ import pytest
 from dask_tables import QUICK, QUIET, SHEET, X, assert_same_model, chunked
 
 import twofold
-from twofold.dask import fit
+from twofold.dask import Levels, fit
 from twofold.dask._blocks import as_collection
 
 pytestmark = QUIET
@@ -93,7 +93,7 @@ def test_refused_data(no_client, given, error, message):
         (twofold.DRUR(n_components=7), {}, ValueError, "at most n_features=3"),
         (twofold.DRUR(), {"timeout": 0.0}, ValueError, "timeout=0.0"),
         (twofold.DRUR(), {"client": "no client"}, TypeError, "must be a distributed.Client"),
-        (twofold.DRUR(), {"levels": {"n_sample": 9}}, ValueError, "is for UKR"),
+        (twofold.DRUR(), {"levels": Levels(n_sample=9)}, ValueError, "is for UKR"),
         (twofold.PrincipalManifold(2, init=SHEET), {}, ValueError, "init is an array"),
         (twofold.TwoWay("pca"), {}, TypeError, "pass a DRUR, PrincipalManifold or UKR.*sample"),
     ],

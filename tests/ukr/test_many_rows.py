@@ -77,7 +77,7 @@ def test_a_lone_point_beside_a_blob_is_rebuilt_by_the_mean(most_compared, monkey
     rng = np.random.default_rng(0)
     Z, X = rng.standard_normal((6_000, 2)), rng.standard_normal((6_000, 3))
     Z[0] = [300.0, 0.0]
-    scheme = KernelRegression.of(X, Gaussian(), pseudo_count=0.0)
+    scheme = KernelRegression.of(X, Gaussian(), many=True, pseudo_count=0.0)
     assert isinstance(scheme.weigh(Z), CellWeights)
     assert 0.0 < scheme.cv_error(Z) < 10.0
     moved, n_moved = rescue(scheme, Z)
@@ -347,7 +347,8 @@ class TestFit:
     def test_strays_are_few(self):
         X, _ = make_swiss_roll(1000, noise=0.3, random_state=0)
         model = UKR(random_state=0, init="isomap:10").fit(X)
-        mass = KernelRegression.of(X, KERNELS["gaussian"]).weigh(model.embedding_).mass
+        scheme = KernelRegression.of(X, KERNELS["gaussian"], many=True)
+        mass = scheme.weigh(model.embedding_).mass
         assert (mass < 0.1).sum() <= 3
 
 
@@ -399,17 +400,17 @@ def test_grid_equals_all_pairs_within_its_bound(q):
     assert error < 1e-3 * np.abs(expected).max()
 
 
-def test_sums_run_where_they_are_cheaper(monkeypatch):
-    monkeypatch.setattr("twofold.ukr.settings.MANY_ROWS", 400)
+def test_sums_run_where_they_are_cheaper():
     rng = np.random.default_rng(0)
     X, Z = rng.standard_normal((4000, 10)), rng.standard_normal((4000, 2))
-    scheme = KernelRegression.of(X, KERNELS["gaussian"])
+    scheme = KernelRegression.of(X, KERNELS["gaussian"], many=True)
     assert isinstance(scheme.weigh(0.1 * Z), GridWeights)
     assert isinstance(scheme.weigh(30.0 * Z), CellWeights)
-    assert isinstance(KernelRegression.of(X, KERNELS["quartic"]).weigh(0.1 * Z), CellWeights)
+    compact = KernelRegression.of(X, KERNELS["quartic"], many=True)
+    assert isinstance(compact.weigh(0.1 * Z), CellWeights)
     wide = scheme.objective().value(0.3 * Z)
-    monkeypatch.setattr("twofold.ukr.settings.MANY_ROWS", 10**9)
-    exact = KernelRegression.of(X, KERNELS["gaussian"]).objective().value(0.3 * Z)
+    few = KernelRegression.of(X, KERNELS["gaussian"], many=False)
+    exact = few.objective().value(0.3 * Z)
     assert wide == pytest.approx(exact, rel=1e-4)
 
 

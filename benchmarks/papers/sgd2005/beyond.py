@@ -140,7 +140,7 @@ def _steps(n: int) -> dict[str, float]:
             neighbor_matrix(X, neighbors, perplexity=30.0),
             lambda Z: weigh_many(Z, Gaussian(), radius, masses_alone=True),
         ),
-        "UKR": KernelRegression.of(X, Gaussian()).objective(),
+        "UKR": KernelRegression.of(X, Gaussian(), many=False).objective(),
     }
     ratios = {}
     for (name, objective), width in product(objectives.items(), (1.0, 20.0, 60.0)):

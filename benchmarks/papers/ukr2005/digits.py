@@ -107,7 +107,7 @@ def times(quick: bool, folder: Path) -> Outcome:  # noqa: ARG001 - no pictures
     ends: dict[str, float] = {}
     kernels: dict[str, RadialKernel] = {"gaussian": Gaussian(), "quartic": Compact()}
     for name, kernel in kernels.items():
-        scheme = KernelRegression.of(X, kernel, pseudo_count=0.0)
+        scheme = KernelRegression.of(X, kernel, many=False, pseudo_count=0.0)
         gram = X @ X.T
         candidate = scaled_candidate("lle", start, scheme.objective().value, kernel)
         for form, objective in (

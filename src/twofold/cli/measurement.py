@@ -6,12 +6,15 @@ does not need click or rich.
 
 from __future__ import annotations
 
+import math
 import platform
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
-from typing import Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
+
+import numpy as np
 
 from twofold.metrics import relative_reconstruction_error
 from twofold.protocols import AnyArray, Array
@@ -73,3 +76,18 @@ def versions(packages: Iterable[str]) -> dict[str, str | None]:
         except PackageNotFoundError:
             found[package] = None
     return found
+
+
+def as_json(value: Any) -> Any:
+    """Convert a value to JSON types; numbers that are not finite become null."""
+    if isinstance(value, Mapping):
+        return {str(key): as_json(one) for key, one in value.items()}
+    if isinstance(value, np.ndarray | np.generic):
+        return as_json(value.tolist())
+    if isinstance(value, list | tuple | range):
+        return [as_json(one) for one in value]
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if value is None or isinstance(value, bool | int | str):
+        return value
+    return str(value)

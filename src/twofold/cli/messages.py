@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -12,8 +11,9 @@ from difflib import get_close_matches
 from typing import Any
 
 import click
-import numpy as np
 from rich.console import Console
+
+from twofold.cli.measurement import as_json
 
 
 @dataclass
@@ -74,21 +74,6 @@ class Messages:
             warnings.simplefilter("always", RuntimeWarning)
             warnings.showwarning = lambda message, *_, **__: self.warning(str(message))
             yield
-
-
-def as_json(value: Any) -> Any:
-    """Convert a value to JSON types; numbers that are not finite become null."""
-    if isinstance(value, Mapping):
-        return {str(key): as_json(one) for key, one in value.items()}
-    if isinstance(value, np.ndarray | np.generic):
-        return as_json(value.tolist())
-    if isinstance(value, list | tuple):
-        return [as_json(one) for one in value]
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    if value is None or isinstance(value, bool | int | str):
-        return value
-    return str(value)
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:

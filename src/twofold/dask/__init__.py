@@ -6,5 +6,6 @@ file, and returns the estimator fitted, as its own ``fit`` does.
 
 from twofold.dask._errors import DistributedFitError
 from twofold.dask._fit import fit
+from twofold.dask._ukr import Levels
 
-__all__ = ["DistributedFitError", "fit"]
+__all__ = ["DistributedFitError", "Levels", "fit"]

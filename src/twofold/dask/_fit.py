@@ -6,7 +6,7 @@ import hashlib
 import logging
 import os
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
@@ -20,7 +20,7 @@ from twofold.base.dimensions import check_n_components
 from twofold.base.estimator import TwoWayEstimator
 from twofold.base.journal import Journal
 from twofold.base.problem import Problem
-from twofold.base.progress import FitProgress, with_callbacks
+from twofold.base.progress import SECONDS_BETWEEN_LINES, FitProgress, with_callbacks
 from twofold.dask import _drur, _principal_manifold, _ukr
 from twofold.dask._blocks import Blocks
 from twofold.dask._checkpoint import FileJournal
@@ -28,6 +28,7 @@ from twofold.dask._cluster import Cluster
 from twofold.dask._embedding import Found, lazy_embedding
 from twofold.dask._first_look import FirstLook, first_look
 from twofold.dask._rows import DistributedRows
+from twofold.dask._ukr import Levels
 from twofold.drur import DRUR
 from twofold.numerics.threads import using_threads
 from twofold.numerics.units import Scales
@@ -38,7 +39,6 @@ from twofold.ukr import UKR
 
 NOT_OF_THE_RESULT = ("n_jobs", "verbose", "store_embedding", "random_state")
 """Settings that a checkpoint need not share with the fit that resumes it."""
-SECONDS_BETWEEN_LINES = 5.0
 LONGEST_SETTING = 200
 
 logger = logging.getLogger("twofold")
@@ -51,7 +51,7 @@ class _Options(TypedDict, total=False):
     client: Any
     checkpoint: str | os.PathLike[str] | None
     resume: bool
-    levels: Mapping[str, int] | None
+    levels: Levels | None
     timeout: float
     no_workers_timeout: float
 
@@ -76,7 +76,7 @@ def fit(
     client: Any = None,
     checkpoint: str | os.PathLike[str] | None = None,
     resume: bool = False,
-    levels: Mapping[str, int] | None = None,
+    levels: Levels | None = None,
     timeout: float = 600.0,
     no_workers_timeout: float = 30.0,
 ) -> Model | tuple[Model, Any]:
@@ -108,10 +108,9 @@ def fit(
         A file that stores the state of the fit after each step and iteration.
     resume : bool, default=False
         Whether to continue from the checkpoint, if it exists.
-    levels : dict, default=None
-        For `UKR`: "n_sample" (default 20,000), the rows that the local estimator fits first;
-        "n_sweeps" (2), the refinements of all rows; "sweep_iter" (10), their iterations of L-BFGS;
-        "tile_rows" (20,000), the most rows that one task refines.
+    levels : Levels, default=None
+        For `UKR`: the rows of the sample and of a tile, and the number of refinements. None means
+        the defaults of `Levels`.
     timeout : float, default=600.0
         Seconds without a finished task after which the fit fails.
     no_workers_timeout : float, default=30.0
@@ -197,11 +196,13 @@ def fit(
     return (estimator, embedding) if return_embedding else estimator
 
 
-def _learner(estimator: TwoWayEstimator, levels: Mapping[str, int] | None) -> Learn:
+def _learner(estimator: TwoWayEstimator, levels: Levels | None) -> Learn:
     """Check the settings, and return the function that runs the method on a cluster."""
     if isinstance(estimator, UKR):
         _ukr.check(estimator)
-        return partial(_ukr.learn, estimator, levels=_ukr.Levels.of(levels))
+        if not isinstance(levels, Levels | None):
+            raise TypeError(f"levels={levels!r} must be a twofold.dask.Levels, or None.")
+        return partial(_ukr.learn, estimator, levels=levels or Levels())
     if levels is not None:
         raise ValueError(f"levels={levels!r} is for UKR. Leave it None for {estimator!r}.")
     if isinstance(estimator, DRUR):
@@ -249,7 +250,7 @@ def _repeated(latent: Array, data: Array, first: int) -> Array:  # noqa: ARG001 
 
 def _facts(
     estimator: TwoWayEstimator,
-    levels: Mapping[str, int] | None,
+    levels: Levels | None,
     table: Blocks,
     seen: FirstLook,
     rng: np.random.Generator,
@@ -261,7 +262,7 @@ def _facts(
         facts["random_state"] = _digest(repr(rng.bit_generator.state))
     settings = estimator.get_params(deep=False)
     if isinstance(estimator, UKR):
-        settings |= asdict(_ukr.Levels.of(levels))
+        settings |= asdict(levels or Levels())
     return facts | {n: _text(v) for n, v in settings.items() if n not in NOT_OF_THE_RESULT}
 
 

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from twofold.optimize import LBFGS
 from twofold.protocols import Array, IntArray, Objective, RadialKernel
 from twofold.ukr.regression import KernelRegression
+from twofold.ukr.settings import is_many
 
 FEWEST_MASS = 1e-12
 
@@ -74,7 +75,8 @@ class Refinement:
 
     def __call__(self, data: Array, latents: Array, own: NDArray[np.bool_]) -> Refined:
         """Refine the own rows of a tile (m, D)."""
-        scheme = KernelRegression.of(data, self.kernel, pseudo_count=self.pseudo_count)
+        many = is_many(len(data), self.kernel)
+        scheme = KernelRegression.of(data, self.kernel, many=many, pseudo_count=self.pseudo_count)
         before = float(self._errors(scheme, latents)[own].sum())
         if not self.n_iter or len(data) < 2:
             return Refined(latents[own], before)
@@ -83,7 +85,7 @@ class Refinement:
         return Refined(minimizer.minimize(objective, latents[own]).Z, before)
 
     def _errors(self, scheme: KernelRegression, latents: Array) -> Array:
-        mass, sums = scheme._plain(latents).mass_and_apply(scheme.data)
+        mass, sums = scheme.weigh_plain(latents).mass_and_apply(scheme.data)
         images = sums / np.maximum(mass + self.pseudo_count, FEWEST_MASS)[:, None]
         errors: Array = np.square(scheme.data - images).sum(axis=1, dtype=np.float64)
         return errors

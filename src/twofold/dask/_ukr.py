@@ -11,33 +11,29 @@ The maps are those of the sample at its refined latents, so their size does not 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from operator import getitem
-from typing import Any, Self
+from typing import Any
 from uuid import uuid4
 
 import numpy as np
 
 from twofold.base.journal import Journal
-from twofold.base.problem import Learned, Problem
+from twofold.base.problem import Problem
 from twofold.dask._blocks import as_numbers
 from twofold.dask._embedding import Encoded, Found, latents_tasks
 from twofold.dask._rows import DistributedRows
 from twofold.dask._tasks import Shared, block_task, delayed_as, guarded, shared
 from twofold.dask._tiles import Refined, Refinement, Tile, tiles_of
-from twofold.kernels import resolve_kernel
 from twofold.maps.affine import Affine, Chain, Predictor
 from twofold.numerics.sums.reach import kernel_radius
 from twofold.numerics.threads import drawn_rows
 from twofold.numerics.validation import check_int, warn_user
-from twofold.protocols import Array, IntArray, MinimizeResult
-from twofold.starts.candidates import Candidate
+from twofold.protocols import Array, IntArray
 from twofold.ukr import UKR
-from twofold.ukr.regression import KernelRegression
-from twofold.ukr.settings import CELL_TOLERANCE, check_settings
+from twofold.ukr.fitting import assembled, fit_rows, scheme_of
+from twofold.ukr.settings import CELL_TOLERANCE, FARTHEST_CUT, UKRSettings, is_metric
 
-FARTHEST = 10.0
 MOST_AROUND = 20
 """Without a warning, a tile with its halo has at most this many times its own rows."""
 KEPT = ("candidates_", "init_", "history_", "validation_history_", "n_iter_")
@@ -46,33 +42,52 @@ KEPT = ("candidates_", "init_", "history_", "validation_history_", "n_iter_")
 
 @dataclass(frozen=True)
 class Levels:
-    """The rows of the sample, and the sweeps, their iterations of L-BFGS and the rows of a tile."""
+    """The levels in which `twofold.dask.fit` fits a `twofold.UKR`.
+
+    Parameters
+    ----------
+    n_sample : int, default=20_000
+        Rows of the sample that the estimator fits first, in the calling process.
+    n_sweeps : int, default=2
+        Refinements of all rows; 0 keeps their projections onto the manifold of the sample.
+    sweep_iter : int, default=10
+        Iterations of L-BFGS in a refinement.
+    tile_rows : int, default=20_000
+        Most rows that one task refines, without the fixed rows around them.
+
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> import twofold.dask
+    >>> from twofold.datasets import make_s_curve
+    >>> X = da.from_array(make_s_curve(300, random_state=0)[0], chunks=(100, 3))
+    >>> model = twofold.UKR(init="isomap", tol=1e-2, random_state=0)
+    >>> levels = twofold.dask.Levels(n_sample=200, n_sweeps=1)
+    >>> len(twofold.dask.fit(model, X, levels=levels).refinement_history_)
+    2
+    """
 
     n_sample: int = 20_000
     n_sweeps: int = 2
     sweep_iter: int = 10
     tile_rows: int = 20_000
 
-    @classmethod
-    def of(cls, given: Mapping[str, int] | None) -> Self:
-        """Check the settings of a caller, and use defaults for the others."""
-        settings = {**asdict(cls()), **(given or {})}
+    def __post_init__(self) -> None:
+        """Raise an error that names the first invalid parameter."""
         lowest = {"n_sample": 2, "n_sweeps": 0, "sweep_iter": 1, "tile_rows": 2}
-        unknown = sorted(set(settings) - set(lowest))
-        if unknown:
-            raise ValueError(f"levels has {unknown[0]!r}, but must have some of {list(lowest)}.")
-        return cls(**{n: check_int(n, value, low=lowest[n]) for n, value in settings.items()})
+        for name, low in lowest.items():
+            check_int(name, getattr(self, name), low=low)
 
 
 def check(estimator: UKR) -> None:
     """Raise an error if a setting is invalid or needs all rows in memory."""
-    check_settings(estimator)
-    if not (isinstance(estimator.metric, str) and estimator.metric == "euclidean"):
+    settings = UKRSettings.of(estimator, 0)
+    if not is_metric(settings.metric, "euclidean"):
         raise ValueError(
             f"metric={estimator.metric!r} compares all rows with all others. On a cluster, use "
             "metric='euclidean'."
         )
-    if kernel_radius(resolve_kernel(estimator.kernel), CELL_TOLERANCE) > FARTHEST:
+    if kernel_radius(settings.kernel, CELL_TOLERANCE) >= FARTHEST_CUT:
         raise ValueError(
             f"kernel={estimator.kernel!r} has tails that reach every tile. Use 'gaussian', "
             "'quartic' or 'triweight'."
@@ -90,6 +105,7 @@ def learn(
     """Fit a sample, then project and refine all rows."""
     n_rows, q = source.n_rows, problem.n_components
     n_sample = min(levels.n_sample, n_rows)
+    settings = UKRSettings.of(estimator, n_sample)
 
     def draw() -> IntArray:
         everyone = n_sample == n_rows
@@ -98,10 +114,12 @@ def learn(
     numbers = journal.step("rows", draw)
     sample = journal.step("sample", lambda: source.rows(numbers, "sample"))
     problem = replace(problem, data=sample, original=problem.units.back(sample))
-    fitted = journal.step(
-        "fit of the sample", lambda: _state_of(estimator, estimator._learn(problem), problem)
-    )
-    encoder: Predictor = fitted["encoder_"]
+
+    def fit_sample() -> tuple[Predictor, dict[str, Any]]:
+        learned = fit_rows(settings, problem)
+        return learned.encoder, {name: learned.attributes[name] for name in KEPT}
+
+    encoder, kept = journal.step("fit of the sample", fit_sample)
 
     def project() -> Array:
         tasks = latents_tasks("projection", Encoded(encoder), source, np.empty((0, q)))
@@ -111,45 +129,24 @@ def learn(
     scale = (n_rows / n_sample) ** (1.0 / q)
     first = encoder.maps[0] if isinstance(encoder, Chain) else None
     subspace = first if isinstance(first, Affine) else None
-    sweeps = _Sweeps(estimator, levels, source, subspace)
+    sweeps = _Sweeps(settings, levels, source, subspace)
     Z, errors = sweeps.refined(scale * Z, problem, journal)
-    learned = _at_latents(estimator, problem, subspace, fitted, Z[numbers] / scale)
-    state = _state_of(estimator, learned, problem)
-    state["refinement_history_"] = np.array(errors) / max(state["_variance"], 1e-300)
-    return Found(state, Z / scale)
-
-
-def _state_of(estimator: UKR, learned: Learned, problem: Problem) -> dict[str, Any]:
-    assert learned.variance is not None
-    return estimator._state(learned, problem.units, learned.variance)
-
-
-def _at_latents(
-    estimator: UKR,
-    problem: Problem,
-    subspace: Affine | None,
-    fitted: dict[str, Any],
-    Z: Array,
-) -> Learned:
-    """Return the model of the sample at its refined latents."""
-    scheme = KernelRegression.of(
-        problem.data if subspace is None else subspace.into(problem.data),
-        resolve_kernel(estimator.kernel),
-        pseudo_count=estimator.pseudo_count,
-        n_jobs=estimator.n_jobs,
-    )
-    start = Candidate(fitted["init_"], Z, np.ones(Z.shape[1]), np.nan)
-    ended = MinimizeResult(Z, np.nan, fitted["n_iter_"], 0, True, "refined", np.zeros(1))
-    learned = estimator._assemble(problem, scheme, subspace, Z, [start], ended, [])
-    attributes = {**learned.attributes, **{name: fitted[name] for name in KEPT}}
-    return replace(learned, attributes=attributes, latents=Z[:0])
+    # The maps are those of the sample at its refined latents.
+    scheme = scheme_of(settings, sample if subspace is None else subspace.into(sample))
+    learned = assembled(settings, problem, scheme, subspace, Z[numbers] / scale)
+    variance = learned.variance
+    assert variance is not None
+    history = np.array(errors) / max(variance, 1e-300)
+    attributes = {**learned.attributes, **kept, "refinement_history_": history}
+    learned = replace(learned, latents=Z[:0], attributes=attributes)
+    return Found(estimator._state(learned, problem.units, variance), Z / scale)
 
 
 @dataclass(frozen=True)
 class _Sweeps:
     """Refinement of the latents of all rows, tile by tile."""
 
-    estimator: UKR
+    settings: UKRSettings
     levels: Levels
     source: DistributedRows
     subspace: Affine | None
@@ -178,8 +175,8 @@ class _Sweeps:
     def _sweep(self, Z: Array, n_iter: int) -> tuple[Array, float]:
         """Refine all tiles at once; return the new latents and the mean error of the old ones."""
         token = uuid4().hex
-        kernel, tile_rows = resolve_kernel(self.estimator.kernel), self.levels.tile_rows
-        tiles = tiles_of(Z, tile_rows, 2.0 * kernel_radius(kernel, CELL_TOLERANCE))
+        settings, tile_rows = self.settings, self.levels.tile_rows
+        tiles = tiles_of(Z, tile_rows, 2.0 * kernel_radius(settings.kernel, CELL_TOLERANCE))
         largest = max(len(tile.rows) for tile in tiles)
         if largest > MOST_AROUND * tile_rows:
             warn_user(
@@ -187,8 +184,7 @@ class _Sweeps:
                 "worker. Raise tile_rows, or use fewer components: halos grow with each dimension.",
                 UserWarning,
             )
-        count, tol = float(self.estimator.pseudo_count), float(self.estimator.tol)
-        refinement = Refinement(kernel, count, n_iter, tol)
+        refinement = Refinement(settings.kernel, settings.pseudo_count, n_iter, settings.tol)
         work = shared((refinement, self.source.units, self.subspace), f"ukr-tile-kernel-{token}")
         pieces = self._pieces(tiles, work, token)
         tasks = [

@@ -18,9 +18,9 @@ from twofold.principal_manifold import PrincipalManifold
 from twofold.protocols import Array
 from twofold.sne import SNE
 from twofold.ukr import UKR
+from twofold.ukr.descent import VALIDATE_EVERY
 
 WIDTH = 6.0
-VALIDATED_EVERY = 10  # iterations between two evaluations of UKR's held-out rows
 
 
 @dataclass(frozen=True)
@@ -185,7 +185,7 @@ def _curve_of(model: TwoWayEstimator) -> Curve:
         return Curve(np.linspace(0.0, model.n_iter_, len(history)), history, nothing, nothing)
     steps = np.arange(float(len(history)))
     held_out = np.asarray(getattr(model, "validation_history_", nothing))
-    looks = VALIDATED_EVERY * np.arange(1.0, len(held_out) + 1.0)
+    looks = VALIDATE_EVERY * np.arange(1.0, len(held_out) + 1.0)
     if len(held_out) == 1:
         looks = np.minimum(looks, steps[-1])
     return Curve(steps, history, looks, held_out)

@@ -23,7 +23,7 @@ from twofold.protocols import Array, Callback, Minimizer, MinimizeResult
 from twofold.starts.candidates import Candidate, whitened
 from twofold.ukr.objective import Barrier
 from twofold.ukr.regression import KernelRegression
-from twofold.ukr.settings import Settings
+from twofold.ukr.settings import UKRSettings
 
 # Meinicke et al. (2005), section 4.3.
 HOMOTOPY = (0.5, 0.25, 0.1, 0.05, 0.025, 0.01, 0.005)
@@ -43,7 +43,7 @@ Judge = Callable[[int, Array], bool]
 
 
 def minimize(
-    settings: Settings,
+    settings: UKRSettings,
     scheme: KernelRegression,
     start: Candidate,
     problem: Problem,
@@ -126,7 +126,7 @@ def _constrained(
 
 
 def validated_iterations(
-    settings: Settings,
+    settings: UKRSettings,
     scheme: KernelRegression,
     start: Candidate,
     problem: Problem,
@@ -148,10 +148,11 @@ def validated_iterations(
     part = KernelRegression.of(
         scheme.data[kept] - center,
         scheme.kernel,
+        many=scheme.many,
+        keep_gram=settings.keep_gram,
         pseudo_count=scheme.pseudo_count,
         groups=None if scheme.groups is None else scheme.groups[kept],
         n_jobs=scheme.n_jobs,
-        many=scheme.many,
     )
     variance = float(row_norms_sq(scheme.data).mean())
     errors: list[float] = []
@@ -186,7 +187,7 @@ def rescue(scheme: KernelRegression, Z: Array) -> tuple[Array, int]:
     points out of reach of all others are moved.
     """
     nothing = np.empty((len(Z), 0), dtype=scheme.data.dtype)
-    mass, _ = scheme._plain(Z).mass_and_apply(nothing)
+    mass, _ = scheme.weigh_plain(Z).mass_and_apply(nothing)
     stray = mass < (STRAY_MASS if scheme.pseudo_count else OUT_OF_REACH)
     if not stray.any() or stray.all():
         return Z, 0

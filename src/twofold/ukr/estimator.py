@@ -15,8 +15,7 @@ Departures from the paper, and their reasons:
 * L-BFGS instead of RPROP (also available): lower errors in a tenth of the evaluations.
 * A neighbor embedding (t-SNE) is among the candidates; on images it starts far below LLE.
 * A pseudo-count of observations at the mean in each prediction, and at the end new places for
-points
-  out of reach of all others: the error stays smooth and bounded, and no strays remain.
+  points out of reach of all others: the error stays smooth and bounded, and no strays remain.
 * The leave-one-out error can be driven below the noise. By default the run ends after a moderate
   number of iterations; with ``validation_fraction`` it ends when held-out rows are rebuilt best.
 
@@ -45,39 +44,19 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from twofold.base.convergence import warn_if_cut_short
 from twofold.base.estimator import TwoWayEstimator
-from twofold.base.guidance import prepare_guide
 from twofold.base.problem import Learned, Problem
-from twofold.kernels import DensityKernel, Gaussian
-from twofold.maps.affine import Affine, Chain, Predictor
-from twofold.maps.projection import Projection
 from twofold.numerics.density import LatentDensity
-from twofold.numerics.linalg import row_norms_sq
 from twofold.numerics.units import CenteredUnits
 from twofold.numerics.validation import check_data, check_latents
 from twofold.optimize import SpectralGuidance
-from twofold.protocols import Array, Minimizer, MinimizeResult, RadialKernel
-from twofold.starts.candidates import Candidate, scaled_candidates
-from twofold.starts.named import first_latents
-from twofold.ukr.descent import minimize, rescue, validated_iterations
-from twofold.ukr.feature_space import SHIFT_INVARIANT, FeatureEncoder, FeatureSpace, PreimageDecoder
-from twofold.ukr.large import many_candidates
-from twofold.ukr.regression import KernelRegression
-from twofold.ukr.settings import (
-    FEW_AND_MANY_STARTS,
-    Settings,
-    check_memory,
-    check_memory_of_many,
-    check_settings,
-    groups_of,
-    log_threshold,
-)
+from twofold.protocols import Array, Minimizer, RadialKernel
+from twofold.ukr.feature_space import SHIFT_INVARIANT, FeatureEncoder
+from twofold.ukr.fitting import fit_rows
+from twofold.ukr.settings import UKRSettings, is_metric
 
 LARGEST_VALUE = 1e75
 """Squares of the kernel values of larger data would overflow."""
-
-Space = FeatureSpace | Affine
 
 
 class UKR(TwoWayEstimator):
@@ -229,118 +208,10 @@ class UKR(TwoWayEstimator):
         return CenteredUnits.identity(data.shape[1])
 
     def _is(self, metric: str) -> bool:
-        return isinstance(self.metric, str) and self.metric == metric
+        return is_metric(self.metric, metric)
 
     def _learn(self, problem: Problem) -> Learned:
-        settings = check_settings(self, len(problem.data))
-        space, data = self._space_and_data(problem, settings)
-        scheme = KernelRegression.of(
-            data,
-            settings.kernel,
-            pseudo_count=settings.pseudo_count,
-            groups=groups_of(settings, len(data), problem.rng),
-            n_jobs=settings.n_jobs,
-            many=settings.many,
-        )
-        # Steps 1 to 3 of section 2.3: candidates, each at its best scale.
-        if isinstance(space, Affine):
-            candidates = many_candidates(self.init, scheme, data, problem)
-        else:
-            with problem.progress.phase("candidates"):
-                starts = first_latents(self.init, data, problem)
-            with problem.progress.phase("scales"):
-                error = scheme.objective().value
-                candidates = scaled_candidates(starts, error, scheme.cv_error, settings.kernel)
-        # Steps 4 and 5: homotopy and descent from the best.
-        guide = prepare_guide(settings.guidance, data, self._squared_unit(problem))
-        n_iter, validation = settings.max_iter, list[float]()
-        if settings.validation_fraction is not None:
-            start = candidates[0]
-            n_iter, validation = validated_iterations(settings, scheme, start, problem, guide)
-        result = minimize(settings, scheme, candidates[0], problem, n_iter, guide)
-        warn_if_cut_short(result, settings.max_iter, "error")
-        with problem.progress.phase("maps"):
-            Z, _ = rescue(scheme, result.Z)
-            Z = Z - Z.mean(axis=0)
-            # Step 6: maps, and the domain.
-            return self._assemble(problem, scheme, space, Z, candidates, result, validation)
-
-    def _space_and_data(self, problem: Problem, settings: Settings) -> tuple[Space | None, Array]:
-        """Return the space of the manifold, None for the data space, and the data (n, r) in it."""
-        data, q = problem.data, problem.n_components
-        if self._is("euclidean"):
-            if not settings.many:
-                return None, data
-            check_memory_of_many(len(data), data.shape[1], q)
-            subspace = Affine.leading_subspace(data, q)
-            return subspace, subspace.into(data)
-        check_memory(len(data), n_matrices=4)
-        space = FeatureSpace.of(data, self.metric, self.metric_params)
-        n_directions = space.coordinates.shape[1]
-        if n_directions < q:
-            raise ValueError(
-                f"metric={self.metric!r}: the data vary in only {n_directions} directions of "
-                f"feature space, fewer than n_components={q}. Check for equal rows, and for a "
-                "kernel whose scale is far from that of the data."
-            )
-        return space, space.coordinates
-
-    def _assemble(
-        self,
-        problem: Problem,
-        scheme: KernelRegression,
-        space: Space | None,
-        Z: Array,
-        candidates: list[Candidate],
-        result: MinimizeResult,
-        validation: list[float],
-    ) -> Learned:
-        """Return the maps, the density and the learned attributes (step 6)."""
-        kernel = scheme.kernel
-        regression = scheme.decoder(Z, scheme.data.astype(np.float64, copy=False))
-        density_kernel = kernel if isinstance(kernel, DensityKernel) else Gaussian()
-        density = LatentDensity(kernel=density_kernel, bandwidth=1.0, n_jobs=self.n_jobs).fit(Z)
-        log_maximum = -density_kernel.log_integral(Z.shape[1])
-        log_bound = log_threshold(self.density_threshold, density, log_maximum)
-        in_subspace = isinstance(space, Affine)
-        projection = Projection(
-            regression,
-            n_starts=FEW_AND_MANY_STARTS[in_subspace],
-            density=density,
-            log_threshold=log_bound,
-        )
-        images = scheme.images(Z) if in_subspace else None
-        projection.fit(regression.targets_, Z, images=images)
-        encoder: Predictor = projection
-        decoder: Predictor = regression
-        if isinstance(space, Affine):
-            encoder = Chain((space, projection))
-            if not space.is_identity:
-                decoder = scheme.decoder(Z, problem.data)
-                scheme = replace(scheme, data=problem.data.astype(np.float32))
-        elif space is not None:
-            encoder = FeatureEncoder(space, regression, projection)
-            decoder = PreimageDecoder(space, regression)
-        unit = self._squared_unit(problem)
-        attributes = {
-            "candidates_": [
-                {"name": c.name, "scales": c.scales, "cv_error": c.error * unit} for c in candidates
-            ],
-            "init_": candidates[0].name,
-            "cv_error_": scheme.cv_error(Z) * unit,
-            "history_": result.history * unit,
-            "validation_history_": np.array(validation),
-            "density_threshold_": float(np.exp(log_bound - log_maximum)),
-            "log_density_threshold_": log_bound,
-            "n_iter_": max(1, result.n_iter),
-        }
-        variance = float(row_norms_sq(scheme.data).mean(dtype=np.float64))
-        units = CenteredUnits.identity(Z.shape[1])
-        return Learned(Z, units, encoder, decoder, density, variance, attributes)
-
-    def _squared_unit(self, problem: Problem) -> float:
-        """Return one squared unit of the scheme's data in the units of X."""
-        return problem.units.unit(1 if self._is("l1") else 2)
+        return fit_rows(UKRSettings.of(self, len(problem.data)), problem)
 
     def _learn_constant(self, problem: Problem) -> Learned:
         learned = super()._learn_constant(problem)

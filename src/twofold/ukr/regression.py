@@ -20,7 +20,7 @@ from twofold.numerics.sums.reach import kernel_radius, share_in_reach
 from twofold.numerics.sums.weights import SelfWeights
 from twofold.protocols import AnyArray, Array, IntArray, RadialKernel
 from twofold.ukr.objective import Barrier, Reconstruction
-from twofold.ukr.settings import CELL_TOLERANCE, MANY_ROWS, check_memory, is_many
+from twofold.ukr.settings import CELL_TOLERANCE, check_memory
 
 SPARSE_SHARE = 0.1
 """Share of all pairs within reach up to which a list of them is cheaper than matrix products."""
@@ -57,25 +57,25 @@ class KernelRegression:
         data: Array,
         kernel: RadialKernel,
         *,
+        many: bool,
+        keep_gram: bool = True,
         pseudo_count: float = 0.03,
         groups: IntArray | None = None,
         n_jobs: int | None = None,
-        many: bool | None = None,
     ) -> KernelRegression:
         """Choose the form of the error by its cost: two products n^2 D, or one n^3 (Appendix B).
 
-        By default the number of rows decides whether they are many.
+        ``keep_gram`` allows a matrix of inner products that serves lists of pairs only.
         """
         n, n_features = data.shape
-        many = is_many(n, kernel) if many is None else many
         if many:
             radius = kernel_radius(kernel, CELL_TOLERANCE)
             small: AnyArray = np.ascontiguousarray(data, dtype=np.float32)
             return cls(small, kernel, radius, many, pseudo_count, n_jobs=n_jobs)
         radius = kernel_radius(kernel, NEGLIGIBLE_KERNEL if pseudo_count else 1e-300)
         wide = _is_wide(data)
-        wants_gram = wide or (n_features > FEWEST_GRAM_COLUMNS and n <= MANY_ROWS)
-        check_memory(n, n_matrices=2 + wants_gram + wide)
+        wants_gram = wide or (keep_gram and n_features > FEWEST_GRAM_COLUMNS)
+        check_memory(n, 8.0 * n * (2 + wants_gram + wide), "matrices of all pairs")
         gram = data @ data.T if wants_gram else None
         return cls(data, kernel, radius, many, pseudo_count, groups, gram, n_jobs)
 
@@ -101,11 +101,11 @@ class KernelRegression:
 
     def cv_error(self, Z: Array) -> float:
         """Return the leave-one-out error without pseudo-count, Eq. (10)."""
-        return Reconstruction(self.data, self._plain).value(Z)
+        return Reconstruction(self.data, self.weigh_plain).value(Z)
 
     def images(self, Z: Array) -> Array:
         """Return the images (n, D) of the latents of these data."""
-        mass, sums = self._plain(Z).mass_and_apply(self.data)
+        mass, sums = self.weigh_plain(Z).mass_and_apply(self.data)
         sums += self.data  # k(0) = 1 for each point itself
         sums /= (mass + 1.0).astype(sums.dtype)[:, None]
         return sums
@@ -115,7 +115,7 @@ class KernelRegression:
         decoder = NadarayaWatson(kernel=self.kernel, bandwidth=1.0, n_jobs=self.n_jobs)
         return decoder.fit(Z, data)
 
-    def _plain(self, Z: Array) -> SelfWeights:
+    def weigh_plain(self, Z: Array) -> SelfWeights:
         """Return the weights without pseudo-count and groups."""
         return replace(self, pseudo_count=0.0, groups=None).weigh(Z)
 

@@ -1,0 +1,150 @@
+"""The learning scheme of Meinicke et al. (2005), section 2.3, from settings to both maps."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from twofold.base.convergence import warn_if_cut_short
+from twofold.base.guidance import prepare_guide
+from twofold.base.problem import Learned, Problem
+from twofold.kernels import DensityKernel, Gaussian
+from twofold.maps.affine import Affine, Chain, Predictor
+from twofold.maps.projection import Projection
+from twofold.numerics.density import LatentDensity
+from twofold.numerics.linalg import row_norms_sq
+from twofold.numerics.units import CenteredUnits
+from twofold.protocols import Array, IntArray
+from twofold.starts.candidates import scaled_candidates
+from twofold.starts.named import first_latents
+from twofold.ukr.descent import minimize, rescue, validated_iterations
+from twofold.ukr.feature_space import FeatureEncoder, FeatureSpace, PreimageDecoder
+from twofold.ukr.large import many_candidates
+from twofold.ukr.regression import KernelRegression
+from twofold.ukr.settings import UKRSettings, check_memory, groups_of, is_metric
+
+Space = FeatureSpace | Affine
+
+
+def fit_rows(settings: UKRSettings, problem: Problem) -> Learned:
+    """Find latents of all rows, and both maps."""
+    space, data = _space_and_data(settings, problem)
+    groups = groups_of(settings, len(data), problem.rng)
+    scheme = scheme_of(settings, data, groups)
+    # Steps 1 to 3: candidates, each at its best scale.
+    if settings.in_subspace:
+        candidates = many_candidates(settings.init, scheme, data, problem)
+    else:
+        with problem.progress.phase("candidates"):
+            starts = first_latents(settings.init, data, problem)
+        with problem.progress.phase("scales"):
+            error = scheme.objective().value
+            candidates = scaled_candidates(starts, error, scheme.cv_error, settings.kernel)
+    # Steps 4 and 5: homotopy and descent from the best.
+    start, unit = candidates[0], _squared_unit(settings, problem)
+    guide = prepare_guide(settings.guidance, data, unit)
+    n_iter, validation = settings.max_iter, list[float]()
+    if settings.validation_fraction is not None:
+        n_iter, validation = validated_iterations(settings, scheme, start, problem, guide)
+    result = minimize(settings, scheme, start, problem, n_iter, guide)
+    warn_if_cut_short(result, settings.max_iter, "error")
+    with problem.progress.phase("maps"):
+        Z, _ = rescue(scheme, result.Z)
+        learned = assembled(settings, problem, scheme, space, Z - Z.mean(axis=0))
+    attributes = {
+        "candidates_": [
+            {"name": c.name, "scales": c.scales, "cv_error": c.error * unit} for c in candidates
+        ],
+        "init_": start.name,
+        "history_": result.history * unit,
+        "validation_history_": np.array(validation),
+        "n_iter_": max(1, result.n_iter),
+    }
+    return replace(learned, attributes=learned.attributes | attributes)
+
+
+def scheme_of(
+    settings: UKRSettings, data: Array, groups: IntArray | None = None
+) -> KernelRegression:
+    """Return the kernel regression of data (n, D) with these settings."""
+    return KernelRegression.of(
+        data,
+        settings.kernel,
+        many=settings.many,
+        keep_gram=settings.keep_gram,
+        pseudo_count=settings.pseudo_count,
+        groups=groups,
+        n_jobs=settings.n_jobs,
+    )
+
+
+def assembled(
+    settings: UKRSettings,
+    problem: Problem,
+    scheme: KernelRegression,
+    space: Space | None,
+    Z: Array,
+) -> Learned:
+    """Return the maps, the density and the attributes that follow from latents (n, q), step 6."""
+    kernel = scheme.kernel
+    regression = scheme.decoder(Z, scheme.data.astype(np.float64, copy=False))
+    density_kernel = kernel if isinstance(kernel, DensityKernel) else Gaussian()
+    density = LatentDensity(kernel=density_kernel, bandwidth=1.0, n_jobs=settings.n_jobs).fit(Z)
+    log_maximum = -density_kernel.log_integral(Z.shape[1])
+    if settings.threshold is None:
+        log_bound = density.log_threshold(settings.quantile)
+    else:
+        log_bound = float(np.log(settings.threshold)) + log_maximum
+    projection = Projection(
+        regression, n_starts=settings.n_starts, density=density, log_threshold=log_bound
+    )
+    images = scheme.images(Z) if settings.in_subspace else None
+    projection.fit(regression.targets_, Z, images=images)
+    encoder: Predictor = projection
+    decoder: Predictor = regression
+    if isinstance(space, Affine):
+        encoder = Chain((space, projection))
+        if not space.is_identity:
+            decoder = scheme.decoder(Z, problem.data)
+            scheme = replace(scheme, data=problem.data.astype(np.float32))
+    elif space is not None:
+        encoder = FeatureEncoder(space, regression, projection)
+        decoder = PreimageDecoder(space, regression)
+    attributes = {
+        "cv_error_": scheme.cv_error(Z) * _squared_unit(settings, problem),
+        "density_threshold_": float(np.exp(log_bound - log_maximum)),
+        "log_density_threshold_": log_bound,
+    }
+    variance = float(row_norms_sq(scheme.data).mean(dtype=np.float64))
+    units = CenteredUnits.identity(Z.shape[1])
+    return Learned(Z, units, encoder, decoder, density, variance, attributes)
+
+
+def _space_and_data(settings: UKRSettings, problem: Problem) -> tuple[Space | None, Array]:
+    """Return the space of the manifold, None for the data space, and the data (n, r) in it."""
+    data, q, metric = problem.data, problem.n_components, settings.metric
+    if settings.in_subspace:
+        # The decoder's copy of the data; in single precision the data, sums, residuals and their
+        # sorted copies; latents, their L-BFGS history, neighbors and cells.
+        row_bytes = 36.0 * data.shape[1] + 250.0 * q + 800.0
+        check_memory(len(data), row_bytes, "arrays of all rows")
+        subspace = Affine.leading_subspace(data, q)
+        return subspace, subspace.into(data)
+    if is_metric(metric, "euclidean"):
+        return None, data
+    check_memory(len(data), 4 * 8.0 * len(data), "matrices of all pairs")
+    space = FeatureSpace.of(data, metric, settings.metric_params)
+    n_directions = space.coordinates.shape[1]
+    if n_directions < q:
+        raise ValueError(
+            f"metric={metric!r}: the data vary in only {n_directions} directions of feature "
+            f"space, fewer than n_components={q}. Check for equal rows, and for a kernel whose "
+            "scale is far from that of the data."
+        )
+    return space, space.coordinates
+
+
+def _squared_unit(settings: UKRSettings, problem: Problem) -> float:
+    """Return one squared unit of the scheme's data in the units of X."""
+    return problem.units.unit(1 if is_metric(settings.metric, "l1") else 2)
