@@ -13,7 +13,7 @@ from sklearn.base import clone
 from twofold.base.problem import Problem
 from twofold.numerics.linalg import row_norms_sq
 from twofold.numerics.validation import is_auto
-from twofold.protocols import Array
+from twofold.protocols import Array, IntArray
 from twofold.starts.initializers import INITIALIZERS, Initializer
 
 AUTO = (
@@ -75,7 +75,12 @@ def resolve_init(
 
 
 def embedded(
-    init: Any, data: Array, problem: Problem, rows: Any = slice(None), *, name: str = "init"
+    init: Any,
+    data: Array,
+    problem: Problem,
+    rows: IntArray | slice = slice(None),
+    *,
+    name: str = "init",
 ) -> Array:
     """Return the latents (n, q) of one start, with any number of columns.
 
@@ -88,7 +93,9 @@ def embedded(
     return Z if named else Z[rows]
 
 
-def latents_of(init: Any, data: Array, problem: Problem, rows: Any = slice(None)) -> Array:
+def latents_of(
+    init: Any, data: Array, problem: Problem, rows: IntArray | slice = slice(None)
+) -> Array:
     """Return the latents (n, n_components) of one ``init`` of an estimator; see `embedded`."""
     Z = embedded(init, data, problem, rows)
     if Z.shape[1] != problem.n_components:
