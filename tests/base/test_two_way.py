@@ -277,3 +277,9 @@ def test_models_without_n_jobs_use_all_cores(data, tmp_path):
     old = load(tmp_path / "old.twofold")
     assert old.get_params()["n_jobs"] is None
     np.testing.assert_array_equal(old.transform(data), model.transform(data))
+
+
+def test_complex_latents_are_refused():
+    X, _ = make_s_curve(60, random_state=0)
+    with pytest.raises(ValueError, match="not an array of numbers"):
+        TwoWay(X[:, :2] + 1j).fit(X)

@@ -37,6 +37,14 @@ def start_by_columns(data, n_components, rng):
     return data[:, :n_components]
 
 
+def test_other_files_are_not_overwritten(client, path):
+    model = twofold.DRUR(**QUICK).fit(X)
+    model.save(path)
+    with pytest.raises(ModelFileError, match=r"run\.twofold"):
+        fit(twofold.DRUR(**QUICK), chunked(), checkpoint=path)
+    np.testing.assert_array_equal(twofold.load(path).transform(X[:5]), model.transform(X[:5]))
+
+
 class TestResumed:
     @pytest.mark.parametrize("when", ["starts", "turn 2", "maps"])
     def test_drur(self, client, local, path, monkeypatch, when):

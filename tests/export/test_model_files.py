@@ -1,5 +1,6 @@
 """Model files: the same bits after a round trip, and nothing but `ModelFileError` from bad ones."""
 
+import contextlib
 import hashlib
 import io
 import json
@@ -172,6 +173,21 @@ def test_bit_flips(file, X, tmp_path):
         except ModelFileError:
             refused += 1
     assert refused > 900
+
+
+def test_every_bit_of_the_archives_directory(file, X, tmp_path):
+    """Among them are flags of encryption, versions, and places outside the file."""
+    content, expected = bytearray(file.read_bytes()), twofold.load(file).transform(X)
+    path = tmp_path / "flipped.twofold"
+    first = content.index(b"PK\x01\x02")
+    places = [*range(first, first + 60), *range(len(content) - 30, len(content))]
+    for place in places:
+        for bit in range(8):
+            changed = content.copy()
+            changed[place] ^= 1 << bit
+            path.write_bytes(changed)
+            with contextlib.suppress(ModelFileError):
+                np.testing.assert_array_equal(twofold.load(path).transform(X), expected)
 
 
 def test_hostile_documents(file, tmp_path):

@@ -143,7 +143,7 @@ class TwoWayEstimator(
         y = self._labels(data, y)
         rng = check_rng(self.random_state)
         n_components = self._requested_components(data)
-        progress = FitProgress(self, verbose=int(self.verbose))
+        progress = FitProgress(self, verbose=check_int("verbose", self.verbose, low=0))
         with progress.fit():
             units = self._measure_units(data)
             centered = units.into(data)

@@ -62,16 +62,18 @@ class FileJournal(Journal):
         self._path = Path(path)
         self._rng = rng
         self._held = Checkpoint(facts)
-        if resume and self._path.exists():
-            self._held = load_objects(self._path, MARK)
-            held = self._held.facts
-            differing = [n for n in {**facts, **held} if held.get(n) != facts.get(n)]
-            if differing:
-                was, now = ({n: of.get(n) for n in differing} for of in (held, facts))
-                raise ValueError(
-                    f"checkpoint={str(path)!r} is of another fit: it has {was}, this one {now}. "
-                    "Use another path, or resume=False."
-                )
+        # Other files raise an error: they are not overwritten.
+        known: Checkpoint | None = load_objects(path, MARK) if self._path.exists() else None
+        if known is None or not resume:
+            return
+        self._held, held = known, known.facts
+        differing = [n for n in {**facts, **held} if held.get(n) != facts.get(n)]
+        if differing:
+            was, now = ({n: of.get(n) for n in differing} for of in (held, facts))
+            raise ValueError(
+                f"checkpoint={str(path)!r} is of another fit: it has {was}, this one {now}. "
+                "Use another path, or resume=False."
+            )
 
     def step(self, name: str, function: Callable[[], Result]) -> Result:
         """Return the stored result of a step, or run it and store its result."""

@@ -25,6 +25,7 @@ absent.
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import io
 import json
@@ -50,6 +51,8 @@ from twofold.protocols import AnyArray
 FORMAT: Final = max(UPGRADES)
 MARK: Final = "twofold model"
 MOST_JSON: Final = 256 * 2**20
+DAMAGES: Final = (zipfile.BadZipFile, EOFError, OSError, RuntimeError)
+"""Errors of damaged archives; RuntimeError: encryption, unknown versions, deep nesting."""
 EPOCH: Final = (1980, 1, 1, 0, 0, 0)
 PACKAGES: Final = ("twofold", "numpy", "scipy", "scikit-learn")
 
@@ -193,19 +196,14 @@ def describe(path: str | os.PathLike[str]) -> dict[str, Any]:
 def _opened(path: str | os.PathLike[str]) -> Iterator[zipfile.ZipFile]:
     """Open a file; errors then or while it is read name the file."""
     try:
-        archive = zipfile.ZipFile(path)
-    except (zipfile.BadZipFile, NotImplementedError) as error:
-        raise ModelFileError(
-            f"{path}: not a model file of twofold, or cut short ({error})."
-        ) from None
-    with archive:
-        try:
+        with zipfile.ZipFile(path) as archive:
             yield archive
-        # NotImplementedError: entries that are encrypted, or of an unknown kind.
-        except (zipfile.BadZipFile, EOFError, NotImplementedError, RecursionError) as error:
-            raise ModelFileError(f"{path}: the file is damaged ({error}).") from None
-        except ModelFileError as error:
-            raise ModelFileError(f"{path}: {error}.") from None
+    except ModelFileError as error:
+        raise ModelFileError(f"{path}: {error}.") from None
+    except DAMAGES as error:
+        if isinstance(error, OSError) and error.errno != errno.EINVAL:  # EINVAL: outside the file
+            raise
+        raise ModelFileError(f"{path}: not a model file, or a damaged one ({error}).") from None
 
 
 def _write(archive: zipfile.ZipFile, name: str, content: bytes) -> None:

@@ -89,8 +89,8 @@ class CrossValidation:
         check_choice("rule", self.rule, ("min", "one_se"))
         if self.alphas is None:
             return
-        if not len(self.alphas):
-            raise ValueError(f"alphas={self.alphas!r} must have at least one weight.")
+        if np.ndim(self.alphas) != 1 or not len(self.alphas):
+            raise ValueError(f"alphas={self.alphas!r} must be a list of at least one weight.")
         alphas = tuple(check_not_negative("alphas", alpha) for alpha in self.alphas)
         object.__setattr__(self, "alphas", alphas)
 

@@ -203,7 +203,8 @@ def _takes_labels(embedder: Any) -> bool:
 def _check_latents(Z: Any, n_samples: int, name: str) -> Array:
     """Return latents as a finite array (n, q), or raise an error that names the parameter."""
     try:
-        latents = np.array(Z, dtype=np.float64)
+        latents = np.array(Z, dtype=None if np.iscomplexobj(Z) else np.float64)
+        latents = latents.astype(np.float64, casting="same_kind")  # refuses complex numbers
     except (TypeError, ValueError) as error:
         raise ValueError(f"{name} gives {type(Z).__name__}, not an array of numbers.") from error
     if latents.ndim == 1:
