@@ -34,7 +34,7 @@ def section(verdicts, results):
     about = results["about"]
     machine = about["conditions"]["machine"]
     head = (
-        "| set | our best | error | seconds | best rival with a way back | error | seconds | we "
+        "| set | our best | error | seconds | best rival with a decoder | error | seconds | we "
         "are |\n"
         "|---|---|---|---|---|---|---|---|"
     )

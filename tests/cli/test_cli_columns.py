@@ -58,7 +58,7 @@ def test_a_needed_column_of_text(model, tmp_path):
     frame.loc[7, "height"] = "tall"
     data = tmp_path / "text.csv"
     frame.to_csv(data, index=False)
-    assert "column height has 'tall' in line 9, which is no number" in fails(
+    assert "column height has 'tall' in line 9, which is not a number" in fails(
         "transform", model, data
     )
 
@@ -130,7 +130,7 @@ def test_separators(model, tmp_path):
 def test_numbers_of_python_alone(tmp_path):
     data = tmp_path / "a.csv"
     data.write_text("a,b\n1,2\n3,1_000\n4,5\n6,7\n")
-    assert "column b has '1_000' in line 3, which is no number" in fails("standardize", data)
+    assert "column b has '1_000' in line 3, which is not a number" in fails("standardize", data)
 
 
 def test_bytes_before_and_between(model, tmp_path):

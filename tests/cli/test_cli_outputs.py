@@ -27,8 +27,8 @@ def test_devices_are_not_replaced(model, tmp_path):
     pipe = tmp_path / "pipe.csv"
     os.mkfifo(pipe)
     data = write_flowers(tmp_path)
-    assert "it is no regular file" in fails("transform", model, data, "-o", pipe)
-    assert "it is no regular file" in fails("fit", data, *QUICK, *ROLES, "-o", "/dev/null")
+    assert "it is not a regular file" in fails("transform", model, data, "-o", pipe)
+    assert "it is not a regular file" in fails("fit", data, *QUICK, *ROLES, "-o", "/dev/null")
     assert not Path("/dev/null").is_file()
     assert pipe.is_fifo()
 

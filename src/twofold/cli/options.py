@@ -90,7 +90,7 @@ table_options = _grouped(
 
 
 def column_options(*, others: str) -> Decorator:
-    """Add options for columns; ``others`` names the option for columns that are no features."""
+    """Add options for columns; ``others`` names the option for columns that are not features."""
     what = "that are not numbers" if others == "--text-columns" else "that the model does not know"
     decision: dict[str, Any] = {"type": click.Choice(["error", "drop"]), "default": "error"}
     return _grouped(

@@ -14,7 +14,7 @@ state are plain JSON, except for mappings with one key that starts with ``$``:
 ``{"$csr": [...]}``   a sparse matrix: values, columns, pointers, shape
 ``{"$tree": 5}``      a search tree, as its points
 ``{"$rng": ...}``     a random generator: its kind and its state
-``{"$unsaved": "…"}`` a parameter that is no data, as it prints
+``{"$unsaved": "…"}`` a parameter that is not data, as text
 ====================  ===========================================
 
 `Decoder` makes objects without calling their classes, and only those of a list.

@@ -271,7 +271,7 @@ class Guide:
         """Raise an error if the form is not linear, which a change of variables must be."""
         if self.form == "deflated":
             raise ValueError(
-                f"form='deflated' depends on the gradient and is no change of variables for "
+                f"form='deflated' depends on the gradient and is not a change of variables for "
                 f"{minimizer}; use form='power' or 'truncated', or the optimizer 'gd'."
             )
 

@@ -29,7 +29,7 @@ class Selection:
     """The features of a table, and the columns beside them.
 
     ``features`` of shape (n_rows, n_features) is a frame if columns have names, else an array.
-    ``beside`` has columns of shape (n_rows,) that are kept and are no features; ``label`` and
+    ``beside`` has columns of shape (n_rows,) that are kept but are not features; ``label`` and
     ``id`` name two of them. ``rows`` has the indices of the selected rows in the table.
     """
 
@@ -236,7 +236,7 @@ def _as_labels(column: Series | AnyArray) -> AnyArray:
 
 
 def _text_message(table: Table, names: list[str]) -> str:
-    """Return the error for columns of text, with the first cell that is no number."""
+    """Return the error for columns of text, with the first cell that is not a number."""
     column = table.frame[names[0]]
     cells = [(row, str(cell)) for row, cell in enumerate(column) if not _reads_as_number(cell)]
     row, cell = cells[0] if cells else (0, str(column.iloc[0]))
@@ -254,8 +254,8 @@ def _text_message(table: Table, names: list[str]) -> str:
         )
     elif 2 * len(cells) < len(column):
         remedy = (
-            f"{example}, which is no number; correct it, empty the cell if the value is missing, "
-            f"or leave the column out with {_drops(names)}"
+            f"{example}, which is not a number; correct it, empty the cell if the value is "
+            f"missing, or leave the column out with {_drops(names)}"
         )
     else:
         remedy = (

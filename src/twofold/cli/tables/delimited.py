@@ -154,7 +154,7 @@ def _text_of(source: Source) -> Iterator[io.TextIOWrapper]:
         except UnicodeDecodeError as error:
             raise click.ClickException(
                 f"{source.name} is not UTF-8 text (byte 0x{error.object[error.start]:02x}); save "
-                "it as UTF-8, or name its format with --format if it is no CSV"
+                "it as UTF-8, or name its format with --format if it is not CSV"
             ) from error
         except DAMAGED as error:
             raise click.ClickException(

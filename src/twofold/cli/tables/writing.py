@@ -33,7 +33,7 @@ def check_writable(path: Path, *inputs: str) -> None:
     elif target.is_dir():
         reason = "it is a folder; name a file in it"
     elif exists and not target.is_file():  # such as /dev/null, which must not be replaced
-        reason = "it is no regular file; '-' is standard output, for tables"
+        reason = "it is not a regular file; '-' is standard output, for tables"
     elif not os.access(folder, os.W_OK) or (exists and not os.access(target, os.W_OK)):
         reason = "permission denied"
     if reason:
