@@ -139,7 +139,7 @@ def test_dragging_decodes_and_moves(page):
 
 def test_a_click_pins_a_row_beside_its_reconstruction(page, digits):
     model, X, y, _ = digits
-    page.page.mouse.click(*page.place_of(12))
+    page.pin(12)
     (pin,) = page.state()["pins"]
     assert pin["row"] == 12
     assert pin["error"] == pytest.approx(model.reconstruction_error(X[[12]])[0], rel=1e-5)
@@ -259,7 +259,7 @@ def test_nasty_labels(browser, tmp_path):
     opened = Opened(browser, path)
     assert opened.page.inner_text("#title") == names[0]
     assert opened.page.locator("#legend button").nth(0).inner_text() in set(names)
-    opened.page.mouse.click(*opened.place_of(7))
+    opened.pin(7)
     assert "<b>7</b>" in opened.page.inner_text(".card")
     assert opened.page.evaluate("window.hurt === undefined")
     opened.use("box")
@@ -276,7 +276,7 @@ def test_other_dimensions(browser, tmp_path, n_components):
     X = rng.normal(size=(80, 5)) @ rng.normal(size=(5, 5))
     model = DRUR(n_components, n_centers=15, alpha=1e-3, init="pca", random_state=0).fit(X)
     opened = Opened(browser, explorer.write(model, X, X[:, 0], path=tmp_path / "p.html"))
-    opened.page.mouse.click(*opened.place_of(5))
+    opened.pin(5)
     state = opened.state()
     assert [pin["row"] for pin in state["pins"]] == [5]
     assert len(state["here"]) == n_components

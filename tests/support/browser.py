@@ -48,10 +48,22 @@ class Opened:
         )
 
     def place_of(self, row):
-        """Return where a row is, in the window's pixels."""
-        x, y = self.page.evaluate("(row) => window.twofold.screenOf(row)", row)
-        box = self.page.locator("#marks").bounding_box()
-        return box["x"] + x, box["y"] + y
+        """Return where a row is, in the window's pixels, once the layout is at rest."""
+        place = None
+        for _ in range(50):
+            self.state()  # after the next two frames
+            x, y = self.page.evaluate("(row) => window.twofold.screenOf(row)", row)
+            box = self.page.locator("#marks").bounding_box()
+            before, place = place, (box["x"] + x, box["y"] + y)
+            if place == before:
+                break
+        return place
+
+    def pin(self, row):
+        """Click on a row, and wait for its pin."""
+        self.page.mouse.click(*self.place_of(row))
+        # The page's policy forbids wait_for_function, which evaluates text there.
+        assert any(self.state()["pins"] for _ in range(200)), "no pin"
 
     def middle(self):
         box = self.page.locator("#marks").bounding_box()
