@@ -126,7 +126,7 @@ class Progress:
         self._counted_from = 0
         self.n_evaluations = 0
         self.spread = spread(Z)
-        raw = self._raw(Z)
+        raw = self._checked(Z, *objective.value_and_grad(Z))
         if not _is_finite(raw):
             n_bad = raw.grad.size - int(np.isfinite(raw.grad).sum())
             raise ValueError(
@@ -146,7 +146,8 @@ class Progress:
 
     def evaluate(self, Z: Array) -> Point:
         """Evaluate at ``Z``; the value is infinite where the objective is not finite."""
-        raw = self._raw(np.asarray(Z))
+        Z = np.asarray(Z)
+        raw = self._checked(Z, *self._objective.value_and_grad(Z))
         with np.errstate(over="ignore"):
             point = Point(raw.Z, raw.value / self._unit, np.asarray(raw.grad / self._unit))
         if not _is_finite(point):
@@ -221,8 +222,7 @@ class Progress:
             history=np.array(self._history),
         )
 
-    def _raw(self, Z: Array) -> Point:
-        value, grad = self._objective.value_and_grad(Z)
+    def _checked(self, Z: Array, value: float, grad: Array) -> Point:
         self.n_evaluations += 1
         grad = np.asarray(grad, dtype=np.float64)
         if grad.shape != Z.shape:
