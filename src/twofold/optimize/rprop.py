@@ -12,8 +12,8 @@ this way.
 
 The steps do not depend on values, so values may rise for a while: the best point is kept, and
 ``history`` is not monotone. If the objective is not finite, or the gradient vanishes at a point
-that is no improvement, the run returns to its best point with all steps halved. ``history`` then
-records the best value.
+that does not improve on the best, the run returns to its best point with all steps halved.
+``history`` then records the best value.
 
 Step sizes are in units of the latents. "auto" derives them from the spread of the start (root mean
 square about the mean row): the first step is a tenth of it, the longest the spread itself.

@@ -1,4 +1,4 @@
-// The way up: steps of a closed form, one row at a time. Names and meaning as in twofold.export.programs.
+// The decoder: steps of a program, one row at a time. Names and meaning as in twofold.export.programs.
 
 const logProfile = {
   gaussian: () => (s) => -0.5 * s,
