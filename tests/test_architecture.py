@@ -17,6 +17,7 @@ LAYERS = {
     "protocols": 0,
     "numerics": 0,
     "numerics.bandwidths": 1,
+    "numerics.codebooks": 1,
     "numerics.density": 1,
     "numerics.neighbors": 1,
     "numerics.sums": 1,
