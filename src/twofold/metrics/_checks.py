@@ -2,20 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Protocol
-
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils import check_array, check_consistent_length
 
+from twofold.numerics.validation import RandomLike, check_rng
 from twofold.protocols import Array
-
-
-class TwoWayMap(Protocol):
-    """The methods that :func:`round_trip_error` needs."""
-
-    def transform(self, X: Array) -> ArrayLike: ...
-    def inverse_transform(self, Z: Array) -> ArrayLike: ...
 
 
 def check(name: str, values: ArrayLike) -> Array:
@@ -34,6 +26,20 @@ def check_pair(X: ArrayLike, Z: ArrayLike, n_neighbors: int) -> tuple[Array, Arr
             f"{len(data) / 2:g}: change n_neighbors or give more samples."
         )
     return tame(data), tame(latents)
+
+
+def check_rows_of_pair(X: ArrayLike, Z: ArrayLike, fewest: int) -> tuple[Array, Array]:
+    """Return data and embedding, shifted and scaled, if they have as many rows as needed."""
+    data, latents = check("X", X), check("Z", Z)
+    check_consistent_length(data, latents)
+    if len(data) < fewest:
+        raise ValueError(f"X has {len(data)} samples: give at least {fewest}.")
+    return tame(data), tame(latents)
+
+
+def seed_of(random_state: RandomLike) -> int:
+    """Return a seed for k-means."""
+    return int(check_rng(random_state).integers(2**31))
 
 
 def exponent_of(*arrays: Array) -> int:

@@ -9,7 +9,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from twofold.metrics._checks import TwoWayMap, centered, check, exponent_of
+from twofold.metrics._checks import centered, check, exponent_of
+from twofold.metrics._judged_model import TwoWayMap
 
 
 def relative_reconstruction_error(
