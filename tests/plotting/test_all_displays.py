@@ -20,6 +20,7 @@ from twofold.plotting import (
     LatentMapDisplay,
     LearningCurveDisplay,
     ManifoldDisplay,
+    RateDistortionDisplay,
     ReconstructionErrorDisplay,
     save_figure,
 )
@@ -32,6 +33,7 @@ DRAWN = {
     ),
     "candidates": lambda model, X, ax: CandidatesDisplay.from_estimator(model, ax=ax),
     "learning curve": lambda model, X, ax: LearningCurveDisplay.from_estimator(model, ax=ax),
+    "rate-distortion": lambda model, X, ax: RateDistortionDisplay.from_estimator(model, X, ax=ax),
     "errors": lambda model, X, ax: ReconstructionErrorDisplay.from_estimator(
         model, X, n_grid=9, ax=ax
     ),

@@ -13,6 +13,7 @@ from twofold.plotting.generalization import GeneralizationDisplay
 from twofold.plotting.latent_map import LatentMapDisplay
 from twofold.plotting.learning_curve import LearningCurveDisplay
 from twofold.plotting.manifold import ManifoldDisplay
+from twofold.plotting.rate_distortion import RateDistortionDisplay
 from twofold.plotting.reconstruction_error import ReconstructionErrorDisplay
 from twofold.plotting.residual_variance import ResidualVarianceDisplay
 
@@ -24,6 +25,7 @@ __all__ = [
     "LatentMapDisplay",
     "LearningCurveDisplay",
     "ManifoldDisplay",
+    "RateDistortionDisplay",
     "ReconstructionErrorDisplay",
     "ResidualVarianceDisplay",
     "save_figure",
