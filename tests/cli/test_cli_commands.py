@@ -8,7 +8,7 @@ import types
 import numpy as np
 import pandas as pd
 import pytest
-from cli_runs import FEATURES, ROLES, fails, files_in, flowers, run, write_flowers
+from cli_runs import FEATURES, QUICK, ROLES, fails, files_in, flowers, run, write_flowers
 from matplotlib.figure import Figure
 from sklearn.datasets import load_digits
 
@@ -16,6 +16,7 @@ import twofold
 from twofold import plotting
 from twofold.cli.commands.demo import PICTURES
 from twofold.cli.commands.show import KINDS
+from twofold.metrics import codebook_error, map_score
 
 
 def stand_in(monkeypatch, name, **functions):
@@ -70,10 +71,44 @@ def test_score(model, data, tmp_path):
     np.testing.assert_array_equal(found["log_density"], expected)
     told = json.loads(run("score", model, data, *ROLES, "--json").stdout)
     assert told["score"] == pytest.approx(estimator.score(X))
+    assert told["map_score"] == pytest.approx(map_score(estimator, X))
+    assert told["codebook_errors"] == {}  # 40 rows support no codebook
+    assert f"map score  {told['map_score']:.4f}, higher is better" in result.stdout
     assert "both use standard output" in fails("score", model, data, "-o", "-", "--json", code=2)
     rows = run("score", model, data, *ROLES, "-o", "-")
     assert rows.stdout.count("\n") == 41
     assert "of the variance kept" in rows.stderr
+
+
+def test_score_has_codebook_errors(tmp_path):
+    X = np.random.default_rng(0).normal(size=(300, 3)) * [3.0, 1.0, 0.1]
+    np.save(tmp_path / "x.npy", X)
+    run("fit", tmp_path / "x.npy", *QUICK, "-o", tmp_path / "m.twofold")
+    estimator = twofold.load(tmp_path / "m.twofold")
+    told = json.loads(run("score", tmp_path / "m.twofold", tmp_path / "x.npy", "--json").stdout)
+    assert list(told["codebook_errors"]) == ["16", "64"]
+    for size, error in told["codebook_errors"].items():
+        assert error == pytest.approx(codebook_error(estimator, X, int(size)))
+    assert told["map_score"] == pytest.approx(map_score(estimator, X))
+    shown = run("score", tmp_path / "m.twofold", tmp_path / "x.npy").stdout
+    one, two = told["codebook_errors"].values()
+    assert f"{one:.4f} at 16, {two:.4f} at 64 codewords, of the variance lost" in shown
+    np.save(tmp_path / "one.npy", X[:1])
+    one_row = run("score", tmp_path / "m.twofold", tmp_path / "one.npy")
+    assert "map score" not in one_row.stdout  # one row has no variance
+    told = json.loads(run("score", tmp_path / "m.twofold", tmp_path / "one.npy", "--json").stdout)
+    assert told["map_score"] is None
+
+
+def test_score_of_a_model_without_training_latents(tmp_path):
+    X = np.random.default_rng(0).normal(size=(100, 3)) * [3.0, 1.0, 0.1]
+    np.save(tmp_path / "x.npy", X)
+    model = twofold.DRUR(n_centers=9, init="pca", store_embedding=False).fit(X)
+    model.save(tmp_path / "m.twofold")
+    told = json.loads(run("score", tmp_path / "m.twofold", tmp_path / "x.npy", "--json").stdout)
+    assert told["map_score"] is None
+    assert told["codebook_errors"] is None
+    assert told["score"] == pytest.approx(model.score(X))
 
 
 def test_info(model):
@@ -226,6 +261,7 @@ def test_bench(data):
         assert one["failed"] is None
         assert 0.0 < one["error"] < 1.0
         assert one["fit_seconds"] > 0.0
+        assert one["map_score"] == pytest.approx(-np.log(one["error"]))  # too few rows for more
         assert one["method"] in result.stdout
     assert told["versions"]["twofold"] == twofold.__version__
 
@@ -248,6 +284,24 @@ def test_bench_of_the_digits():
         64,
     )
     assert all(one["error"] > 0.3 for one in told["results"])
+
+
+def test_bench_is_sorted_by_the_map_score():
+    methods = ("--rows", 400, "-m", "pca", "-m", "two-way", "-m", "isomap")
+    told = json.loads(run("bench", *methods, "--json").stdout)["results"]
+    for one in told:
+        errors = one["codebook_errors"]
+        assert list(errors) == ["16", "64"]
+        assert one["map_score"] == pytest.approx(-np.mean(np.log([*errors.values(), one["error"]])))
+    shown = run("bench", *methods).stdout.splitlines()
+    assert shown[1].split()[:7] == ["method", "map", "score", "error", "at", "64", "codes"]
+    assert shown[-1] == "sorted by map score, the best first"
+    rows = [line.split() for line in shown[2:-1]]
+    best_first = sorted(told, key=lambda one: -one["map_score"])
+    assert [row[0] for row in rows] == [one["method"] for one in best_first]
+    for row, one in zip(rows, best_first, strict=True):
+        figures = one["map_score"], one["error"], one["codebook_errors"]["64"]
+        assert row[1:4] == [f"{figures[0]:.3f}", *(f"{figure:.4f}" for figure in figures[1:])]
 
 
 def test_bench_says_what_cannot_take_part(data):

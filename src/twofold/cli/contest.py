@@ -1,18 +1,24 @@
-"""Compare two-way methods on one table: seconds, and reconstruction error on held-out rows."""
+"""Compare two-way methods on one table: seconds, and errors and map scores on held-out rows."""
 
 from __future__ import annotations
 
 import platform
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, field
 from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Any, Final
 
 from twofold.cli.errors import EXPECTED, one_line
-from twofold.cli.measurement import TwoWayModel, time_steps, versions
+from twofold.cli.measurement import (
+    TwoWayModel,
+    judge_map,
+    time_steps,
+    training_latents,
+    versions,
+)
 from twofold.cli.methods import METHODS
 from twofold.numerics.threads import usable_cores
 from twofold.protocols import AnyArray, Array
@@ -32,6 +38,8 @@ class Measured:
     transform_seconds: float | None = None
     inverse_seconds: float | None = None
     error: float | None = None
+    codebook_errors: dict[int, float] = field(default_factory=dict)
+    map_score: float | None = None
     failed: str | None = None
 
 
@@ -98,7 +106,7 @@ def contestants(
 def measure(
     method: str, make: Callable[[], TwoWayModel], X: Array, labels: AnyArray | None, X_test: Array
 ) -> Measured:
-    """Fit a method once on ``X`` (n, D), then encode and decode the held-out rows ``X_test``.
+    """Fit a method once on ``X`` (n, D), then encode, decode and judge held-out rows ``X_test``.
 
     ``labels`` (n,) are passed only to methods that need them.
     """
@@ -107,11 +115,15 @@ def measure(
         # The held-out errors judge the defaults; warnings help only those who tune a fit.
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            found = time_steps(make(), X, X_test, labels if uses_labels else None)
+            model = make()
+            found = time_steps(model, X, X_test, labels if uses_labels else None)
+            latents = training_latents(model, X)
+            assert latents is not None
+            quality = judge_map(model, latents, X_test, found.latents, found.error)
     except (*EXPECTED, ImportError) as error:
         return Measured(method, failed=one_line(error))
     seconds = found.fit_seconds, found.transform_seconds, found.inverse_seconds
-    return Measured(method, *seconds, found.error)
+    return Measured(method, *seconds, found.error, **asdict(quality))
 
 
 def surroundings() -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Time the three steps of a two-way model, and record what the times depend on.
+"""Time the three steps of a two-way model, judge its map, and record what the times depend on.
 
 ``twofold bench`` and the benchmarks of the repository measure with these functions. The module
 does not need click or rich.
@@ -16,7 +16,8 @@ from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
-from twofold.metrics import relative_reconstruction_error
+from twofold.metrics import codebook_error, relative_reconstruction_error
+from twofold.numerics.codebooks import mean_log, sizes_of_codebooks
 from twofold.protocols import AnyArray, Array
 
 Result = TypeVar("Result")
@@ -65,6 +66,62 @@ def time_steps(
     inverse_seconds, rebuilt = timed(lambda: model.inverse_transform(Z))
     error = float(relative_reconstruction_error(X_test, rebuilt))
     return Timed(fit_seconds, transform_seconds, inverse_seconds, Z, rebuilt, error)
+
+
+@dataclass(frozen=True)
+class MapQuality:
+    """What `twofold.metrics.map_score` sees: codebook errors by number of codewords, the score."""
+
+    codebook_errors: dict[int, float]
+    map_score: float
+
+
+@dataclass(frozen=True)
+class _Encoded:
+    """A model whose held-out rows are encoded already: to search their latents again is slow."""
+
+    model: Any
+    latents: Array
+
+    def transform(self, X: Any) -> Array:  # noqa: ARG002 - the rows are known
+        return self.latents
+
+    def inverse_transform(self, Z: Array) -> Array:
+        decoded: Array = self.model.inverse_transform(Z)
+        return decoded
+
+
+def training_latents(model: Any, X: Array | None = None) -> Array | None:
+    """Return the training latents (n, q) that a model has kept, or encode its training rows.
+
+    Without both, return None.
+    """
+    kept = getattr(model, "embedding_", None)
+    if kept is not None and len(kept):
+        return np.asarray(kept, dtype=np.float64)
+    return None if X is None else np.asarray(model.transform(X), dtype=np.float64)
+
+
+def judge_map(model: Any, latents: Array, X: Any, Z: Array, error: float) -> MapQuality:
+    """Return the quality of a map.
+
+    Parameters
+    ----------
+    model : object with ``inverse_transform``
+        A fitted model.
+    latents : ndarray of shape (n, q)
+        Latents of its training rows.
+    X, Z : array-like of shape (m, D) and (m, q)
+        Held-out rows and their latents.
+    error : float
+        Their relative reconstruction error.
+    """
+    encoded = _Encoded(model, Z)
+    errors = {
+        size: codebook_error(encoded, X, size, latents=latents)
+        for size in sizes_of_codebooks(len(latents))
+    }
+    return MapQuality(errors, -mean_log(np.array([*errors.values(), error])))
 
 
 def versions(packages: Iterable[str]) -> dict[str, str | None]:

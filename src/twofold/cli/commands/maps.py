@@ -9,6 +9,7 @@ import click
 import numpy as np
 
 from twofold.cli.inputs import InputTable, feature_names, latent_names, load_model
+from twofold.cli.measurement import MapQuality, judge_map, training_latents
 from twofold.cli.messages import Messages
 from twofold.cli.options import (
     command,
@@ -20,6 +21,8 @@ from twofold.cli.options import (
 )
 from twofold.cli.progress import in_blocks
 from twofold.cli.tables.writing import Output, ResultTable
+from twofold.metrics import relative_reconstruction_error
+from twofold.protocols import Array
 
 
 @command(
@@ -100,7 +103,9 @@ def score(model: Path, table: InputTable, output: Output | None, messages: Messa
     """Measure how well a model fits rows.
 
     The score is the share of the variance that the model keeps: 1 is perfect, 0 is no better than
-    the mean.
+    the mean. Codebook errors are the shares that are lost if latents are rounded to a few codewords
+    first: they are high if the map is rough, torn or folded. The map score sees all of them; higher
+    is better. Compare it between models on the same rows.
     """
     on_stdout = output is not None and output.is_standard
     if on_stdout and messages.as_json:
@@ -112,8 +117,9 @@ def score(model: Path, table: InputTable, output: Output | None, messages: Messa
         distances = in_blocks(
             estimator.reconstruction_error, selection.features, "distances", messages
         )
-    if output is not None:
         Z = in_blocks(estimator.transform, selection.features, "latents", messages)
+        quality = _quality(estimator, selection.features, Z, messages)
+    if output is not None:
         density = in_blocks(estimator.log_density, Z, "densities", messages)
         values = np.column_stack([distances, density])
         names = ["reconstruction_error", "log_density"]
@@ -122,6 +128,8 @@ def score(model: Path, table: InputTable, output: Output | None, messages: Messa
     document: dict[str, Any] = {
         "rows": len(distances),
         "score": kept,
+        "map_score": None if quality is None else quality.map_score,
+        "codebook_errors": None if quality is None else quality.codebook_errors,
         "reconstruction_error": {"median": median, "quantile_90": high, "largest": largest},
         "written": None if output is None else output.target,
     }
@@ -129,5 +137,19 @@ def score(model: Path, table: InputTable, output: Output | None, messages: Messa
         ("score", f"{kept:.4f} of the variance kept ({len(distances)} rows)"),
         ("error", f"median {median:.4g}, 90 % quantile {high:.4g}, largest {largest:.4g}"),
     ]
+    if quality is not None and np.isfinite(quality.map_score):
+        errors = quality.codebook_errors.items()
+        listed = ", ".join(f"{error:.4f} at {size}" for size, error in errors)
+        lines += [("codebook", f"{listed} codewords, of the variance lost")] if listed else []
+        lines += [("map score", f"{quality.map_score:.4f}, higher is better")]
     lines += [("table", output.target)] if output is not None and not on_stdout else []
     messages.result(document, lines, err=on_stdout)
+
+
+def _quality(estimator: Any, X: Any, Z: Array, messages: Messages) -> MapQuality | None:
+    """Return the quality of the map for rows with latents Z (m, q), if it can be judged."""
+    latents = training_latents(estimator)
+    if latents is None:
+        return None
+    rebuilt = in_blocks(estimator.inverse_transform, Z, "reconstructions", messages)
+    return judge_map(estimator, latents, X, Z, relative_reconstruction_error(X, rebuilt))
