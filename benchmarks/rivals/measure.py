@@ -8,7 +8,7 @@ import time
 import numpy as np
 
 from benchmarks.harness import memory
-from twofold.cli.measurement import timed
+from twofold.cli.measurement import judge_map, timed, training_latents
 from twofold.metrics import (
     continuity,
     nearest_neighbor_accuracy,
@@ -49,6 +49,9 @@ def measure(make, split, notes, *, warm_up=None, repeat_within=0.0):
     _quality(model, split, Z_test, notes)
     notes.step("batches")
     _batches(model, split.X_test, Z_test, notes)
+    if "error" in notes.figures:
+        notes.step("codebooks")
+        _map_quality(model, split, Z_test, notes)
     if notes.figures["fit_seconds"] <= repeat_within:
         notes.step("repetition")
         again = make()
@@ -96,6 +99,14 @@ def _quality(model, split, Z_test, notes):
         Z = getattr(model, "embedding_", None)
         Z = _latents(model.transform(split.X_train) if Z is None else Z)
         notes.add(accuracy=nearest_neighbor_accuracy(Z, split.y_train, Z_test, split.y_test))
+
+
+def _map_quality(model, split, Z_test, notes):
+    """Note the codebook errors and the map score, see `twofold.metrics.map_score`."""
+    latents = _latents(training_latents(model, split.X_train))
+    found = judge_map(model, latents, split.X_test, Z_test, notes.figures["error"])
+    errors = {f"codebook_error_{size}": error for size, error in found.codebook_errors.items()}
+    notes.add(map_score=found.map_score, **errors)
 
 
 def _batches(model, X, Z, notes):

@@ -4,6 +4,7 @@ import textwrap
 
 from benchmarks.rivals import goal
 from benchmarks.rivals.summary import first_calls, rows_of
+from twofold.numerics.codebooks import N_CODES
 
 BIT = 0.0
 SAME = 1e-6
@@ -114,8 +115,14 @@ def verdict_cells(v):
     return cells
 
 
+SOMETIMES = {"map_score", *(f"codebook_error_{size}" for size in N_CODES)}
+"""Columns that are shown if some method has them: few rows support few codewords, and older runs
+have none.
+"""
 COLUMNS = {
     "held-out error": "error",
+    "map score": "map_score",
+    **{f"K = {size}": f"codebook_error_{size}" for size in N_CODES},
     "1-NN accuracy": "accuracy",
     "trust": "trustworthiness",
     "continuity": "continuity",
@@ -125,26 +132,26 @@ COLUMNS = {
     "up, s": "inverse_seconds",
     "memory, MB": "extra_bytes",
 }
-HIGHER = {"accuracy", "trustworthiness", "continuity", "procrustes_r2"}
+HIGHER = {"map_score", "accuracy", "trustworthiness", "continuity", "procrustes_r2"}
 
 
 def _set(data, rows):
     about = f"{data['rows']:,} rows of {data['features']} features, {data['held_out']:,} held out"
     if data["classes"]:
         about += f", {data['classes']} classes"
-    columns = {
-        title: name
-        for title, name in COLUMNS.items()
-        if name not in ("accuracy", "procrustes_r2")
-        or (name == "accuracy" and data["classes"])
-        or (name == "procrustes_r2" and data["truth"])
-    }
+    columns = {title: name for title, name in COLUMNS.items() if _is_shown(name, data, rows)}
     best = {name: _best(rows, name) for name in columns.values()}
     lines = [f"| method | {' | '.join(columns)} | |", "|---" * (len(columns) + 2) + "|"]
     for row in sorted(rows, key=_order):
         cells = [_cell(row, name, best[name]) for name in columns.values()]
         lines.append(f"| {_code(row)} | {' | '.join(cells)} | {_plain(row.note)} |")
     return f"## {data['name']}\n\n{about}.\n\n" + "\n".join(lines)
+
+
+def _is_shown(name, data, rows):
+    if name in SOMETIMES:
+        return any(name in row.figures for row in rows)
+    return bool({"accuracy": data["classes"], "procrustes_r2": data["truth"]}.get(name, True))
 
 
 def _order(row):
@@ -162,7 +169,8 @@ def _best(rows, name):
 def _cell(row, name, best):
     value = row.figures.get(name)
     if value is None:
-        none = (name in ("error", "inverse_seconds") and row.figures.get("no_inverse")) or (
+        needs_inverse = name in SOMETIMES or name in ("error", "inverse_seconds")
+        none = (needs_inverse and row.figures.get("no_inverse")) or (
             name != "fit_seconds" and row.figures.get("no_transform")
         )
         return "none" if none else ""
@@ -219,8 +227,17 @@ def _not_there(results):
     return ""
 
 
+ABOUT_MAPS = (
+    "K = 16, 64, 256 and 1024 are codebook errors: latents are replaced by the nearest of K "
+    "codewords, the k-means centers of the training latents, and decoded; they are measured where "
+    "a codeword has at least four training rows. The map score is the negative mean of the "
+    "logarithms of these errors and the held-out error; higher is better. "
+)
+
+
 def _how(results):
     settings = results["settings"]
+    about_maps = ABOUT_MAPS if any("map_score" in job["figures"] for job in results["jobs"]) else ""
     lines = [
         f"| {'`' + m['name'] + '`' if m['ours'] else m['name']} | {m['settings']} |"
         for m in results["methods"]
@@ -231,7 +248,8 @@ def _how(results):
         f"million rows on) and {settings['most_bytes'] / 2**30:.3g} GB. "
         f"{_seeds(settings['seeds'])} Code that is compiled at first use is compiled before the "
         "clock starts. The error is the squared reconstruction error of the held-out rows, encoded "
-        "to two latents and decoded, as a share of their variance. Trustworthiness and continuity "
+        f"to two latents and decoded, as a share of their variance. {about_maps}Trustworthiness "
+        "and continuity "
         "are those of the held-out rows, with 5 neighbors. The accuracy is that of the nearest "
         "training latent. R² is the share of the true parameters' variance that the latents "
         "explain after shift, rotation and scaling. Memory is the peak above that of the process "

@@ -65,6 +65,10 @@ def test_everything_is_measured():
     assert found["repeat_gap"] == 0.0
     assert found["peak_bytes"] > found["extra_bytes"] >= 0
     assert {"fit_seconds", "transform_seconds", "inverse_seconds"} <= found.keys()
+    assert found["error"] < found["codebook_error_16"] < 0.5
+    expected = -np.mean(np.log([found["codebook_error_16"], found["error"]]))
+    assert found["map_score"] == pytest.approx(expected)
+    assert "codebook_error_64" not in found  # too few rows
 
 
 def test_broken_promises_are_seen():
@@ -88,6 +92,7 @@ def test_missing_ways_are_said_to_be_missing():
     found = measured(fake_rivals.OneWay)
     assert found["no_inverse"]
     assert "error" not in found
+    assert "map_score" not in found
     assert found["trustworthiness"] > 0.9
     found = measured(fake_rivals.Nowhere)
     assert found["no_transform"]

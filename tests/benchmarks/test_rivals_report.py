@@ -1,5 +1,7 @@
 """The benchmark beside the rivals: its goal, page, pictures and data."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from fake_rivals import sheet
@@ -157,6 +159,37 @@ def test_the_page_says_where_we_are_behind(tmp_path):
         line.count("|") for line in text.split("## set")[1].split("##")[0].splitlines() if line
     }
     assert widths == {0, 12 - 1}  # the sentence above, and rows that all have the same cells
+
+
+def test_codebook_errors_are_shown_if_records_have_them(tmp_path):
+    of_map = {"map_score": 1.25, "codebook_error_16": 0.6, "codebook_error_64": 0.4}
+    jobs = [
+        record("UKR()", 0, error=0.3, **of_map),
+        record("a", 0, error=0.2, **{**of_map, "map_score": 1.0}),
+        record("one-way", 0, inverse_seconds=None, no_inverse=True),
+    ]
+    page.write_page(results(jobs), tmp_path / "rivals.md")
+    text = (tmp_path / "rivals.md").read_text()
+    assert "| method | held-out error | map score | K = 16 | K = 64 | 1-NN accuracy |" in text
+    assert "| `UKR()` | 0.300 | **1.25** | **0.600** | **0.400** |" in text
+    assert "| a | **0.200** | 1.00 |" in text
+    assert "| one-way | none | none | none | none |" in text
+    assert "K = 256 |" not in text
+    assert "The map score is the negative mean" in " ".join(text.split())
+
+
+def test_runs_without_codebook_errors_have_a_page(tmp_path):
+    stored = summary.read(Path(page.__file__).with_name("results.json"))
+    for job in stored["jobs"]:
+        job["figures"] = {
+            name: figure
+            for name, figure in job["figures"].items()
+            if not name.startswith(("map_score", "codebook"))
+        }
+    page.write_page(stored, tmp_path / "rivals.md")
+    text = (tmp_path / "rivals.md").read_text()
+    assert "map score" not in text
+    assert "codebook" not in text
 
 
 def test_the_page_praises_only_what_is_so(tmp_path):
