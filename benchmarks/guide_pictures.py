@@ -1,26 +1,30 @@
-"""Draw the picture of the displays in the user guide.
+"""Draw the pictures of the user guide: the displays, and the curves of three maps of the digits.
 
-    python -m benchmarks.guide_pictures [--output docs/images/pictures.png]
+    python -m benchmarks.guide_pictures [--only displays|curves] [--folder docs/images]
 
-Takes about a minute on two cores.
+Takes about a minute on two cores. The figures of the page on judging are printed.
 """
 
 import argparse
 import warnings
+from pathlib import Path
 
 import numpy as np
 from matplotlib.figure import Figure
 from sklearn.datasets import load_digits
 from sklearn.exceptions import ConvergenceWarning
 
-from twofold import DRUR, UKR, PrincipalManifold
+from benchmarks.rivals.data import load_digits_with, split
+from twofold import DRUR, UKR, PrincipalManifold, TwoWay
 from twofold.datasets import make_noisy_helix, make_noisy_spiral, make_s_curve
+from twofold.metrics import jitter_error, map_score, neighbor_placement_error
 from twofold.optimize import SpectralGuidance
 from twofold.plotting import (
     CandidatesDisplay,
     LatentMapDisplay,
     LearningCurveDisplay,
     ManifoldDisplay,
+    RateDistortionDisplay,
     ReconstructionErrorDisplay,
     save_figure,
 )
@@ -71,10 +75,7 @@ def curves(ax):
     ax.set_title("a helix from a random start")
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--output", default="docs/images/pictures.png")
-    output = parser.parse_args().output
+def draw_displays(path):
     figure = Figure(figsize=(16, 9.6), layout="constrained")
     # A subfigure each, so that one picture's color bar does not take room from another.
     parts = figure.subfigures(2, 3)
@@ -85,7 +86,43 @@ def main():
     candidates = CandidatesDisplay.from_estimator(model, ax=parts[1, 1].add_subplot())
     candidates.ax_.set_title("the candidates of the curve above")
     curves(parts[1, 2].add_subplot())
-    print(save_figure(figure, output, dpi=80))
+    print(save_figure(figure, path, dpi=80))
+
+
+def draw_rate_distortion(path):
+    """Draw the curves of three maps of the digits, and print the figures of the guide."""
+    rows = split(load_digits_with(load_digits)())
+    models = {
+        'UKR(init="tsne")': UKR(init="tsne", random_state=0),
+        'TwoWay("tsne")': TwoWay("tsne", random_state=0),
+        "DRUR()": DRUR(random_state=0),
+    }
+    for model in models.values():
+        model.fit(rows.X_train)
+    display = RateDistortionDisplay.from_estimators(models, rows.X_test, X_train=rows.X_train)
+    for name, found in display.curves.items():
+        model = models[name]
+        of_map = {
+            "map score": map_score(model, rows.X_test),
+            "jitter": jitter_error(model, rows.X_test),
+            "placement": neighbor_placement_error(model, rows.X_test, rows.X_train),
+        }
+        print(name, f"error {found.error:.3f}", f"at {found.n_codes}: {found.errors.round(3)}")
+        print("   ", ", ".join(f"{key} {value:.3f}" for key, value in of_map.items()))
+    print("limits", found.limits.round(3), f"nearest row {found.nearest_row:.3f}", end=", ")
+    print(f"mean of five {found.mean_of_five:.3f}")
+    print(save_figure(display, path, dpi=100))
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--only", choices=("displays", "curves"))
+    parser.add_argument("--folder", type=Path, default=Path("docs/images"))
+    asked = parser.parse_args()
+    if asked.only != "curves":
+        draw_displays(asked.folder / "pictures.png")
+    if asked.only != "displays":
+        draw_rate_distortion(asked.folder / "rate-distortion.png")
 
 
 if __name__ == "__main__":
