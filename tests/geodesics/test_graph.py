@@ -14,8 +14,10 @@ from twofold.geodesics.graph import (
     geodesic_distances,
     heat_affinity,
     knn_graph,
+    mutual_graph,
     normalized_affinity,
 )
+from twofold.numerics.neighbors import nearest
 
 
 def points(n_samples=40, n_features=3, seed=0):
@@ -68,6 +70,66 @@ def assert_symmetric_without_loops(graph):
     assert not np.any(entries.row == entries.col)
     np.testing.assert_array_equal(graph.toarray(), graph.toarray().T)
     assert len(edges(graph)) * 2 == graph.nnz
+
+
+def naive_mutual_edges(distances, n_neighbors):
+    """Grow mutual neighborhoods one neighbor at a time, by a search of six steps for each edge."""
+    ranked = [[j for j in np.argsort(row) if j != i] for i, row in enumerate(distances)]
+    usual = naive_knn_edges(distances, n_neighbors)
+    accepted, root = {}, list(range(len(distances)))
+    for (i, j), d in sorted(usual.items(), key=lambda edge: edge[1]):  # Kruskal
+        if root[i] != root[j]:
+            accepted[i, j] = d
+            old = root[j]
+            root = [root[i] if r == old else r for r in root]
+    for k in range(1, n_neighbors + 1):
+        before = dict(accepted)
+        for (i, j), d in usual.items():
+            if j not in ranked[i][:k] or i not in ranked[j][:k]:
+                continue
+            reached = {i}
+            for _ in range(6):
+                reached |= {b for pair in before for a, b in (pair, pair[::-1]) if a in reached}
+            if k <= 5 or j in reached:
+                accepted[i, j] = d
+    return accepted
+
+
+class TestMutualGraph:
+    @pytest.mark.parametrize("n_neighbors", [1, 4, 9])
+    def test_equals_naive_loops(self, n_neighbors):
+        X = np.random.default_rng(3).uniform(size=(60, 2)) * [30.0, 1.0]
+        distances = cdist(X, X)
+        graph, n_pieces = mutual_graph(X, nearest(X, None, n_neighbors)[0])
+        expected = naive_mutual_edges(distances, n_neighbors)
+        assert n_pieces == connected_components(knn_graph(X, n_neighbors))[0]
+        joined = {pair: d for pair, d in edges(graph).items() if pair not in expected}
+        assert len(joined) == n_pieces - 1
+        assert_same_edges(edges(graph), expected | joined)
+        assert_symmetric_without_loops(graph)
+        assert connected_components(graph)[0] == 1
+
+    def test_leaves_out_a_bridge_between_two_sheets(self):
+        # Two strips, and one sample between them that is a mutual neighbor of samples of both
+        along = np.arange(0.0, 60.0)
+        low, high = (
+            np.column_stack([np.tile(along, 3), np.repeat([y, y + 1, y + 2], 60)])
+            for y in (0.0, 5.0)
+        )
+        rest = np.column_stack([np.full(8, 60.0), np.arange(8.0)])  # joins the strips at one end
+        X = np.vstack([low, high, rest, [[5.1, 3.4]]])
+        X += np.random.default_rng(0).uniform(-0.1, 0.1, X.shape)
+        at, opposite = 60 * 2 + 5, 180 + 5
+        path = geodesic_distances(mutual_graph(X, nearest(X, None, 12)[0])[0], indices=[at])
+        short = geodesic_distances(knn_graph(X, 12), indices=[at])
+        assert short[0, opposite] < 5.0
+        assert path[0, opposite] > 90.0
+
+    def test_links_duplicates(self):
+        X = np.repeat(points(10), 8, axis=0)
+        graph, _ = mutual_graph(X, nearest(X, None, 9)[0])
+        assert edges(graph)[0, 1] == 0.0
+        assert np.isfinite(geodesic_distances(graph)).all()
 
 
 class TestKnnGraph:

@@ -50,6 +50,7 @@ def landmarks(monkeypatch):
     def use(number):
         monkeypatch.setattr("twofold.starts.initializers.MAX_EXACT", 0)
         monkeypatch.setattr("twofold.starts.initializers.DEFAULT_LANDMARKS", number)
+        monkeypatch.setattr("twofold.starts.initializers.GEODESIC_LANDMARKS", number)
 
     return use
 
@@ -90,9 +91,30 @@ def test_kernel_pca_equals_scikit_learns_and_its_extension(roll, landmarks):
     assert procrustes_r2(theirs(part), kernel_pca(X, 2, rng()), scaling=False) > 1 - 1e-10
 
 
-def test_isomap_equals_scikit_learns(roll):
-    theirs = Isomap(n_neighbors=10, n_components=2).fit_transform(roll[0])
-    assert procrustes_r2(theirs, isomap(roll[0], 2, rng()), scaling=False) > 1 - 1e-8
+def test_isomap_on_a_complete_graph_equals_scikit_learns(roll):
+    # Every sample is a neighbor of all others, and all edges pass the test of six steps.
+    X = roll[0][:60]
+    theirs = Isomap(n_neighbors=59, n_components=2).fit_transform(X)
+    assert procrustes_r2(theirs, isomap(X, 2, rng(), n_neighbors=59), scaling=False) > 1 - 1e-8
+
+
+@pytest.mark.parametrize("seed", range(300, 304))
+def test_isomap_unrolls_noisy_rolls(seed):
+    # The usual graph with 20 neighbors reaches 0.1 to 0.5; 0.9984 is the lowest of 20 seeds.
+    X, truth = make_swiss_roll(1_000, 0.5, random_state=seed)
+    assert procrustes_r2(truth, isomap(X, 2, rng())) > 0.99
+
+
+def test_isomap_finds_the_roll_in_many_noise_features():
+    X, truth = make_swiss_roll(6_000, n_features=100, random_state=0)
+    assert procrustes_r2(truth, isomap(X, 2, rng())) > 0.99
+
+
+def test_paths_from_some_points_agree_with_all(monkeypatch):
+    X, _ = make_swiss_roll(1_500, 0.5, random_state=0)
+    exact = isomap(X, 2, rng())
+    monkeypatch.setattr("twofold.starts.initializers.MAX_ALL_PATHS", 1_000)
+    assert procrustes_r2(exact, isomap(X, 2, rng()), scaling=False) > 0.999
 
 
 def test_isomap_unrolls_from_landmarks(landmarks):
@@ -195,8 +217,7 @@ def test_extension_is_exact_for_linear_maps():
 
 
 def test_many_rows_get_landmarks(monkeypatch):
-    monkeypatch.setattr("twofold.starts.initializers.MAX_EXACT", 100)
-    monkeypatch.setattr("twofold.starts.initializers.DEFAULT_LANDMARKS", 150)
+    monkeypatch.setattr("twofold.starts.initializers.GEODESIC_LANDMARKS", 150)
     X, truth = make_s_curve(500, random_state=0)
     assert procrustes_r2(truth, resolve_init("isomap", X, 2, rng())) > 0.98
 

@@ -14,10 +14,15 @@ By the cut property each pick belongs to a minimum spanning tree, and each round
 the components that pick. The tree is unique except for ties in length.
 
 A point of noise between two sheets of a roll is linked to both, and one such short circuit spoils
-all geodesic distances. `mutual_graph` leaves most of them out: it keeps the edges whose ends are
-neighbors of *each other*, and the minimum spanning tree, which connects the rest. On rolls with
-noise it finds the sheet for far larger neighborhoods. The agglomerative rule is the special case
-without neighbors.
+all geodesic distances. `mutual_graph` leaves them out. It starts from the minimum spanning tree and
+the edges whose ends are among the five nearest neighbors of *each other*: few enough to have no
+short circuits, but with gaps that paths must go around. Then the neighborhoods grow by one neighbor
+at a time. A new mutual edge is accepted if its ends are already linked by at most six edges. The
+ends of a short circuit are far from each other along the sheet and stay so; the gaps close from
+their ends. On forty rolls with noise, of two kinds, Isomap on this graph with 20 neighbors explains
+at least 0.997 of the variance of the true sheet; on all mutual edges it does so only for a number
+of neighbors that must be known, 8 for one kind and 10 for the other. The agglomerative rule is the
+special case without neighbors.
 
 With lengths on the edges, a Gaussian turns them into affinities ``W_ij = exp(-d(i, j)^2 / h)``,
 ``W_ii = 1``. With the degrees ``D_ii = sum_j W_ij``, the normalized affinity
@@ -62,6 +67,12 @@ FEWER_CALLS = 1_000
 """Compiled loops elsewhere are called hundreds of times and save most of the time. Paths are
 computed once and save a quarter of it, so they must be this much more work to pay for an import."""
 
+FIRST_NEIGHBORS = 5
+"""Mutual neighbors that are linked without a test: too few to reach another sheet."""
+
+MOST_STEPS = 3
+"""Steps from both ends of a new edge to a sample between them."""
+
 
 def knn_graph(
     X: ArrayLike | Dissimilarities,
@@ -75,13 +86,17 @@ def knn_graph(
     other. There are no self-edges; duplicates are linked by stored zeros.
     """
     points = as_dissimilarities(X)
-    n_samples = points.n_samples
+    check_n_neighbors(n_neighbors, points.n_samples)
+    return _linked(points, points.neighbors(n_neighbors, n_jobs))
+
+
+def check_n_neighbors(n_neighbors: int, n_samples: int) -> None:
+    """Raise an error unless each sample has this many others."""
     if not 1 <= n_neighbors < n_samples:
         raise ValueError(
             f"n_neighbors={n_neighbors!r} must be at least 1 and less than n_samples={n_samples}: "
             "change n_neighbors or give more samples."
         )
-    return _linked(points, points.neighbors(n_neighbors, n_jobs))
 
 
 def graph_of_neighbors(X: ArrayLike, neighbors: IntArray) -> csr_array:
@@ -92,25 +107,59 @@ def graph_of_neighbors(X: ArrayLike, neighbors: IntArray) -> csr_array:
 def mutual_graph(X: ArrayLike | Dissimilarities, neighbors: IntArray) -> tuple[csr_array, int]:
     """Return the connected graph of mutual neighbors, and the number of pieces that were joined.
 
-    ``neighbors`` (n_samples, k) are the nearest neighbors of each sample. Two samples share an edge
-    if each is a neighbor of the other, or if the edge is in the minimum spanning tree of the graph
-    of `knn_graph`. The components of that graph, the pieces, are joined by `connect_components`.
+    ``neighbors`` (n_samples, k) are the nearest neighbors of each sample, nearest first. The graph
+    has the minimum spanning tree of the graph of `knn_graph`, and edges between samples that are
+    neighbors of each other: all of the first five neighbors, and the others if their ends are
+    linked by at most six edges of the graph with one neighbor less. The components of the graph of
+    `knn_graph`, the pieces, are joined by `connect_components`.
 
     A sample between two sheets has neighbors on both, but few samples of the sheets have it among
-    theirs: mutual edges leave out most short circuits, and the tree keeps what is needed to reach
-    every sample, by the shortest edges. Time and memory are those of the neighbors.
+    theirs, and those that have it are far from it along the sheet. The tree keeps what is needed to
+    reach every sample, by the shortest edges. Time and memory are those of the neighbors.
     """
     points = as_dissimilarities(X)
     n_samples = points.n_samples
-    lower, higher, mutual = _undirected(neighbors.astype(np.intp), n_samples)
+    lower, higher, ranks = _undirected(neighbors.astype(np.intp), n_samples)
     lengths = points.lengths(lower, higher)
-    # Only the order of the lengths matters for the tree. Ranks are positive, and distinct.
-    ranks = np.empty(len(lengths))
-    ranks[np.argsort(lengths, kind="stable")] = np.arange(1.0, len(lengths) + 1.0)
-    tree = minimum_spanning_tree(_csr(ranks, lower, higher, n_samples))
-    kept = mutual | np.isin(ranks, tree.data, kind="sort")
+    # Only the order of the lengths matters for the tree. Its keys are positive, and distinct.
+    order = np.empty(len(lengths))
+    order[np.argsort(lengths, kind="stable")] = np.arange(1.0, len(lengths) + 1.0)
+    tree = minimum_spanning_tree(_csr(order, lower, higher, n_samples))
+    first = min(FIRST_NEIGHBORS, neighbors.shape[1])
+    kept = np.isin(order, tree.data, kind="sort") | (ranks <= first)
+    for rank in range(first + 1, neighbors.shape[1] + 1):
+        new = np.flatnonzero((ranks <= rank) & ~kept)
+        linked = _linked_by_few(lower[kept], higher[kept], lower[new], higher[new], n_samples)
+        kept[new[linked]] = True
     graph = _graph(lower[kept], higher[kept], lengths[kept], n_samples)
     return connect_components(graph, points)
+
+
+def _linked_by_few(
+    lower: IntArray, higher: IntArray, starts: IntArray, ends: IntArray, n_samples: int
+) -> AnyArray:
+    """Return whether pairs of samples are linked by at most six edges of a graph.
+
+    A path of six edges has a middle, three edges from both ends. Most pairs have a common neighbor,
+    so only the others are followed further.
+    """
+    everyone = np.arange(n_samples)
+    rows = np.concatenate([lower, higher, everyone])
+    cols = np.concatenate([higher, lower, everyone])
+    step = _csr(np.ones(len(rows), dtype=np.float32), rows, cols, n_samples)
+    # About as many samples are within three steps of another, each with a number and a count.
+    reached = max(1.0, len(rows) / n_samples) ** MOST_STEPS
+    linked = np.zeros(len(starts), dtype=bool)
+    for block in row_blocks(len(starts), int(2 * 2 * 8 * min(reached, n_samples))):
+        open_pairs = np.arange(len(starts))[block]
+        from_start, from_end = step[starts[block]], step[ends[block]]
+        for number in range(MOST_STEPS):
+            if number > 0:
+                from_start, from_end = from_start @ step, from_end @ step
+            met = np.asarray(from_start.multiply(from_end).sum(axis=1)).ravel() > 0
+            linked[open_pairs[met]] = True
+            open_pairs, from_start, from_end = open_pairs[~met], from_start[~met], from_end[~met]
+    return linked
 
 
 def _linked(points: Dissimilarities, neighbors: IntArray) -> csr_array:
@@ -120,15 +169,23 @@ def _linked(points: Dissimilarities, neighbors: IntArray) -> csr_array:
     return _graph(lower, higher, points.lengths(lower, higher), n_samples)
 
 
-def _undirected(neighbors: IntArray, n_samples: int) -> tuple[IntArray, IntArray, AnyArray]:
-    """Return each edge once, as (lower, higher), and whether its ends are mutual neighbors."""
+def _undirected(neighbors: IntArray, n_samples: int) -> tuple[IntArray, IntArray, IntArray]:
+    """Return each edge once, as (lower, higher), and for how many neighbors its ends are mutual.
+
+    That is the larger of the ranks of one end among the neighbors of the other, from 1; for edges
+    that are not mutual it is the number of samples.
+    """
     # Arithmetic on sparse matrices, such as graph.maximum(graph.T), would drop the zero lengths
     # between duplicates.
+    n_neighbors = neighbors.shape[1]
     owners = np.arange(n_samples)[:, np.newaxis]
     pairs = np.minimum(owners, neighbors) * n_samples + np.maximum(owners, neighbors)
-    edges, counts = np.unique(pairs, return_counts=True)
+    edges, position, counts = np.unique(pairs.ravel(), return_inverse=True, return_counts=True)
+    ranks = np.zeros(len(edges), dtype=np.intp)
+    np.maximum.at(ranks, position, np.tile(np.arange(1, n_neighbors + 1), n_samples))
+    ranks[counts < 2] = n_samples
     lower, higher = np.divmod(edges, n_samples)
-    return lower, higher, counts == 2
+    return lower, higher, ranks
 
 
 def connect_components(graph: csr_array, X: ArrayLike | Dissimilarities) -> tuple[csr_array, int]:
