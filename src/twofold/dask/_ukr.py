@@ -36,7 +36,7 @@ from twofold.ukr.settings import CELL_TOLERANCE, FARTHEST_CUT, UKRSettings, is_m
 
 MOST_AROUND = 20
 """Without a warning, a tile with its halo has at most this many times its own rows."""
-KEPT = ("candidates_", "init_", "history_", "validation_history_", "n_iter_")
+KEPT = ("candidates_", "init_", "pseudo_count_", "history_", "validation_history_", "n_iter_")
 """Attributes of the sample's fit that refinement does not change."""
 
 
@@ -120,6 +120,7 @@ def learn(
         return learned.encoder, {name: learned.attributes[name] for name in KEPT}
 
     encoder, kept = journal.step("fit of the sample", fit_sample)
+    settings = replace(settings, pseudo_count=kept["pseudo_count_"])
 
     def project() -> Array:
         tasks = latents_tasks("projection", Encoded(encoder), source, np.empty((0, q)))
@@ -176,6 +177,7 @@ class _Sweeps:
         """Refine all tiles at once; return the new latents and the mean error of the old ones."""
         token = uuid4().hex
         settings, tile_rows = self.settings, self.levels.tile_rows
+        assert settings.pseudo_count is not None
         tiles = tiles_of(Z, tile_rows, 2.0 * kernel_radius(settings.kernel, CELL_TOLERANCE))
         largest = max(len(tile.rows) for tile in tiles)
         if largest > MOST_AROUND * tile_rows:

@@ -16,19 +16,7 @@ from twofold.numerics.validation import is_auto
 from twofold.protocols import Array, IntArray
 from twofold.starts.initializers import INITIALIZERS, Initializer
 
-AUTO = (
-    "pca",
-    "lle:8",
-    "lle:12",
-    "lle:16",
-    "isomap:4",
-    "isomap:6",
-    "isomap:8",
-    "isomap:15",
-    "laplacian_eigenmaps:8",
-    "laplacian_eigenmaps:15",
-    "tsne",
-)
+AUTO = ("pca", "lle:12", "isomap", "laplacian_eigenmaps:10", "tsne")
 
 
 def resolve_init(

@@ -5,8 +5,8 @@ Eq. 2). Leaving each point out of its own prediction costs nothing and regulariz
 leave-one-out error (Eq. 10) over the latents keeps kernels overlapping. The learning scheme is that
 of section 2.3:
 
-1. candidates from linear, spectral and neighbor embeddings; 2. each at its best scale; 3. the one
-of the lowest error is the start; 4. if that is PCA, homotopy: the error is minimized under a
+1. candidates from linear, spectral and neighbor embeddings; 2. each at its best scale; 3. the best
+of them is the start; 4. if that is PCA, homotopy: the error is minimized under a
 density constraint that is relaxed step by step; 5. the error is minimized without constraint; 6.
 the lowest density at a latent bounds the domain of the map.
 
@@ -14,10 +14,16 @@ Departures from the paper, and their reasons:
 
 * L-BFGS instead of RPROP (also available): lower errors in a tenth of the evaluations.
 * A neighbor embedding (t-SNE) is among the candidates; on images it starts far below LLE.
+* The start is the candidate whose map has the best score on held-out rows, not the one of the
+  lowest error: that number does not see whether the map is in pieces.
 * A pseudo-count of observations at the mean in each prediction, and at the end new places for
   points out of reach of all others: the error stays smooth and bounded, and no strays remain.
-* The leave-one-out error can be driven below the noise. By default the run ends after a moderate
-  number of iterations; with ``validation_fraction`` it ends when held-out rows are rebuilt best.
+* The leave-one-out error can be driven below the noise, and the map is torn on the way. By default
+  the run ends after 20 iterations; with ``validation_fraction`` when the score of the map is best.
+* New rows may be placed in gaps of the map. The paper's bound on the density forbids it.
+
+The paper's setting is ``UKR(init=[...], optimizer="rprop", max_iter=500, pseudo_count=0.0,
+density_threshold="quantile:0")`` from the candidate of the lowest "cv_error".
 
 Notation
 --------
@@ -80,10 +86,10 @@ class UKR(TwoWayEstimator):
         ``gamma = 1 / n_features``, which suits columns of unit variance.
     init : str, array-like, callable, estimator, list of these, or "auto", default="auto"
         Initial latents: the name of a method, an array of shape (n_samples, n_components), a
-        function or an estimator. Of several, the one of the lowest leave-one-out error at its best
-        scale wins. "auto" tries PCA, LLE, Isomap and Laplacian eigenmaps with several
-        neighborhoods, and t-SNE (for kernels other than Euclidean, in feature space). Names may
-        include a number of neighbors: "lle:12".
+        function or an estimator. Of several, the one whose map has the best score on held-out rows
+        wins, see `twofold.metrics.map_score`; the best two are compared after ten iterations.
+        "auto" tries PCA, LLE, Isomap, Laplacian eigenmaps and t-SNE (for kernels other than
+        Euclidean, in feature space). Names may include a number of neighbors: "lle:12".
     optimizer : {"lbfgs", "rprop", "gd", "cg"} or Minimizer, default="lbfgs"
         The minimizer of the error.
     guidance : SpectralGuidance, default=None
@@ -91,8 +97,8 @@ class UKR(TwoWayEstimator):
         move together: for uninformative starts such as ``init="random"``. See
         `twofold.optimize.SpectralGuidance`.
     max_iter : int or "auto", default="auto"
-        Most iterations; "auto" means 100, or 60 for more than 5,000 rows. More iterations lower the
-        leave-one-out error further, until it follows the noise.
+        Most iterations; "auto" means 20. More iterations lower the leave-one-out error further, and
+        the held-out error a little, but they tear the map: see the user guide.
     tol : float, default=1e-4
         Relative decrease of the error at which the run ends.
     objective : {"leave_one_out", "reconstruction"}, default="leave_one_out"
@@ -100,18 +106,21 @@ class UKR(TwoWayEstimator):
         keep latents together, Eq. (9).
     leave_out : int, default=1
         If more than one, points leave out random groups of this size, which smooths more.
-    pseudo_count : float, default=0.03
-        Observations at the mean in each prediction while fitting; 0 is the paper's objective.
+    pseudo_count : float or "auto", default="auto"
+        Observations at the mean in each prediction while fitting. "auto" is the leave-one-out error
+        of the start as a share of the variance: the more noise, the more each prediction leans on
+        the mean, and the smoother the map. 0 is the paper's objective.
     homotopy : {"auto", True, False}, default="auto"
         Whether to relax a density constraint step by step before the free minimization. "auto"
         means if PCA wins and rows are few.
     density_threshold : "auto", "quantile:share" or float, default="auto"
         Bounds the domain of the map: latents with a density of at least this share of the kernel's
-        maximum. "auto" is the lowest value at a training latent; "quantile:0.01" is exceeded by all
-        but 1 % of them.
+        maximum. "quantile:0.01" is exceeded by all but 1 % of the training latents, "quantile:0" is
+        the paper's bound, the lowest value at a training latent. "auto" is the same value, but
+        `transform` may cross gaps in the map and leave this domain by about four kernel widths.
     validation_fraction : float, default=None
-        Share of rows to hold out while the number of iterations is chosen that rebuilds them best.
-        The model is then fitted to all rows with this number.
+        Share of rows to hold out while the number of iterations is chosen whose map has the best
+        score on them. The model is then fitted to all rows with this number.
     random_state : int, RandomState, Generator or None, default=None
         Seeds candidates, groups and held-out rows.
     n_jobs : int or None, default=None
@@ -124,7 +133,9 @@ class UKR(TwoWayEstimator):
     embedding_ : ndarray of shape (n_samples, n_components)
         The latents, in units of the kernel's width.
     candidates_ : list of dict
-        "name", "scales" and "cv_error" of each start, best first.
+        "name", "scales", "cv_error" and "map_score" of each start, best first: the leave-one-out
+        error of the start, and the score of its map on held-out rows, for the first two after ten
+        iterations. The paper's choice is the start of the lowest "cv_error".
     init_ : str
         The start that won.
     cv_error_ : float
@@ -132,8 +143,10 @@ class UKR(TwoWayEstimator):
     history_ : ndarray of shape (n_iter_ + 1,)
         The objective at the start and after each iteration, in the same units.
     validation_history_ : ndarray of shape (n_checks,)
-        Relative errors of held-out rows, every ten iterations of the free minimization (or once, at
-        its end, if it was shorter); empty without validation.
+        Scores of the map on held-out rows, every five iterations of the free minimization (or once,
+        at its end, if it was shorter); empty without validation.
+    pseudo_count_ : float
+        The pseudo-count in use.
     density_threshold_ : float
         The threshold in use, as a share of the kernel's maximum.
     log_density_threshold_ : float
@@ -167,7 +180,7 @@ class UKR(TwoWayEstimator):
         tol: float = 1e-4,
         objective: str = "leave_one_out",
         leave_out: int = 1,
-        pseudo_count: float = 0.03,
+        pseudo_count: float | str = "auto",
         homotopy: str | bool = "auto",
         density_threshold: str | float = "auto",
         validation_fraction: float | None = None,
@@ -219,6 +232,7 @@ class UKR(TwoWayEstimator):
         attributes = {
             "candidates_": [],
             "init_": "constant",
+            "pseudo_count_": 0.0,
             "cv_error_": 0.0,
             "history_": np.zeros(1),
             "validation_history_": np.empty(0),

@@ -18,11 +18,18 @@ from twofold.numerics.units import CenteredUnits
 from twofold.protocols import Array, IntArray
 from twofold.starts.candidates import scaled_candidates
 from twofold.starts.named import first_latents
-from twofold.ukr.descent import minimize, rescue, validated_iterations
+from twofold.ukr.descent import compared, minimize, rescue, validated_iterations
 from twofold.ukr.feature_space import FeatureEncoder, FeatureSpace, PreimageDecoder
 from twofold.ukr.large import many_candidates
 from twofold.ukr.regression import KernelRegression
-from twofold.ukr.settings import UKRSettings, check_memory, groups_of, is_metric
+from twofold.ukr.settings import (
+    FIRST_PSEUDO_COUNT,
+    UKRSettings,
+    check_memory,
+    groups_of,
+    is_metric,
+    pseudo_count_of_noise,
+)
 
 Space = FeatureSpace | Affine
 
@@ -40,7 +47,15 @@ def fit_rows(settings: UKRSettings, problem: Problem) -> Learned:
             starts = first_latents(settings.init, data, problem)
         with problem.progress.phase("scales"):
             error = scheme.objective().value
-            candidates = scaled_candidates(starts, error, scheme.cv_error, settings.kernel)
+            candidates = scaled_candidates(
+                starts, error, scheme.cv_error, scheme.map_score, settings.kernel
+            )
+    if settings.pseudo_count is None:
+        noise = candidates[0].error / (float(row_norms_sq(data).mean()) or 1.0)
+        scheme = replace(scheme, pseudo_count=pseudo_count_of_noise(noise))
+    if not settings.in_subspace:
+        with problem.progress.phase("comparison"):
+            candidates = compared(settings, scheme, candidates)
     # Steps 4 and 5: homotopy and descent from the best.
     start, unit = candidates[0], _squared_unit(settings, problem)
     guide = prepare_guide(settings.guidance, data, unit)
@@ -54,9 +69,16 @@ def fit_rows(settings: UKRSettings, problem: Problem) -> Learned:
         learned = assembled(settings, problem, scheme, space, Z - Z.mean(axis=0))
     attributes = {
         "candidates_": [
-            {"name": c.name, "scales": c.scales, "cv_error": c.error * unit} for c in candidates
+            {
+                "name": c.name,
+                "scales": c.scales,
+                "cv_error": c.error * unit,
+                "map_score": c.score,
+            }
+            for c in candidates
         ],
         "init_": start.name,
+        "pseudo_count_": scheme.pseudo_count,
         "history_": result.history * unit,
         "validation_history_": np.array(validation),
         "n_iter_": max(1, result.n_iter),
@@ -73,7 +95,7 @@ def scheme_of(
         settings.kernel,
         many=settings.many,
         keep_gram=settings.keep_gram,
-        pseudo_count=settings.pseudo_count,
+        pseudo_count=FIRST_PSEUDO_COUNT if settings.pseudo_count is None else settings.pseudo_count,
         groups=groups,
         n_jobs=settings.n_jobs,
     )
@@ -97,7 +119,10 @@ def assembled(
     else:
         log_bound = float(np.log(settings.threshold)) + log_maximum
     projection = Projection(
-        regression, n_starts=settings.n_starts, density=density, log_threshold=log_bound
+        regression,
+        n_starts=settings.n_starts,
+        density=density,
+        log_threshold=log_bound - settings.margin,
     )
     images = scheme.images(Z) if settings.in_subspace else None
     projection.fit(regression.targets_, Z, images=images)

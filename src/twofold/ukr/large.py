@@ -22,7 +22,7 @@ from twofold.numerics.sums.reach import profile
 from twofold.numerics.threads import some_rows
 from twofold.numerics.validation import is_auto
 from twofold.protocols import Array, IntArray
-from twofold.starts.candidates import Candidate, whitened
+from twofold.starts.candidates import Candidate, best_first, unit_latents
 from twofold.starts.coarse_map import CoarseMap
 from twofold.starts.initializers import tsne
 from twofold.starts.named import (
@@ -33,7 +33,7 @@ from twofold.starts.named import (
 )
 from twofold.ukr.regression import KernelRegression
 
-AUTO_MANY = ("tsne", "isomap:10")
+AUTO_MANY = ("tsne", "isomap")
 N_NEIGHBORS = 10
 TSNE_ITERATIONS = 500
 POINTS_PER_UNIT = 3.0
@@ -78,7 +78,7 @@ def many_candidates(
             candidates.append(_scaled(name, Z, scheme))
     if not candidates:
         raise ValueError("No start succeeded; name one by init, such as init='pca'.")
-    return sorted(candidates, key=lambda candidate: candidate.error)
+    return best_first(candidates)
 
 
 def _embed(name: str, problem: Problem) -> Callable[[Array], Array]:
@@ -95,7 +95,7 @@ def _embed(name: str, problem: Problem) -> Callable[[Array], Array]:
 
 def _scaled(name: str, Z: Array, scheme: KernelRegression) -> Candidate:
     """Find the factor of the lowest leave-one-out error, judged on some of the rows."""
-    Z = whitened(Z)
+    Z = unit_latents(name, Z)
     tree = cKDTree(Z)
     judged = some_rows(len(Z), N_JUDGED)
     middle = _factor_of_density(tree, judged, POINTS_PER_UNIT)
@@ -112,7 +112,8 @@ def _scaled(name: str, Z: Array, scheme: KernelRegression) -> Candidate:
             errors[number] += float(np.square(scheme.data[row] - mean).sum()) / len(judged)
     best = int(errors.argmin())
     scale = scales[best]
-    return Candidate(name, scale * Z, np.full(Z.shape[1], scale), float(errors[best]))
+    factors = np.full(Z.shape[1], scale)
+    return Candidate(name, scale * Z, factors, float(errors[best]), scheme.map_score(scale * Z))
 
 
 def _factor_of_density(tree: cKDTree, judged: IntArray, points_per_unit: float) -> float:

@@ -19,6 +19,7 @@ from twofold.numerics.sums.pairs import PairWeights
 from twofold.numerics.sums.reach import kernel_radius, share_in_reach
 from twofold.numerics.sums.weights import SelfWeights
 from twofold.protocols import AnyArray, Array, IntArray, RadialKernel
+from twofold.starts.candidates import score_of_latents
 from twofold.ukr.objective import Barrier, Reconstruction
 from twofold.ukr.settings import CELL_TOLERANCE, check_memory
 
@@ -59,7 +60,7 @@ class KernelRegression:
         *,
         many: bool,
         keep_gram: bool = True,
-        pseudo_count: float = 0.03,
+        pseudo_count: float = 0.1,
         groups: IntArray | None = None,
         n_jobs: int | None = None,
     ) -> KernelRegression:
@@ -102,6 +103,10 @@ class KernelRegression:
     def cv_error(self, Z: Array) -> float:
         """Return the leave-one-out error without pseudo-count, Eq. (10)."""
         return Reconstruction(self.data, self.weigh_plain).value(Z)
+
+    def map_score(self, Z: Array) -> float:
+        """Return the score of the map that latents (n, q) make; higher is better."""
+        return score_of_latents(Z, self.data, self.kernel, self.n_jobs)
 
     def images(self, Z: Array) -> Array:
         """Return the images (n, D) of the latents of these data."""

@@ -16,10 +16,16 @@ import numpy as np
 
 from twofold.base.guidance import check_guidance
 from twofold.kernels import resolve_kernel
+from twofold.maps.projection import MARGIN
 from twofold.numerics.memory import check_memory_for
 from twofold.numerics.sums.reach import kernel_radius
 from twofold.numerics.threads import n_threads
-from twofold.numerics.validation import check_choice, check_int, check_not_negative, check_real
+from twofold.numerics.validation import (
+    check_choice,
+    check_int,
+    check_real,
+    is_auto,
+)
 from twofold.optimize import SpectralGuidance, resolve_minimizer
 from twofold.protocols import IntArray, Minimizer, RadialKernel
 from twofold.ukr.feature_space import Metric
@@ -36,7 +42,15 @@ CELL_TOLERANCE = 5e-5
 FARTHEST_CUT = 10.0
 """Kernels that reach farther, in widths, are never cut: all pairs count, however many rows."""
 
-FEW_AND_MANY_ITERATIONS = (100, 60)
+FIRST_PSEUDO_COUNT = 0.1
+"""While starts are scaled and compared, and their noise is not known yet."""
+
+LEAST_PSEUDO_COUNT = 1e-3
+
+ITERATIONS = 20
+"""The last 80 of 100 iterations lower the held-out error of the digits by 2 %, but raise the error
+of their codebook of 64 words by 15 %: the map shatters."""
+
 FEW_AND_MANY_STARTS = (4, 2)
 """Starts of the projection of a new row."""
 
@@ -48,10 +62,12 @@ class UKRSettings:
     With ``many`` rows, sums run over cells, in single precision; ``keep_gram`` tells whether they
     are few enough for a matrix of inner products. ``in_subspace`` tells whether the data are
     reduced to their leading subspace and the initial latents come from a coarse map; ``n_starts``
-    is for the projection of a new row. ``homotopy=None`` means "auto": from PCA, for few rows.
+    is for the projection of a new row. ``pseudo_count=None`` means "auto": the noise of the start,
+    `pseudo_count_of_noise`. ``homotopy=None`` means "auto": from PCA, for few rows.
     ``minimum_density`` is the constraint of the plain reconstruction error; None means the
     leave-one-out error. The domain of the map ends at a share ``threshold`` of the kernel's
-    maximum, or if that is None at a ``quantile`` of the density.
+    maximum, or if that is None at a ``quantile`` of the density, less a ``margin`` of the log
+    density.
     """
 
     many: bool
@@ -63,6 +79,7 @@ class UKRSettings:
     minimum_density: float | None
     threshold: float | None
     quantile: float
+    margin: float
     kernel: RadialKernel
     metric: Metric
     metric_params: dict[str, Any] | None
@@ -71,7 +88,7 @@ class UKRSettings:
     guidance: SpectralGuidance | None
     tol: float
     leave_out: int
-    pseudo_count: float
+    pseudo_count: float | None
     validation_fraction: float | None
     n_jobs: int | None
 
@@ -94,7 +111,9 @@ class UKRSettings:
         check_choice("objective", model.objective, ("leave_one_out", "reconstruction"))
         if not (isinstance(model.homotopy, bool) or model.homotopy == "auto"):
             raise ValueError(f"homotopy={model.homotopy!r} must be 'auto', True or False.")
-        pseudo_count = check_not_negative("pseudo_count", model.pseudo_count)
+        pseudo_count = None
+        if not is_auto(model.pseudo_count):
+            pseudo_count = check_real("pseudo_count", model.pseudo_count, low=0.0, also="'auto'")
         if model.validation_fraction is not None:
             check_real("validation_fraction", model.validation_fraction, below=1.0, also="None")
         threshold, quantile = _check_threshold(model.density_threshold)
@@ -106,18 +125,18 @@ class UKRSettings:
             )
         kernel = resolve_kernel(model.kernel)
         many = is_many(n_samples, kernel)
-        auto_iter = FEW_AND_MANY_ITERATIONS[many]
         in_subspace = many and is_metric(model.metric, "euclidean")
         return cls(
             many=many,
             keep_gram=n_samples <= MANY_ROWS,
             in_subspace=in_subspace,
             n_starts=FEW_AND_MANY_STARTS[in_subspace],
-            max_iter=auto_iter if model.max_iter == "auto" else int(model.max_iter),
+            max_iter=ITERATIONS if model.max_iter == "auto" else int(model.max_iter),
             homotopy=None if isinstance(model.homotopy, str) else model.homotopy,
             minimum_density=threshold if plain else None,
             threshold=threshold,
             quantile=quantile,
+            margin=MARGIN if is_auto(model.density_threshold) else 0.0,
             kernel=kernel,
             metric=model.metric,
             metric_params=params,
@@ -134,6 +153,16 @@ class UKRSettings:
     def minimizer(self, max_iter: int) -> Minimizer:
         """Return the optimizer with this number of iterations."""
         return resolve_minimizer(self.optimizer, max_iter=max_iter, tol=self.tol)
+
+
+def pseudo_count_of_noise(relative_error: float) -> float:
+    """Return the pseudo-count for data whose leave-one-out error is this share of their variance.
+
+    A mean of ``m`` noisy observations is best shrunk to a prior mean as if ``s / v`` observations
+    lay there, with ``s`` the variance of the noise and ``v`` that of the prior. The prior here is
+    the distribution of all data, the noise what neighbors do not predict.
+    """
+    return min(max(relative_error, LEAST_PSEUDO_COUNT), 1.0)
 
 
 def is_many(n_samples: int, kernel: RadialKernel) -> bool:
