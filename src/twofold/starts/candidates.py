@@ -30,7 +30,7 @@ from scipy.optimize import minimize, minimize_scalar
 
 from twofold.kernels import DensityKernel, Gaussian
 from twofold.maps import NadarayaWatson
-from twofold.numerics.codebooks import score_of_map
+from twofold.numerics.codebooks import FEW_CODES, score_of_map
 from twofold.numerics.density import likelihood_cv_bandwidth
 from twofold.numerics.linalg import row_norms_sq
 from twofold.protocols import Array, RadialKernel
@@ -102,7 +102,7 @@ def score_of_latents(Z: Array, data: Array, kernel: RadialKernel, n_jobs: int | 
     held_out, kept = order[:n_held_out], np.sort(order[n_held_out:])
     decoder = NadarayaWatson(kernel=kernel, bandwidth=1.0, n_jobs=n_jobs)
     decoder.fit(Z[kept], data[kept].astype(np.float64, copy=False))
-    score = score_of_map(decoder.predict, Z[kept], Z[held_out], data[held_out], 0)
+    score = score_of_map(decoder.predict, Z[kept], Z[held_out], data[held_out], 0, FEW_CODES)
     return score + float(np.log(row_norms_sq(data).mean(dtype=np.float64) or 1.0))
 
 

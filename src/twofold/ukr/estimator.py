@@ -19,7 +19,7 @@ Departures from the paper, and their reasons:
 * A pseudo-count of observations at the mean in each prediction, and at the end new places for
   points out of reach of all others: the error stays smooth and bounded, and no strays remain.
 * The leave-one-out error can be driven below the noise, and the map is torn on the way. By default
-  the run ends after 20 iterations; with ``validation_fraction`` when the score of the map is best.
+  the run ends after few iterations; with ``validation_fraction`` when the score of the map is best.
 * New rows may be placed in gaps of the map. The paper's bound on the density forbids it.
 
 The paper's setting is ``UKR(init=[...], optimizer="rprop", max_iter=500, pseudo_count=0.0,
@@ -97,8 +97,9 @@ class UKR(TwoWayEstimator):
         move together: for uninformative starts such as ``init="random"``. See
         `twofold.optimize.SpectralGuidance`.
     max_iter : int or "auto", default="auto"
-        Most iterations; "auto" means 20. More iterations lower the leave-one-out error further, and
-        the held-out error a little, but they tear the map: see the user guide.
+        Most iterations; "auto" means 20, or 30 for more than 5,000 rows. More iterations lower the
+        leave-one-out error further, and the held-out error a little, but they tear the map: see the
+        user guide.
     tol : float, default=1e-4
         Relative decrease of the error at which the run ends.
     objective : {"leave_one_out", "reconstruction"}, default="leave_one_out"

@@ -47,9 +47,10 @@ FIRST_PSEUDO_COUNT = 0.1
 
 LEAST_PSEUDO_COUNT = 1e-3
 
-ITERATIONS = 20
+FEW_AND_MANY_ITERATIONS = (20, 30)
 """The last 80 of 100 iterations lower the held-out error of the digits by 2 %, but raise the error
-of their codebook of 64 words by 15 %: the map shatters."""
+of their codebook of 64 words by 10 %: the map shatters. MNIST loses 3 % of its error with 20
+iterations."""
 
 FEW_AND_MANY_STARTS = (4, 2)
 """Starts of the projection of a new row."""
@@ -95,8 +96,8 @@ class UKRSettings:
     @classmethod
     def of(cls, model: UKR, n_samples: int) -> UKRSettings:
         """Check the parameters of an estimator; an error names the first invalid one."""
-        if model.max_iter != "auto":
-            check_int("max_iter", model.max_iter)
+        if not is_auto(model.max_iter):
+            check_int("max_iter", model.max_iter, also="'auto'")
         n_threads(model.n_jobs)
         resolve_minimizer(model.optimizer, max_iter=1, tol=model.tol)
         check_guidance(model.guidance, model.optimizer)
@@ -131,7 +132,9 @@ class UKRSettings:
             keep_gram=n_samples <= MANY_ROWS,
             in_subspace=in_subspace,
             n_starts=FEW_AND_MANY_STARTS[in_subspace],
-            max_iter=ITERATIONS if model.max_iter == "auto" else int(model.max_iter),
+            max_iter=FEW_AND_MANY_ITERATIONS[many]
+            if is_auto(model.max_iter)
+            else int(model.max_iter),
             homotopy=None if isinstance(model.homotopy, str) else model.homotopy,
             minimum_density=threshold if plain else None,
             threshold=threshold,
