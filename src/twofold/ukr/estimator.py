@@ -19,10 +19,10 @@ Departures from the paper, and their reasons:
 * A pseudo-count of observations at the mean in each prediction, and at the end new places for
   points out of reach of all others: the error stays smooth and bounded, and no strays remain.
 * The leave-one-out error can be driven below the noise, and the map is torn on the way. By default
-  the run ends after few iterations; with ``validation_fraction`` when the score of the map is best.
+  the run ends once it falls slowly; with ``validation_fraction`` when the score of the map is best.
 * New rows may be placed in gaps of the map. The paper's bound on the density forbids it.
 
-The paper's setting is ``UKR(init=[...], optimizer="rprop", max_iter=500, pseudo_count=0.0,
+The paper's setting is ``UKR(init=[...], optimizer="rprop", max_iter=500, tol=0.0, pseudo_count=0.0,
 density_threshold="quantile:0")`` from the candidate of the lowest "cv_error".
 
 Notation
@@ -97,11 +97,11 @@ class UKR(TwoWayEstimator):
         move together: for uninformative starts such as ``init="random"``. See
         `twofold.optimize.SpectralGuidance`.
     max_iter : int or "auto", default="auto"
-        Most iterations; "auto" means 20, or 30 for more than 5,000 rows. More iterations lower the
-        leave-one-out error further, and the held-out error a little, but they tear the map: see the
-        user guide.
-    tol : float, default=1e-4
-        Relative decrease of the error at which the run ends.
+        Most iterations; "auto" means 100, or 60 for more than 5,000 rows.
+    tol : float, default=7e-3
+        Relative decrease of the error, over two iterations, at which the run ends. A lower value
+        lowers the leave-one-out error further, and the held-out error a little, but it tears the
+        map: see the user guide.
     objective : {"leave_one_out", "reconstruction"}, default="leave_one_out"
         The error of Eq. (10), or the plain one of Eq. (8), which needs a ``density_threshold`` to
         keep latents together, Eq. (9).
@@ -178,7 +178,7 @@ class UKR(TwoWayEstimator):
         optimizer: str | Minimizer = "lbfgs",
         guidance: SpectralGuidance | None = None,
         max_iter: int | str = "auto",
-        tol: float = 1e-4,
+        tol: float = 7e-3,
         objective: str = "leave_one_out",
         leave_out: int = 1,
         pseudo_count: float | str = "auto",

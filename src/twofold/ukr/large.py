@@ -1,10 +1,10 @@
 """Candidates for the initial latents of many rows (steps 1 to 3), nearly linear in their number.
 
 A neighborhood graph of the data in their leading principal subspace, a coarse map extended to all
-rows (`twofold.starts.coarse_map`), and its scale. That scale, one factor for all dimensions, gives
-the lowest leave-one-out error of some rows, among factors around three points in a unit of the
-kernel's volume. The search is bounded because for uninformative latents wider kernels would always
-win.
+rows (`twofold.starts.coarse_map`; Isomap, whose cost is linear, embeds the rows themselves), and
+its scale. That scale, one factor for all dimensions, gives the lowest leave-one-out error of some
+rows, among factors around three points in a unit of the kernel's volume. The search is bounded
+because for uninformative latents wider kernels would always win.
 """
 
 from __future__ import annotations
@@ -61,16 +61,16 @@ def many_candidates(
     coarse = None
     candidates = []
     for name, one in named_inits(init, AUTO_MANY):
-        if isinstance(one, str) and coarse is None:
+        coarsely = isinstance(one, str) and not one.startswith("isomap")
+        if coarsely and coarse is None:
             with problem.progress.phase("neighbors"):
                 neighbors = nearest_neighbors(coordinates, N_NEIGHBORS, rng)
                 coarse = CoarseMap.of(coordinates, neighbors, rng)
 
-        def embed(one: object, coarse: CoarseMap | None = coarse) -> Array:
-            if isinstance(one, str):
-                assert coarse is not None
+        def embed(one: object, coarse: CoarseMap | None = coarse if coarsely else None) -> Array:
+            if isinstance(one, str) and coarse is not None:
                 return coarse.extend(_embed(one, problem), rng)
-            return latents_of(one, coordinates, problem)
+            return latents_of(one, unit_variance(coordinates), problem)
 
         with problem.progress.phase(f"start {name}"):
             Z = attempt(embed, one, auto)
