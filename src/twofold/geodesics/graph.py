@@ -60,7 +60,7 @@ from scipy.sparse.csgraph import connected_components, dijkstra, minimum_spannin
 
 from twofold.geodesics.dissimilarities import Dissimilarities, as_dissimilarities
 from twofold.numerics.sums._compiled import compiled
-from twofold.numerics.threads import row_blocks
+from twofold.numerics.threads import map_blocks, row_blocks
 from twofold.protocols import AnyArray, Array, IntArray
 
 FEWER_CALLS = 1_000
@@ -245,6 +245,33 @@ def geodesic_distances(
     distances = np.empty((len(sources), n))
     loops.shortest_paths(graph.indptr, graph.indices, graph.data, sources, distances)
     return distances
+
+
+def nearest_along(graph: csr_array, n_neighbors: int) -> tuple[IntArray, Array]:
+    """Return each sample's nearest others (n, k) by path length, nearest first, and the lengths.
+
+    The graph is connected. A search ends when it has found as many as asked, so the compiled loops
+    are linear in the number of samples.
+    """
+    n = graph.shape[0]
+    found = np.empty((n, n_neighbors), dtype=np.int32)
+    lengths = np.empty((n, n_neighbors))
+    loops = compiled(graph.nnz * n_neighbors, "twofold.geodesics.path_loops")
+
+    def work(rows: slice) -> None:
+        sources = np.arange(n)[rows]
+        if loops is not None:
+            edges = (graph.indptr, graph.indices, graph.data)
+            loops.nearest_paths(*edges, sources, found[rows], lengths[rows])
+            return
+        paths = dijkstra(graph, directed=True, indices=sources)
+        to_others = paths.copy()
+        to_others[np.arange(len(sources)), sources] = np.inf
+        best = np.argsort(to_others, axis=1, kind="stable")[:, :n_neighbors]
+        found[rows], lengths[rows] = best, np.take_along_axis(paths, best, axis=1)
+
+    map_blocks(work, row_blocks(n, 3 * 8 * n))
+    return found, lengths
 
 
 def heat_affinity(graph: csr_array, bandwidth: float | str = "auto") -> csr_array:
