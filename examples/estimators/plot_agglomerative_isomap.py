@@ -31,7 +31,7 @@ X, X_new, y, y_new = train_test_split(
 
 with warnings.catch_warnings(record=True) as caught:
     warnings.simplefilter("always")
-    model = AgglomerativeIsomap("auto", n_neighbors=5).fit(X)
+    model = AgglomerativeIsomap("auto", n_neighbors=5, graph="knn").fit(X)
 print("warning:", *(warning.message for warning in caught))
 print(f"components: {model.n_pieces_}, dimensions by the elbow: {model.embedding_.shape[1]}")
 
@@ -59,7 +59,7 @@ figure, (left, right) = plt.subplots(1, 2, figsize=(11, 3.8), layout="constraine
 ResidualVarianceDisplay.from_estimator(model, ax=left)
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # the same warning
-    models = [AgglomerativeIsomap(n, n_neighbors=5).fit(X) for n in (1, 2, 4)]
+    models = [AgglomerativeIsomap(n, n_neighbors=5, graph="knn").fit(X) for n in (1, 2, 4)]
 ResidualVarianceDisplay.from_estimators(models, X_new, ax=right)
 left.set_title("path lengths")
 right.set_title("reconstruction of new digits")

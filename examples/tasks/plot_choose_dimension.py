@@ -66,7 +66,7 @@ pca_style = {"color": "C1", "linestyle": "--"}
 ResidualVarianceDisplay(dimensions, by_pca).plot(ax=left, label="PCA", line_kwargs=pca_style)
 left.set(title="held-out reconstruction", ylim=(0, 1.05 * by_pca.max()))
 
-isomap = AgglomerativeIsomap("auto", n_neighbors=8).fit(X)
+isomap = AgglomerativeIsomap("auto", n_neighbors=8, graph="knn").fit(X)
 ResidualVarianceDisplay.from_estimator(isomap, ax=right)
 right.set_title("path lengths: the elbow of Isomap")
 plt.show()

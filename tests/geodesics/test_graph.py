@@ -15,6 +15,7 @@ from twofold.geodesics.graph import (
     heat_affinity,
     knn_graph,
     mutual_graph,
+    nearest_along,
     normalized_affinity,
 )
 from twofold.numerics.neighbors import nearest
@@ -130,6 +131,22 @@ class TestMutualGraph:
         graph, _ = mutual_graph(X, nearest(X, None, 9)[0])
         assert edges(graph)[0, 1] == 0.0
         assert np.isfinite(geodesic_distances(graph)).all()
+
+
+@pytest.mark.parametrize("loops", [False, True])
+def test_nearest_along_paths_are_the_first_of_all(loops, monkeypatch):
+    if loops:
+        path_loops = pytest.importorskip("twofold.geodesics.path_loops")
+        monkeypatch.setattr("twofold.geodesics.graph.compiled", lambda *_: path_loops)
+    X = np.vstack([points(60), points(5)])  # with duplicates
+    graph, _ = mutual_graph(X, nearest(X, None, 6)[0])
+    found, lengths = nearest_along(graph, 9)
+    paths = dijkstra(graph)
+    for row in range(65):
+        assert row not in found[row]
+        assert len(set(found[row])) == 9
+        np.testing.assert_allclose(lengths[row], paths[row, found[row]], rtol=1e-12)
+        np.testing.assert_allclose(lengths[row], np.sort(np.delete(paths[row], row))[:9])
 
 
 class TestKnnGraph:

@@ -48,13 +48,24 @@ def difference_after_alignment(Z, reference):
 class TestAgglomerative:
     @pytest.mark.parametrize("k", [5, 12])
     def test_equals_scikit_learn_on_a_connected_graph(self, curve, k):
-        ours = AgglomerativeIsomap(2, n_neighbors=k).fit(curve)
+        ours = AgglomerativeIsomap(2, n_neighbors=k, graph="knn").fit(curve)
         assert ours.n_pieces_ == 1
         theirs = Isomap(n_neighbors=k, n_components=2).fit_transform(curve / total_deviation(curve))
         assert difference_after_alignment(ours.embedding_, theirs) < 1e-8
-        given = AgglomerativeIsomap(2, n_neighbors=k, dissimilarity="precomputed")
-        given.fit(cdist(curve, curve))
+        given = clone(ours).set_params(dissimilarity="precomputed").fit(cdist(curve, curve))
         assert difference_after_alignment(given.embedding_, theirs) < 1e-8
+
+    def test_the_default_graph_has_no_short_circuits(self):
+        X, sheet = make_swiss_roll(1_000, 0.5, random_state=0)
+        maps = {"n_centers": 50, "out_of_sample": "krr"}
+        model = AgglomerativeIsomap(**maps).fit(X)
+        assert procrustes_r2(sheet, model.embedding_) > 0.99
+        usual = AgglomerativeIsomap(graph="knn", **maps).fit(X)
+        assert procrustes_r2(sheet, usual.embedding_) < 0.8
+        D = cdist(X[:200], X[:200])
+        given = AgglomerativeIsomap(dissimilarity="precomputed", **maps).fit(D)
+        same = AgglomerativeIsomap(**maps).fit(X[:200])
+        assert procrustes_r2(same.embedding_, given.embedding_) > 1 - 1e-10
 
     def test_single_precision_beyond_some_rows(self, curve, monkeypatch):
         exact = AgglomerativeIsomap(2).fit(curve).embedding_
@@ -85,7 +96,7 @@ class TestAgglomerative:
         one, flat = make_swiss_roll(800, random_state=0)
         X = np.vstack([one, one + np.array([0.0, 60.0, 0.0])])
         with pytest.warns(UserWarning, match=r"had 2 connected components, which were joined"):
-            model = AgglomerativeIsomap(2, n_neighbors=5, n_centers=50).fit(X)
+            model = AgglomerativeIsomap(2, n_neighbors=5, graph="knn", n_centers=50).fit(X)
         assert model.n_pieces_ == 2
         assert np.isfinite(model.embedding_).all()
         for half in (model.embedding_[:800], model.embedding_[800:]):
@@ -131,28 +142,43 @@ class TestAgglomerative:
         with pytest.raises(TypeError, match="has no leave_one_out"):
             model.set_params(out_of_sample=RBFNetwork(5)).fit_transform(X)
 
-    def test_the_down_map_of_lower_error_is_taken(self, curve):
-        model = AgglomerativeIsomap(out_of_sample="auto", random_state=0)
-        assert isinstance(clone(model).fit(curve).encoder_, KernelRidgeMap)
-        only = AgglomerativeIsomap(random_state=0).fit(curve)
-        np.testing.assert_array_equal(clone(model).fit_transform(curve), only.transform(curve))
+    def test_the_maps_of_lower_error_are_taken(self, curve):
+        model = AgglomerativeIsomap(random_state=0)
+        only = AgglomerativeIsomap(out_of_sample="krr", random_state=0).fit(curve)
+        smooth = clone(model).fit(curve)
+        assert isinstance(smooth.encoder_, KernelRidgeMap)
+        assert isinstance(smooth.decoder_, KernelRidgeMap)
+        np.testing.assert_array_equal(smooth.transform(curve), only.transform(curve))
         X = load_digits().data
-        rough, ridge = clone(model).fit(X[:500]), AgglomerativeIsomap().fit(X[:500])
+        rough = clone(model).set_params(graph="knn").fit(X[:500])
+        ridge = clone(rough).set_params(out_of_sample="krr").fit(X[:500])
         assert isinstance(rough.encoder_, GRNN)
         assert rough.encoder_.error_ < ridge.encoder_.error_
         assert rough.score(X[500:800]) > ridge.score(X[500:800])
+
+    def test_a_torn_map_is_decoded_by_a_network(self):
+        # Two crossing lines: the latents of distant rows coincide
+        t = np.linspace(-1.0, 1.0, 200)
+        Z = np.column_stack([t, np.where(np.arange(200) % 2, t, -t)])
+        X = np.column_stack([t, np.arange(200) % 2])
+        chosen = ridge_or_network(Z, X, "auto", np.random.default_rng(0))
+        ridge = KernelRidgeMap(kernel="rbf").fit(Z, X)
+        assert chosen.error_ == min(ridge.error_, GRNN().fit(Z, X).error_)
+        assert isinstance(chosen, GRNN)
 
     def test_copies_of_rows_do_not_favor_a_network(self):
         X, sheet = make_s_curve(250, noise=0.1, random_state=0)
         rows, wanted = np.vstack([X, X[:100]]), np.vstack([sheet, sheet[:100]])
         ridge = KernelRidgeMap(kernel="rbf").fit(rows, wanted)
         assert GRNN().fit(rows, wanted).error_ < ridge.error_  # by the copies
-        assert ridge_or_network(ridge, rows, wanted, 1) is ridge
+        chosen = ridge_or_network(rows, wanted, "auto", np.random.default_rng(0))
+        assert isinstance(chosen, KernelRidgeMap)
 
     def test_a_network_is_not_compared_on_many_rows(self, monkeypatch):
         monkeypatch.setattr("twofold.isomap.out_of_sample.MOST_COMPARED", 100)
-        model = AgglomerativeIsomap(out_of_sample="auto").fit(load_digits().data[:200])
+        model = AgglomerativeIsomap().fit(load_digits().data[:200])
         assert isinstance(model.encoder_, KernelRidgeMap)
+        assert isinstance(model.decoder_, KernelRidgeMap)
 
     def test_centers_beyond_some_rows(self, curve, monkeypatch):
         monkeypatch.setattr("twofold.isomap.out_of_sample.MOST_CENTERS", 100)
@@ -214,6 +240,7 @@ class TestAgglomerative:
         [
             ({"n_neighbors": 250}, 'n_neighbors=250 must be between 1 and 249, or "auto"'),
             ({"dissimilarity": "cosine"}, "dissimilarity='cosine'"),
+            ({"graph": "directed"}, "graph='directed'"),
             ({"out_of_sample": "nyström"}, "out_of_sample='nyström'"),
             ({"n_landmarks": 1}, "n_landmarks=1"),
             ({"n_centers": 0}, "n_centers=0"),

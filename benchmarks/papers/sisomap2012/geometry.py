@@ -23,10 +23,12 @@ def pieces(quick: bool, folder: Path) -> Outcome:  # noqa: ARG001 - it is quick
     """Embed two Swiss rolls that lie apart, five neighbors: joined, finite, each unrolled."""
     one, flat = make_swiss_roll(800, random_state=0)
     X = np.vstack([one, one + np.array([0.0, 60.0, 0.0])])
-    model = AgglomerativeIsomap(2, n_neighbors=5).fit(X)
+    model = AgglomerativeIsomap(2, n_neighbors=5, graph="knn").fit(X)
     halves = [model.embedding_[:800], model.embedding_[800:]]
     r2 = [procrustes_r2(flat, half) for half in halves]
-    apart = procrustes_r2(flat, AgglomerativeIsomap(2, n_neighbors=5).fit(one).embedding_)
+    apart = procrustes_r2(
+        flat, AgglomerativeIsomap(2, n_neighbors=5, graph="knn").fit(one).embedding_
+    )
     gap = np.linalg.norm(halves[0].mean(axis=0) - halves[1].mean(axis=0)) / halves[0].std()
 
     def paint(figure: Any) -> None:
@@ -85,7 +87,13 @@ def coil(quick: bool, folder: Path) -> Outcome:
     """
     data = load_coil20()
     # The maps are not used: few centers make them fast and do not change the embedding.
-    model = AgglomerativeIsomap(150, n_neighbors=5, n_centers=100 if quick else "auto")
+    model = AgglomerativeIsomap(
+        150,
+        n_neighbors=5,
+        graph="knn",
+        out_of_sample="krr",
+        n_centers=100 if quick else "auto",
+    )
     model.fit(data.X)
     pose = np.deg2rad(data.angle)
     planes, together, alone_ = {}, {}, {}
@@ -94,7 +102,7 @@ def coil(quick: bool, folder: Path) -> Outcome:
         plane, n_turns, correlation = _circle(model.embedding_[rows], pose[rows])
         planes[int(label) + 1] = plane
         together[int(label) + 1] = n_turns, round(correlation, 3)
-        own = AgglomerativeIsomap(2, n_neighbors=5).fit(data.X[rows])
+        own = AgglomerativeIsomap(2, n_neighbors=5, graph="knn").fit(data.X[rows])
         alone_[int(label) + 1] = [round(x, 3) for x in _circle(own.embedding_, pose[rows])[1:]]
     good = {
         "together": sum(value[1] >= 0.9 for value in together.values()),
@@ -141,8 +149,10 @@ def fit_timed(n: int, which: str, path: str) -> dict[str, Any]:
     Isomap().fit(X[:200])
     models: dict[str, Any] = {
         "scikit-learn": Isomap(n_neighbors=10),
-        "exact": AgglomerativeIsomap(n_neighbors=10),
-        "landmarks": AgglomerativeIsomap(n_neighbors=10, n_landmarks=1_000, random_state=0),
+        "exact": AgglomerativeIsomap(n_neighbors=10, graph="knn", out_of_sample="krr"),
+        "landmarks": AgglomerativeIsomap(
+            n_neighbors=10, graph="knn", out_of_sample="krr", n_landmarks=1_000, random_state=0
+        ),
     }
     began = time.perf_counter()
     model = models[which].fit(X)

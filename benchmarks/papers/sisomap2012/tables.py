@@ -239,6 +239,7 @@ def check(quick: bool, folder: Path) -> Outcome:  # noqa: ARG001 - no pictures, 
         for method, kind in (("KRR", "krr"), ("GRNN", "grnn")):
             options: dict[str, Any] = {
                 "n_neighbors": neighbors,
+                "graph": "knn",
                 "out_of_sample": kind,
                 "cross_fit": True,
             }

@@ -60,7 +60,7 @@ from scipy.sparse.csgraph import connected_components, dijkstra, minimum_spannin
 
 from twofold.geodesics.dissimilarities import Dissimilarities, as_dissimilarities
 from twofold.numerics.sums._compiled import compiled
-from twofold.numerics.threads import row_blocks
+from twofold.numerics.threads import map_blocks, row_blocks
 from twofold.protocols import AnyArray, Array, IntArray
 
 FEWER_CALLS = 1_000
@@ -99,7 +99,7 @@ def check_n_neighbors(n_neighbors: int, n_samples: int) -> None:
         )
 
 
-def graph_of_neighbors(X: ArrayLike, neighbors: IntArray) -> csr_array:
+def graph_of_neighbors(X: ArrayLike | Dissimilarities, neighbors: IntArray) -> csr_array:
     """Return the graph of `knn_graph` for samples whose neighbors (n_samples, k) are known."""
     return _linked(as_dissimilarities(X), neighbors.astype(np.intp))
 
@@ -107,7 +107,7 @@ def graph_of_neighbors(X: ArrayLike, neighbors: IntArray) -> csr_array:
 def mutual_graph(X: ArrayLike | Dissimilarities, neighbors: IntArray) -> tuple[csr_array, int]:
     """Return the connected graph of mutual neighbors, and the number of pieces that were joined.
 
-    ``neighbors`` (n_samples, k) are the nearest neighbors of each sample, nearest first. The graph
+    ``neighbors`` (n_samples, k) are the nearest neighbors of each sample, in any order. The graph
     has the minimum spanning tree of the graph of `knn_graph`, and edges between samples that are
     neighbors of each other: all of the first five neighbors, and the others if their ends are
     linked by at most six edges of the graph with one neighbor less. The components of the graph of
@@ -119,8 +119,9 @@ def mutual_graph(X: ArrayLike | Dissimilarities, neighbors: IntArray) -> tuple[c
     """
     points = as_dissimilarities(X)
     n_samples = points.n_samples
-    lower, higher, ranks = _undirected(neighbors.astype(np.intp), n_samples)
+    lower, higher, position = _undirected(neighbors.astype(np.intp), n_samples)
     lengths = points.lengths(lower, higher)
+    ranks = _mutual_ranks(lengths, position)
     # Only the order of the lengths matters for the tree. Its keys are positive, and distinct.
     order = np.empty(len(lengths))
     order[np.argsort(lengths, kind="stable")] = np.arange(1.0, len(lengths) + 1.0)
@@ -170,22 +171,29 @@ def _linked(points: Dissimilarities, neighbors: IntArray) -> csr_array:
 
 
 def _undirected(neighbors: IntArray, n_samples: int) -> tuple[IntArray, IntArray, IntArray]:
-    """Return each edge once, as (lower, higher), and for how many neighbors its ends are mutual.
-
-    That is the larger of the ranks of one end among the neighbors of the other, from 1; for edges
-    that are not mutual it is the number of samples.
-    """
+    """Return each edge once, as (lower, higher), and the edge (n, k) of each neighbor."""
     # Arithmetic on sparse matrices, such as graph.maximum(graph.T), would drop the zero lengths
     # between duplicates.
-    n_neighbors = neighbors.shape[1]
     owners = np.arange(n_samples)[:, np.newaxis]
     pairs = np.minimum(owners, neighbors) * n_samples + np.maximum(owners, neighbors)
-    edges, position, counts = np.unique(pairs.ravel(), return_inverse=True, return_counts=True)
-    ranks = np.zeros(len(edges), dtype=np.intp)
-    np.maximum.at(ranks, position, np.tile(np.arange(1, n_neighbors + 1), n_samples))
-    ranks[counts < 2] = n_samples
+    edges, position = np.unique(pairs.ravel(), return_inverse=True)
     lower, higher = np.divmod(edges, n_samples)
-    return lower, higher, ranks
+    return lower, higher, position.reshape(neighbors.shape)
+
+
+def _mutual_ranks(lengths: Array, position: IntArray) -> IntArray:
+    """Return for how many neighbors the ends of each edge are mutual neighbors.
+
+    That is the larger of the ranks of one end among the neighbors of the other, from 1. For edges
+    that are not mutual it is the number of samples.
+    """
+    n_samples, n_neighbors = position.shape
+    nearest_first = np.argsort(lengths[position], axis=1, kind="stable")
+    ordered = np.take_along_axis(position, nearest_first, axis=1).ravel()
+    ranks = np.zeros(len(lengths), dtype=np.intp)
+    np.maximum.at(ranks, ordered, np.tile(np.arange(1, n_neighbors + 1), n_samples))
+    ranks[np.bincount(ordered) < 2] = n_samples
+    return ranks
 
 
 def connect_components(graph: csr_array, X: ArrayLike | Dissimilarities) -> tuple[csr_array, int]:
@@ -237,6 +245,33 @@ def geodesic_distances(
     distances = np.empty((len(sources), n))
     loops.shortest_paths(graph.indptr, graph.indices, graph.data, sources, distances)
     return distances
+
+
+def nearest_along(graph: csr_array, n_neighbors: int) -> tuple[IntArray, Array]:
+    """Return each sample's nearest others (n, k) by path length, nearest first, and the lengths.
+
+    The graph is connected. A search ends when it has found as many as asked, so the compiled loops
+    are linear in the number of samples.
+    """
+    n = graph.shape[0]
+    found = np.empty((n, n_neighbors), dtype=np.int32)
+    lengths = np.empty((n, n_neighbors))
+    loops = compiled(graph.nnz * n_neighbors, "twofold.geodesics.path_loops")
+
+    def work(rows: slice) -> None:
+        sources = np.arange(n)[rows]
+        if loops is not None:
+            edges = (graph.indptr, graph.indices, graph.data)
+            loops.nearest_paths(*edges, sources, found[rows], lengths[rows])
+            return
+        paths = dijkstra(graph, directed=True, indices=sources)
+        to_others = paths.copy()
+        to_others[np.arange(len(sources)), sources] = np.inf
+        best = np.argsort(to_others, axis=1, kind="stable")[:, :n_neighbors]
+        found[rows], lengths[rows] = best, np.take_along_axis(paths, best, axis=1)
+
+    map_blocks(work, row_blocks(n, 3 * 8 * n))
+    return found, lengths
 
 
 def heat_affinity(graph: csr_array, bandwidth: float | str = "auto") -> csr_array:

@@ -1,4 +1,4 @@
-"""The maps of a geodesic embedding: kernel ridge regression on all rows or on some centers.
+"""The maps of a geodesic embedding: kernel ridge regression, or a general regression network.
 
 Factorizing the kernel of n rows costs ``n^3``. So beyond 2,000 rows some of them are centers: the
 scale of the kernel is chosen on a sample, then all rows are fitted once, with a new ridge.
@@ -26,8 +26,8 @@ CHOICE_ROWS = 1_000
 CHOICE_CENTERS = 300
 """Centers on which the scale is chosen if some rows are centers."""
 
-MOST_COMPARED = 2_000
-"""Rows up to which a general regression network is compared: each width weighs all pairs."""
+MOST_COMPARED = 20_000
+"""Rows up to which a general regression network is compared: it predicts from all of them."""
 
 DENSITY_POINTS = 4_000
 """Number of latents that carry the density."""
@@ -62,13 +62,18 @@ def fitted_ridge(
 
 
 def ridge_or_network(
-    ridge: KernelRidgeMap, inputs: Array, targets: Array, n_jobs: int | None
+    inputs: Array,
+    targets: Array,
+    n_centers: int | str,
+    rng: np.random.Generator,
+    n_jobs: int | None = None,
 ) -> KernelRidgeMap | GRNN:
-    """Return a general regression network if it predicts left-out rows better than the ridge map.
+    """Return the ridge map or general regression network of the lower leave-one-out error.
 
     Copies of a row would predict each other, in a network without any error, so both are compared
     on distinct rows.
     """
+    ridge = fitted_ridge(inputs, targets, n_centers, rng)
     if len(inputs) > MOST_COMPARED:
         return ridge
     network = GRNN(n_jobs=n_jobs).fit(inputs, targets)
@@ -76,7 +81,7 @@ def ridge_or_network(
     error_of_ridge, error_of_network = ridge.error_, network.error_
     if len(first) < len(inputs):
         distinct, wanted = inputs[first], targets[first]
-        error_of_ridge = KernelRidgeMap(kernel="rbf").fit(distinct, wanted).error_
+        error_of_ridge = fitted_ridge(distinct, wanted, n_centers, rng).error_
         error_of_network = GRNN(n_jobs=n_jobs).fit(distinct, wanted).error_
     return network if error_of_network < error_of_ridge else ridge
 

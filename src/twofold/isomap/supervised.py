@@ -74,11 +74,16 @@ class SupervisedIsomap(AgglomerativeIsomap):
         Whether distances are divided by their mean first. Without it, dissimilarities depend on the
         units of the data.
     n_neighbors : int or "auto", default="auto"
-        Neighbors of each row in the graph, by dissimilarity. "auto" means 10, or all others if
-        there are fewer. Components of the graph are joined; a warning is given only if a class lies
-        in more than one, since labels are meant to separate classes.
-    dissimilarity, out_of_sample, n_landmarks, n_centers
+        Neighbors of each row in the graph, by dissimilarity. "auto" means 10 for the graph "knn"
+        and 20 for "mutual", or all others if there are fewer. Components of the graph are joined; a
+        warning is given only if a class lies in more than one, since labels are meant to separate
+        classes.
+    graph : {"knn", "mutual"}, default="knn"
+        Which neighbors share an edge, as in `AgglomerativeIsomap`; "knn" is the paper's graph.
+    dissimilarity, n_landmarks, n_centers
         As in `AgglomerativeIsomap`; labels change the distances.
+    out_of_sample : {"krr", "grnn", "auto"} or Map, default="krr"
+        The map from data to latents, as in `AgglomerativeIsomap`; "krr" is the paper's.
     cross_fit : bool, default=True
         Whether ``fit_transform``, which a pipeline trains on, returns for each row what the
         down-map predicts without it. ``embedding_`` is exact in any case, and
@@ -126,6 +131,7 @@ class SupervisedIsomap(AgglomerativeIsomap):
         beta: float | str = "auto",
         scale_distances: bool = True,
         n_neighbors: int | str = "auto",
+        graph: str = "knn",
         dissimilarity: str = "euclidean",
         out_of_sample: str | Map = "krr",
         n_landmarks: int | None = None,
@@ -138,6 +144,7 @@ class SupervisedIsomap(AgglomerativeIsomap):
         super().__init__(
             n_components,
             n_neighbors=n_neighbors,
+            graph=graph,
             dissimilarity=dissimilarity,
             out_of_sample=out_of_sample,
             n_landmarks=n_landmarks,

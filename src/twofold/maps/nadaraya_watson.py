@@ -283,20 +283,43 @@ class NadarayaWatson(BaseEstimator):
 
     def _best_bandwidth(self) -> tuple[float, float]:
         """Return the bandwidth of lowest leave-one-out error, and the error: coarse to fine."""
-        n = len(self.inputs_)
-        rows = some_rows(n, max(1, MAX_PAIRS // n))
-        inputs, targets = self.inputs_[rows], self.targets_[rows]
-
-        def error(width: float) -> float:
-            means = self._means(inputs, width, exclude=rows)
-            return float(np.square(targets - means).sum() / len(rows))
-
-        errors = {width: error(width) for width in self._widths()}
+        rows = some_rows(len(self.inputs_), max(1, MAX_PAIRS // len(self.inputs_)))
+        errors = self._left_out_errors(self._widths(), rows)
         best = min(errors, key=errors.__getitem__)
         for ratio in (2.0**0.5, 2.0**0.25, 2.0**0.125):
-            errors |= {width: error(width) for width in (best / ratio, best * ratio)}
+            errors |= self._left_out_errors([best / ratio, best * ratio], rows)
             best = min(errors, key=errors.__getitem__)
         return best, errors[best]
+
+    def _left_out_errors(self, widths: list[float], rows: IntArray) -> dict[float, float]:
+        """Return the mean squared leave-one-out residual of some rows for each width.
+
+        The distances of a block of rows serve all widths.
+        """
+        kernel = resolve_kernel(self.kernel)
+
+        def work(block: slice) -> Array:
+            some = rows[block]
+            own = (np.arange(len(some)), some)
+            distances = sqdist(self.inputs_[some], self.inputs_)
+            lost = np.empty(len(widths))
+            for number, width in enumerate(widths):
+                with np.errstate(over="ignore"):
+                    log_k = kernel.log_profile(distances / width / width)
+                log_k[own] = -np.inf
+                weights, shift = shifted_exp(log_k)
+                reached = np.isfinite(shift)
+                means = weights @ self.targets_
+                means /= np.where(reached, weights.sum(axis=1), 1.0)[:, None]
+                if not reached.all():
+                    far = some[~reached]
+                    means[~reached] = self._nearest_targets(self.inputs_[far], far)
+                lost[number] = np.square(self.targets_[some] - means).sum()
+            return lost
+
+        blocks = row_blocks(len(rows), 5 * 8 * len(self.inputs_))
+        total = np.sum(map_blocks(work, blocks, n_jobs=self.n_jobs), axis=0) / len(rows)
+        return dict(zip(widths, total.tolist(), strict=True))
 
     def _widths(self) -> list[float]:
         """Return the widths to try first."""
