@@ -325,8 +325,9 @@ def test_automatic_choices():
     model = DRUR(random_state=0).fit(X)
     assert model.score(X) > 0.97
     assert model.init_ == model.candidates_[0]["name"] != "pca"
-    energies = [candidate["energy"] for candidate in model.candidates_]
-    assert energies == sorted(energies)
+    scores = [candidate["map_score"] for candidate in model.candidates_]
+    assert scores == sorted(scores, reverse=True)
+    assert all(candidate["energy"] > 0.0 for candidate in model.candidates_)
     assert model.n_centers_ in {(15, 15), (30, 30)}
     assert set(model.alpha_) <= set(ALPHAS)
 
@@ -342,7 +343,13 @@ def test_more_centers_where_they_pay():
     assert few < many
 
 
-def test_starts_are_compared_by_energy():
+@pytest.mark.parametrize("seed", [2, 3])
+def test_noisy_rolls_are_unrolled_by_default(seed):
+    X, sheet = make_swiss_roll(1_000, 0.5, random_state=seed)
+    assert procrustes_r2(sheet, DRUR(random_state=seed).fit(X).embedding_) > 0.99
+
+
+def test_starts_are_compared_by_the_score_of_the_map():
     X, _ = make_s_curve(300, random_state=0)
     noise = np.random.default_rng(0).standard_normal((300, 2))
     model = DRUR(n_centers=20, init=[noise, "isomap"], random_state=0).fit(X)

@@ -246,6 +246,7 @@ def scaled(latents: Array, variance: float) -> Array:
 
 
 def _to_scale(latents: Array, variance: float) -> tuple[Array, float]:
+    """Return the shift (q,) and then the factor that give latents this total variance."""
     shift = -latents.mean(axis=0)
     spread = float(row_norms_sq(latents + shift).mean())
     return shift, float(np.sqrt(variance / spread)) if spread > 0.0 else 1.0

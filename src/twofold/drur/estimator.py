@@ -80,7 +80,8 @@ class DRUR(TwoWayEstimator):
     init : str, estimator, array-like, callable, list of these, or "auto", default="auto"
         The first latents; arrays have the shape (n_samples, n_components). "auto" compares PCA,
         Isomap, Laplacian eigenmaps and locally linear embedding, fitted to landmarks if there are
-        many rows, by the energy after one iteration.
+        many rows. Several starts are compared by the map's score of held-out rows after one
+        iteration.
     max_iter : int, default=50
         Maximum number of iterations, each a projection and an adaptation.
     tol : float, default=0.03
@@ -118,7 +119,9 @@ class DRUR(TwoWayEstimator):
     init_ : str
         The start.
     candidates_ : list of dict
-        The starts compared, each with its "name" and "energy", best first.
+        The starts compared, best first: "name", and after one iteration the "energy" and the
+        "map_score" of held-out rows, the negative mean log error at several codebooks of latents
+        and without one. The highest score wins; nan if there is only one start.
     history_, validation_history_ : ndarray of shape (n_iter_,)
         The energy per row after each iteration, in units of the variance of the data: with the
         penalties for the rows that took part, without them for the held-out ones (nan if there are

@@ -12,9 +12,10 @@ from twofold.base.dimensions import warn_of_rank
 from twofold.base.journal import Journal
 from twofold.base.problem import Problem
 from twofold.drur.alternation import Turns, alternate, moves_of
+from twofold.drur.centers import chosen_centers
 from twofold.drur.maps import FinalMaps, errors_of_encoders
 from twofold.drur.settings import DRURSettings, rows_of_turns
-from twofold.drur.starts_and_centers import chosen_centers, chosen_start
+from twofold.drur.starts import chosen_start
 from twofold.drur.sweep import Embedder, Sweep, joint_maps
 from twofold.maps.affine import MAX_RANK, Affine
 from twofold.numerics.density import LatentDensity
