@@ -192,6 +192,8 @@ class AgglomerativeIsomap(TwoWayEstimator):
     ((400, 2), True)
     """
 
+    graph = "knn"  # of models in files that are older than the parameter
+
     residual_variance_: Array
     n_pieces_: int
     landmarks_: IntArray | None
