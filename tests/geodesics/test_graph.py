@@ -11,6 +11,7 @@ from scipy.spatial.distance import cdist
 from twofold.geodesics.dissimilarities import Precomputed
 from twofold.geodesics.graph import (
     connect_components,
+    default_mutual_neighbors,
     geodesic_distances,
     heat_affinity,
     knn_graph,
@@ -125,6 +126,12 @@ class TestMutualGraph:
         short = geodesic_distances(knn_graph(X, 12), indices=[at])
         assert short[0, opposite] < 5.0
         assert path[0, opposite] > 90.0
+
+    @pytest.mark.parametrize(
+        ("n_samples", "expected"), [(2, 1), (8, 7), (50, 10), (120, 15), (160, 20), (9_999, 20)]
+    )
+    def test_few_samples_have_fewer_neighbors(self, n_samples, expected):
+        assert default_mutual_neighbors(n_samples) == expected
 
     def test_links_duplicates(self):
         X = np.repeat(points(10), 8, axis=0)

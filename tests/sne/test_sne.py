@@ -109,7 +109,7 @@ class TestFit:
     def test_the_error_is_that_of_the_latents(self, model, sheet):
         plain = SNE(distances="euclidean", perplexity=12, random_state=0).fit(sheet)
         centered = sheet - sheet.mean(axis=0)
-        graph, _ = mutual_graph(centered, nearest(centered, None, 20)[0])
+        graph, _ = mutual_graph(centered, nearest(centered, None, 150 // 8)[0])
         along = probabilities_of(geodesic_distances(graph) ** 2, perplexity=12.0)
         for fitted, P in ((model, along), (plain, calibrated_neighbors(sheet, 12.0))):
             objective = NeighborEmbedding(P)

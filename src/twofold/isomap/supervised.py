@@ -80,10 +80,12 @@ class SupervisedIsomap(AgglomerativeIsomap):
         classes.
     graph : {"knn", "mutual"}, default="knn"
         Which neighbors share an edge, as in `AgglomerativeIsomap`; "knn" is the paper's graph.
-    dissimilarity, n_landmarks, n_centers
+    dissimilarity : {"euclidean", "precomputed"}, default="euclidean"
         As in `AgglomerativeIsomap`; labels change the distances.
     out_of_sample : {"krr", "grnn", "auto"} or Map, default="krr"
         The map from data to latents, as in `AgglomerativeIsomap`; "krr" is the paper's.
+    n_landmarks, n_centers
+        As in `AgglomerativeIsomap`.
     cross_fit : bool, default=True
         Whether ``fit_transform``, which a pipeline trains on, returns for each row what the
         down-map predicts without it. ``embedding_`` is exact in any case, and

@@ -13,12 +13,11 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.sparse import csr_array
 
-from twofold.geodesics.graph import mutual_graph, nearest_along
+from twofold.geodesics.graph import default_mutual_neighbors, mutual_graph, nearest_along
 from twofold.geodesics.scaling import classical_scaling, landmark_scaling, squared_geodesics
 from twofold.numerics.neighbors import nearest, nearest_neighbors
 from twofold.protocols import Array, IntArray
 
-GRAPH_NEIGHBORS = 20
 N_LANDMARKS = 500
 """Rows whose paths to all others give the start of many rows."""
 
@@ -33,7 +32,7 @@ class Paths:
     @classmethod
     def of(cls, data: Array, rng: np.random.Generator, *, few: bool) -> Paths:
         """Build the graph of data (n, D), connected; few rows get all paths."""
-        k = min(GRAPH_NEIGHBORS, len(data) - 1)
+        k = default_mutual_neighbors(len(data))
         near = nearest(data, None, k)[0] if few else nearest_neighbors(data, k, rng)
         graph, _ = mutual_graph(data, near)
         return cls(graph, squared_geodesics(graph, None, np.float64) if few else None)

@@ -158,6 +158,8 @@ class SNE(TwoWayEstimator):
     ((200, 2), True)
     """
 
+    distances = "euclidean"  # of models in files that are older than the parameter
+
     def __init__(
         self,
         n_components: int = 2,
