@@ -29,7 +29,7 @@ from twofold.plotting import DecodedGridDisplay, LatentMapDisplay, LearningCurve
 X, _ = make_partitioned_circle(150, random_state=100)
 angle = np.arctan2(X[:, 1], X[:, 0])
 settings = {"bandwidth": 0.02, "init": "random", "optimizer": "gd", "max_iter": 150, "tol": 0.0}
-settings |= {"up": "nw", "down": "nw"}  # no need to compare maps here
+settings |= {"distances": "euclidean", "up": "nw", "down": "nw"}  # as in the paper; no comparison
 ways = {"plain": None, "guided": SpectralGuidance(bandwidth=0.1, form="truncated")}
 models = {}
 for name, guidance in ways.items():
@@ -57,8 +57,8 @@ plt.show()
 # %%
 # Both maps
 # ---------
-# By default guidance is on and the initialization is PCA. Left: encoded new digits. Right: a
-# decoded grid of places.
+# By default distances are those along the data, and their classical scaling is the initialization.
+# Left: encoded new digits. Right: a decoded grid of places.
 
 X, y = load_digits(n_class=6, return_X_y=True)
 X, X_new, y, y_new = train_test_split(

@@ -3,7 +3,8 @@ r"""Both maps for any embedding.
 Given coordinates ``Z`` of the data from any method (t-SNE, UMAP, a spectral method, an array), two
 regressions make them two-way: the up-map ``f: Z -> X`` decodes, and the down-map ``F: X -> Z``
 encodes. ``F`` is a regression as well, or the projection onto the manifold of ``f``. The best pair
-differs between embeddings, so by default it is chosen by the error of ``f(F(x))`` on held-out rows.
+differs between embeddings, so by default it is chosen by the error of ``f(F(x))`` on held-out rows,
+and among pairs of about equal error by the score of the map.
 
 The choice matters: for the digits under t-SNE, a kernel ridge down-map loses 0.66 of the variance,
 Nadaraya-Watson 0.33, and projection onto the up-map 0.22.
@@ -34,14 +35,15 @@ class TwoWay(TwoWayEstimator):
     embedding : str, estimator, array-like or callable, default="tsne"
         The source of the latents: a name ("tsne", "isomap", "lle", "laplacian_eigenmaps",
         "kernel_pca", "pca", "random"), with a number of neighbors for the methods with a graph
-        ("isomap:20"), an estimator with ``fit_transform``, latents of shape (n_samples,
+        ("isomap:12"), an estimator with ``fit_transform``, latents of shape (n_samples,
         n_components), or a function of ``(X, n_components, rng)``. Named methods get the data
         centered and scaled to a total variance of one, so latents do not depend on the data's
         units. A clone of an estimator is fitted to the data as float64 in their own units.
     down : {"auto", "projection", "krr", "rbf", "nw"}, Map or Projection, default="auto"
         The map from data to latents: projection onto the manifold of the up-map, kernel ridge
-        regression, a radial basis network, Nadaraya-Watson, or a map of your own. "auto" takes the
-        map with the lowest held-out reconstruction error.
+        regression, a radial basis network, Nadaraya-Watson, or a map of your own. "auto" compares
+        held-out reconstruction errors. Among pairs within 3 % of the lowest error, the highest
+        score of the map decides.
     up : {"auto", "krr", "rbf", "nw"} or Map, default="auto"
         The map from latents to data, chosen in the same way.
     n_centers : int or "auto", default="auto"
@@ -64,9 +66,11 @@ class TwoWay(TwoWayEstimator):
     up_, down_ : str
         The maps in use.
     candidates_ : list of dict
-        The pairs that were compared, each with its "up", "down", held-out "error" (the lost share
-        of the variance) and "latent_error" (the distance of the down-map's latents to the
-        embedding, in units of its spread). Empty if only one pair was possible.
+        The pairs that were compared, best first, each with its "up", "down", held-out "error" (the
+        lost share of the variance), "map_score" (minus the mean log of that error and of those with
+        latents rounded to 16, 64, 256 and 1,024 codewords, as far as there are four rows for each)
+        and "latent_error" (the distance of the down-map's latents to the embedding, in units of its
+        spread). Empty if only one pair was possible.
     encoder_, decoder_, density_, n_features_in_, feature_names_in_
         As in every two-way estimator.
 

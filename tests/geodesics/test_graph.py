@@ -11,10 +11,12 @@ from scipy.spatial.distance import cdist
 from twofold.geodesics.dissimilarities import Precomputed
 from twofold.geodesics.graph import (
     connect_components,
+    default_mutual_neighbors,
     geodesic_distances,
     heat_affinity,
     knn_graph,
     mutual_graph,
+    nearest_along,
     normalized_affinity,
 )
 from twofold.numerics.neighbors import nearest
@@ -125,11 +127,33 @@ class TestMutualGraph:
         assert short[0, opposite] < 5.0
         assert path[0, opposite] > 90.0
 
+    @pytest.mark.parametrize(
+        ("n_samples", "expected"), [(2, 1), (8, 7), (50, 10), (120, 15), (160, 20), (9_999, 20)]
+    )
+    def test_few_samples_have_fewer_neighbors(self, n_samples, expected):
+        assert default_mutual_neighbors(n_samples) == expected
+
     def test_links_duplicates(self):
         X = np.repeat(points(10), 8, axis=0)
         graph, _ = mutual_graph(X, nearest(X, None, 9)[0])
         assert edges(graph)[0, 1] == 0.0
         assert np.isfinite(geodesic_distances(graph)).all()
+
+
+@pytest.mark.parametrize("loops", [False, True])
+def test_nearest_along_paths_are_the_first_of_all(loops, monkeypatch):
+    if loops:
+        path_loops = pytest.importorskip("twofold.geodesics.path_loops")
+        monkeypatch.setattr("twofold.geodesics.graph.compiled", lambda *_: path_loops)
+    X = np.vstack([points(60), points(5)])  # with duplicates
+    graph, _ = mutual_graph(X, nearest(X, None, 6)[0])
+    found, lengths = nearest_along(graph, 9)
+    paths = dijkstra(graph)
+    for row in range(65):
+        assert row not in found[row]
+        assert len(set(found[row])) == 9
+        np.testing.assert_allclose(lengths[row], paths[row, found[row]], rtol=1e-12)
+        np.testing.assert_allclose(lengths[row], np.sort(np.delete(paths[row], row))[:9])
 
 
 class TestKnnGraph:

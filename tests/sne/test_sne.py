@@ -6,9 +6,11 @@ from differences import central_gradient
 from scipy.sparse import csr_array
 
 from twofold import SNE
-from twofold.datasets import make_s_curve
+from twofold.datasets import make_s_curve, make_swiss_roll
+from twofold.geodesics.graph import geodesic_distances, mutual_graph
 from twofold.kernels import Gaussian
-from twofold.numerics.neighbors import nearest_neighbors
+from twofold.metrics import procrustes_r2
+from twofold.numerics.neighbors import nearest, nearest_neighbors
 from twofold.numerics.sums.dense import DenseWeights
 from twofold.numerics.sums.grid import weigh_many
 from twofold.numerics.sums.reach import kernel_radius
@@ -19,6 +21,7 @@ from twofold.sne.divergence import NeighborEmbedding, SparseNeighborEmbedding
 from twofold.sne.probabilities import (
     calibrated_neighbors,
     neighbor_matrix,
+    probabilities_of,
     transition_probabilities,
 )
 
@@ -98,14 +101,32 @@ class TestFit:
         assert model.history_.shape == (model.n_iter_ + 1,)
         assert model.kl_divergence_ == model.history_.min()
         assert model.perplexity_ == 12.0
-        assert model.guidance_bandwidth_ > 0.0
+        assert np.isnan(model.guidance_bandwidth_)  # the geodesic start needs no guidance
+        settings = {"perplexity": 12, "up": "nw", "down": "nw", "random_state": 0}
+        assert SNE(init="pca", **settings).fit(sheet).guidance_bandwidth_ > 0.0
+        assert SNE(distances="euclidean", **settings).fit(sheet).guidance_bandwidth_ > 0.0
 
     def test_the_error_is_that_of_the_latents(self, model, sheet):
-        objective = NeighborEmbedding(calibrated_neighbors(sheet, 12.0))
-        value, gradient = objective.value_and_grad(model.embedding_)
-        assert value == pytest.approx(model.kl_divergence_, rel=1e-6)
-        first = objective.value_and_grad(sheet[:, :2])[1]
-        assert np.abs(gradient).max() < 0.05 * np.abs(first).max()
+        plain = SNE(distances="euclidean", perplexity=12, random_state=0).fit(sheet)
+        centered = sheet - sheet.mean(axis=0)
+        graph, _ = mutual_graph(centered, nearest(centered, None, 150 // 8)[0])
+        along = probabilities_of(geodesic_distances(graph) ** 2, perplexity=12.0)
+        for fitted, P in ((model, along), (plain, calibrated_neighbors(sheet, 12.0))):
+            objective = NeighborEmbedding(P)
+            value, gradient = objective.value_and_grad(fitted.embedding_)
+            assert value == pytest.approx(fitted.kl_divergence_, rel=1e-6)
+            first = objective.value_and_grad(sheet[:, :2])[1]
+            assert np.abs(gradient).max() < 0.05 * np.abs(first).max()
+
+    @pytest.mark.parametrize("most_dense", [2_000, 300])
+    def test_rolls_are_unrolled(self, monkeypatch, most_dense):
+        # Euclidean neighborhoods of 30 reach the next sheet, and R^2 is 0.3 to 0.4.
+        monkeypatch.setattr(module, "MOST_DENSE", most_dense)
+        X, truth = make_swiss_roll(900, 0.5, random_state=0)
+        maps = {"up": "nw", "down": "nw", "random_state": 0}
+        assert procrustes_r2(truth, SNE(**maps).fit(X).embedding_) > 0.98
+        folded = SNE(distances="euclidean", **maps).fit(X)
+        assert procrustes_r2(truth, folded.embedding_) < 0.7
 
     @pytest.mark.filterwarnings("ignore:The divergence was still falling")
     def test_guidance_untangles_random_starts(self, sheet):
@@ -192,6 +213,7 @@ class TestFit:
         with pytest.warns(UserWarning, match=r"\(max_iter=25\) while steps were still guided"):
             SNE(perplexity=12, guidance=slow, max_iter=25, tol=1e-9, random_state=0).fit(sheet)
 
+    @pytest.mark.filterwarnings("ignore:The divergence was still falling")
     def test_a_minimizer_of_ones_own(self, sheet):
         class Steps:
             def minimize(self, objective, Z0, *, callback=None):
@@ -210,6 +232,7 @@ class TestFit:
         [
             ({"perplexity": 1.0}, ValueError, "perplexity=1.0"),
             ({"bandwidth": 0.0}, ValueError, "bandwidth=0.0"),
+            ({"distances": "cosine"}, ValueError, "distances='cosine'"),
             ({"guidance": "none"}, TypeError, "guidance='none'"),
             ({"guidance": SpectralGuidance(form="deflated")}, ValueError, "form='deflated'"),
             ({"optimizer": "adam"}, ValueError, "optimizer='adam'"),

@@ -55,7 +55,12 @@ from twofold.geodesics.dissimilarities import (
     Precomputed,
     check_distances,
 )
-from twofold.geodesics.graph import connect_components, graph_of_neighbors, mutual_graph
+from twofold.geodesics.graph import (
+    connect_components,
+    default_mutual_neighbors,
+    graph_of_neighbors,
+    mutual_graph,
+)
 from twofold.geodesics.scaling import (
     classical_scaling,
     elbow,
@@ -89,7 +94,9 @@ from twofold.numerics.validation import (
 from twofold.protocols import Array, IntArray, Map
 from twofold.starts.initializers import choose_landmarks
 
-DEFAULT_NEIGHBORS = {"knn": 10, "mutual": 20}
+DEFAULT_NEIGHBORS = 10
+"""Neighbors in the paper's graph by default."""
+
 MOST_DIMENSIONS = 10
 """Number of coordinates whose residual variances ``n_components="auto"`` compares."""
 
@@ -117,9 +124,9 @@ class AgglomerativeIsomap(TwoWayEstimator):
         Number of latent dimensions. "auto" takes the elbow of the residual variances of ten
         coordinates.
     n_neighbors : int or "auto", default="auto"
-        Neighbors of each row in the graph. "auto" means 20 for the graph "mutual" and 10 for "knn",
-        or all others if there are fewer. On images in clusters, 10 mutual neighbors separate the
-        classes better.
+        Neighbors of each row in the graph. "auto" means 20 for the graph "mutual" (of fewer than
+        160 rows an eighth, at least 10) and 10 for "knn", or all others if there are fewer. On
+        images in clusters, 10 mutual neighbors separate the classes better.
     graph : {"mutual", "knn"}, default="mutual"
         Which neighbors share an edge. "mutual" takes pairs that are neighbors of each other and
         already close along the graph of fewer neighbors, and the minimum spanning tree: no short
@@ -321,7 +328,7 @@ class AgglomerativeIsomap(TwoWayEstimator):
         n = len(data)
         check_bool("cross_fit", self.cross_fit)
         check_choice("dissimilarity", self.dissimilarity, ("euclidean", "precomputed"))
-        check_choice("graph", self.graph, tuple(DEFAULT_NEIGHBORS))
+        check_choice("graph", self.graph, ("mutual", "knn"))
         self._check_out_of_sample()
         self._n_neighbors(n)
         if not is_auto(self.n_components):
@@ -370,7 +377,8 @@ class AgglomerativeIsomap(TwoWayEstimator):
 
     def _n_neighbors(self, n: int) -> int:
         if is_auto(self.n_neighbors):
-            return min(DEFAULT_NEIGHBORS[self.graph], n - 1)
+            mutual = self.graph == "mutual"
+            return default_mutual_neighbors(n) if mutual else min(DEFAULT_NEIGHBORS, n - 1)
         return check_int("n_neighbors", self.n_neighbors, high=n - 1, also=AUTO)
 
     def _landmarks(self, n: int, rng: np.random.Generator) -> IntArray | None:

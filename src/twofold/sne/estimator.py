@@ -5,10 +5,14 @@ data, and ``Q_ij`` given by distances of latents. The latents minimize the mean 
 divergence over the rows (Memisevic & Hinton 2005, Eqs. 1-4). By default a perplexity sets the
 bandwidth of each row; ``bandwidth`` is the paper's single one.
 
-Early steps are *guided*: affinities of the data make neighbors move together, which untangles a
-poor start (`twofold.optimize.guidance`). With gradient descent this is the paper's method; other
-minimizers change variables by stages (`twofold.optimize.staged`). The last steps minimize the plain
-divergence, and ``history_`` records the plain divergence throughout.
+By default distances in the data are lengths of paths along the data, and classical scaling of the
+same paths is the start (`twofold.sne.along`). The paper has Euclidean distances, whose
+neighborhoods reach from one sheet of a roll to the next.
+
+From another start, early steps are *guided*: affinities of the data make neighbors move together,
+which untangles a poor start (`twofold.optimize.guidance`). With gradient descent this is the
+paper's method; other minimizers change variables by stages (`twofold.optimize.staged`). The last
+steps minimize the plain divergence, and ``history_`` records the plain divergence throughout.
 
 Both maps are learned for the latents as in `TwoWay`, chosen by held-out error.
 
@@ -48,20 +52,24 @@ from twofold.base.maps_for_latents import MapSettings, learn_maps
 from twofold.base.problem import Learned, Problem
 from twofold.kernels import Gaussian
 from twofold.maps.projection import Projection
+from twofold.numerics.linalg import sqdist
 from twofold.numerics.neighbors import nearest_neighbors
 from twofold.numerics.sums.grid import weigh_many
 from twofold.numerics.sums.reach import kernel_radius
 from twofold.numerics.sums.weights import SelfWeights
 from twofold.numerics.units import bandwidth_in_units
-from twofold.numerics.validation import RandomLike, check_int, check_real
+from twofold.numerics.validation import (
+    RandomLike,
+    check_choice,
+    check_int,
+    check_real,
+    is_auto,
+)
 from twofold.optimize import SpectralGuidance, guided_minimizer, resolve_minimizer
 from twofold.protocols import Array, IntArray, Map, Minimizer, Objective
+from twofold.sne.along import Paths
 from twofold.sne.divergence import NeighborEmbedding, SparseNeighborEmbedding
-from twofold.sne.probabilities import (
-    calibrated_neighbors,
-    neighbor_matrix,
-    transition_probabilities,
-)
+from twofold.sne.probabilities import neighbor_matrix, probabilities_of, sparse_probabilities
 from twofold.starts.named import latents_of, unit_variance
 
 MOST_DENSE = 2_000
@@ -89,19 +97,24 @@ class SNE(TwoWayEstimator):
     bandwidth : float, default=None
         One bandwidth ``h`` for all rows instead, in squared units of the data: ``P_ij`` is
         proportional to ``exp(-|x_i - x_j|^2 / h)``.
+    distances : {"geodesic", "euclidean"}, default="geodesic"
+        Distances of rows: lengths of shortest paths in a graph of 20 mutual neighbors, or the
+        Euclidean distances of the paper.
     guidance : "auto", None or SpectralGuidance, default="auto"
-        Guides the first steps. "auto" is ``SpectralGuidance()``, None is plain minimization.
+        Guides the first steps. "auto" is ``SpectralGuidance()``, or none from the geodesic start,
+        which needs none; None is plain minimization.
     optimizer : {"lbfgs", "rprop", "gd", "cg"} or Minimizer, default="lbfgs"
         Minimizes the divergence; "gd" is the paper's.
     max_iter : int, default=300
         Maximum number of iterations, including guided ones.
     tol : float, default=1e-5
         Relative decrease of the divergence below which the run ends.
-    init : str, array-like, callable or estimator, default="pca"
+    init : str, array-like, callable or estimator, default="auto"
         The initial latents: the name of an initializer ("pca", "random", "isomap",
         "laplacian_eigenmaps", ...), latents of shape (n_samples, n_components), a function of
-        ``(X, n_components, rng)`` or an estimator with ``fit_transform``. Named initializations are
-        scaled to unit variance, arrays are not: latent kernels have the width ``1 / sqrt(2)``.
+        ``(X, n_components, rng)`` or an estimator with ``fit_transform``. "auto" embeds geodesic
+        distances by classical scaling; with Euclidean distances it is "pca". Named initializations
+        are scaled to unit variance, arrays are not: latent kernels have the width ``1 / sqrt(2)``.
     up, down, n_centers
         The maps, as in `TwoWay`.
     random_state : int, RandomState, Generator or None, default=None
@@ -151,11 +164,12 @@ class SNE(TwoWayEstimator):
         *,
         perplexity: float = 30.0,
         bandwidth: float | None = None,
+        distances: str = "geodesic",
         guidance: str | SpectralGuidance | None = "auto",
         optimizer: str | Minimizer = "lbfgs",
         max_iter: int = 300,
         tol: float = 1e-5,
-        init: Any = "pca",
+        init: Any = "auto",
         up: str | Map = "auto",
         down: str | Map | Projection = "auto",
         n_centers: int | str = "auto",
@@ -166,6 +180,7 @@ class SNE(TwoWayEstimator):
         self.n_components = n_components
         self.perplexity = perplexity
         self.bandwidth = bandwidth
+        self.distances = distances
         self.guidance = guidance
         self.optimizer = optimizer
         self.max_iter = max_iter
@@ -181,14 +196,13 @@ class SNE(TwoWayEstimator):
     def _learn(self, problem: Problem) -> Learned:
         settings = self._checked_maps()
         unit = problem.units.unit(2)
-        with problem.progress.phase("start"):
-            start = self._start(problem)
         with problem.progress.phase("neighbors"):
+            paths = self._paths(problem)
             perplexity = self._perplexity(len(problem.data))
-            neighbors = self._neighbors(problem, perplexity)
-            objective = self._objective(problem, perplexity, neighbors)
-            guidance = SpectralGuidance() if isinstance(self.guidance, str) else self.guidance
-            guide = prepare_guide(guidance, problem.data, unit, neighbors)
+            neighbors, objective = self._objective(problem, perplexity, paths)
+        with problem.progress.phase("start"):
+            start = self._start(problem, paths)
+            guide = prepare_guide(self._guidance(), problem.data, unit, neighbors)
         minimizer = resolve_minimizer(self.optimizer, max_iter=int(self.max_iter), tol=self.tol)
         most = int(getattr(minimizer, "max_iter", self.max_iter))
         with problem.progress.phase("minimization", max_iter=None, at_most=most) as callback:
@@ -213,14 +227,32 @@ class SNE(TwoWayEstimator):
         check_real("perplexity", self.perplexity, above=1.0)
         if self.bandwidth is not None:
             check_real("bandwidth", self.bandwidth, above=0.0)
+        check_choice("distances", self.distances, ("geodesic", "euclidean"))
         check_guidance(self.guidance, self.optimizer, words=("auto",))
         check_int("max_iter", self.max_iter)
         resolve_minimizer(self.optimizer, max_iter=1, tol=self.tol)
         return MapSettings(self.up, self.down, self.n_centers)
 
-    def _start(self, problem: Problem) -> Array:
+    def _paths(self, problem: Problem) -> Paths | None:
+        """Return the paths along the data, None if distances are Euclidean."""
+        if self.distances == "euclidean":
+            return None
+        return Paths.of(problem.data, problem.rng, few=len(problem.data) <= MOST_DENSE)
+
+    def _guidance(self) -> SpectralGuidance | None:
+        """Return the guidance of the first steps."""
+        if not isinstance(self.guidance, str):
+            return self.guidance
+        from_paths = is_auto(self.init) and self.distances == "geodesic"
+        return None if from_paths else SpectralGuidance()
+
+    def _start(self, problem: Problem, paths: Paths | None) -> Array:
         """Return the first latents (n, q)."""
-        Z = latents_of(self.init, unit_variance(problem.data), problem)
+        if is_auto(self.init) and paths is not None:
+            Z = paths.start(problem.n_components, problem.rng)
+        else:
+            init = "pca" if is_auto(self.init) else self.init
+            Z = latents_of(init, unit_variance(problem.data), problem)
         if not isinstance(self.init, str):
             if not np.ptp(Z, axis=0).any():
                 raise ValueError(
@@ -238,33 +270,32 @@ class SNE(TwoWayEstimator):
             return np.nan
         return min(float(self.perplexity), max((n - 1) / 3.0, LEAST_PERPLEXITY))
 
-    def _neighbors(self, problem: Problem, perplexity: float) -> IntArray | None:
-        """Return the neighbors (n, k) of many rows; None for few rows, which see all others."""
-        n = len(problem.data)
-        if n <= MOST_DENSE:
-            return None
-        k = NEIGHBORS_OF_FIXED if np.isnan(perplexity) else int(np.ceil(3.0 * perplexity))
-        return nearest_neighbors(problem.data, min(k, n - 1), problem.rng)
-
     def _objective(
-        self, problem: Problem, perplexity: float, neighbors: IntArray | None
-    ) -> Objective:
-        """Return the divergence; exact for few rows."""
-        data, bandwidth = problem.data, None
+        self, problem: Problem, perplexity: float, paths: Paths | None
+    ) -> tuple[IntArray | None, Objective]:
+        """Return the neighbors (n, k) that many rows see, None for few rows, and the divergence."""
+        data, width = problem.data, {"perplexity": perplexity}
         if self.bandwidth is not None:
-            bandwidth = bandwidth_in_units(float(self.bandwidth), problem.units.unit(2))
-        if neighbors is not None:
-            wanted = perplexity if bandwidth is None else None
-            sparse = neighbor_matrix(data, neighbors, perplexity=wanted, bandwidth=bandwidth)
-            radius = kernel_radius(Gaussian(), LEFT_OUT)
+            fixed = bandwidth_in_units(float(self.bandwidth), problem.units.unit(2))
+            width = {"bandwidth": fixed}
+        if len(data) <= MOST_DENSE:
+            given = None if paths is None else paths.squares
+            squares = sqdist(data, data) if given is None else given
+            return None, NeighborEmbedding(probabilities_of(squares, **width))
+        k = NEIGHBORS_OF_FIXED if np.isnan(perplexity) else int(np.ceil(3.0 * perplexity))
+        k = min(k, len(data) - 1)
+        if paths is None:
+            neighbors = nearest_neighbors(data, k, problem.rng)
+            sparse = neighbor_matrix(data, neighbors, **width)
+        else:
+            neighbors, squares = paths.nearest(k)
+            sparse = sparse_probabilities(squares, neighbors, **width)
+        radius = kernel_radius(Gaussian(), LEFT_OUT)
 
-            def weigh(Z: Array) -> SelfWeights:
-                return weigh_many(Z, Gaussian(), radius, masses_alone=True)
+        def weigh(Z: Array) -> SelfWeights:
+            return weigh_many(Z, Gaussian(), radius, masses_alone=True)
 
-            return SparseNeighborEmbedding(sparse, weigh)
-        if bandwidth is not None:
-            return NeighborEmbedding(transition_probabilities(data, bandwidth))
-        return NeighborEmbedding(calibrated_neighbors(data, perplexity))
+        return neighbors, SparseNeighborEmbedding(sparse, weigh)
 
     def _learn_constant(self, problem: Problem) -> Learned:
         learned = super()._learn_constant(problem)

@@ -11,6 +11,9 @@ bisection for ``h`` needs no logarithm of a probability.
 Few rows see all others. Many rows see their nearest neighbors only: three times the perplexity,
 beyond which probabilities vanish.
 
+The squared distances may be those of paths along the data, which do not cross from one sheet of a
+roll to the next.
+
 References
 ----------
 R. Memisevic, G. Hinton. Improving dimensionality reduction with spectral gradient descent. Neural
@@ -37,7 +40,7 @@ ENTROPY_TOLERANCE = 1e-9
 
 def transition_probabilities(X: Array, bandwidth: float) -> Array:
     """Return ``P`` (n, n) with one bandwidth for all rows, in squared units of the data."""
-    return _with_diagonal(fixed_rows(_distances_to_others(X), bandwidth))
+    return probabilities_of(sqdist(X, X), bandwidth=bandwidth)
 
 
 def calibrated_neighbors(X: Array, perplexity: float) -> Array:
@@ -50,7 +53,18 @@ def calibrated_neighbors(X: Array, perplexity: float) -> Array:
         raise ValueError(
             f"perplexity={perplexity!r} must lie between 1 and n_samples - 1 = {n - 1}."
         )
-    return _with_diagonal(calibrated_rows(_distances_to_others(X), perplexity))
+    return probabilities_of(sqdist(X, X), perplexity=perplexity)
+
+
+def probabilities_of(
+    squares: Array, *, perplexity: float | None = None, bandwidth: float | None = None
+) -> Array:
+    """Return ``P`` (n, n) from squared distances (n, n); pass the perplexity or the bandwidth."""
+    n = len(squares)
+    others = ~np.eye(n, dtype=bool)
+    P = np.zeros((n, n))
+    P[others] = _rows(squares[others].reshape(n, n - 1), perplexity, bandwidth).ravel()
+    return P
 
 
 def neighbor_matrix(
@@ -64,23 +78,43 @@ def neighbor_matrix(
 
     Pass either the perplexity or the bandwidth, in squared units of the data.
     """
-    if (perplexity is None) == (bandwidth is None):
-        raise ValueError(f"give one of perplexity={perplexity!r} and bandwidth={bandwidth!r}.")
+    n, k = neighbors.shape
+    squares = np.empty((n, k))
+
+    def work(rows: slice) -> None:
+        differences = X[neighbors[rows]] - X[rows, None]
+        squares[rows] = row_norms_sq(differences.reshape(-1, X.shape[1])).reshape(-1, k)
+
+    map_blocks(work, row_blocks(n, 8 * k * (X.shape[1] + 4)))
+    return sparse_probabilities(squares, neighbors, perplexity=perplexity, bandwidth=bandwidth)
+
+
+def sparse_probabilities(
+    squares: Array,
+    neighbors: IntArray,
+    *,
+    perplexity: float | None = None,
+    bandwidth: float | None = None,
+) -> csr_array:
+    """Return the sparse ``P`` (n, n) from squared distances (n, k) to neighbors (n, k)."""
     n, k = neighbors.shape
     P = np.empty((n, k))
 
     def work(rows: slice) -> None:
-        differences = X[neighbors[rows]] - X[rows, None]
-        distances = row_norms_sq(differences.reshape(-1, X.shape[1])).reshape(-1, k)
-        distances = distances.astype(np.float64)
-        if bandwidth is not None:
-            P[rows] = fixed_rows(distances, bandwidth)
-        elif perplexity is not None:
-            P[rows] = calibrated_rows(distances, perplexity)
+        P[rows] = _rows(squares[rows], perplexity, bandwidth)
 
-    map_blocks(work, row_blocks(n, 8 * k * (X.shape[1] + 4)))
+    map_blocks(work, row_blocks(n, 8 * k * 4))
     pointers = np.arange(0, n * k + 1, k)
     return csr_array((P.ravel(), neighbors.ravel(), pointers), shape=(n, n))
+
+
+def _rows(squares: Array, perplexity: float | None, bandwidth: float | None) -> Array:
+    """Return probabilities (n, k) by one of perplexity and bandwidth."""
+    if perplexity is not None and bandwidth is None:
+        return calibrated_rows(squares, perplexity)
+    if bandwidth is not None and perplexity is None:
+        return fixed_rows(squares, bandwidth)
+    raise ValueError(f"give one of perplexity={perplexity!r} and bandwidth={bandwidth!r}.")
 
 
 def fixed_rows(distances: Array, bandwidth: float) -> Array:
@@ -117,18 +151,3 @@ def calibrated_rows(distances: Array, perplexity: float) -> Array:
         low = np.where(too_wide, low, width)
     weights /= mass[:, None]
     return weights
-
-
-def _distances_to_others(X: Array) -> Array:
-    """Return the squared distances (n, n - 1) of each row to all others, in order."""
-    n = len(X)
-    distances = sqdist(X, X)
-    return distances[~np.eye(n, dtype=bool)].reshape(n, n - 1)
-
-
-def _with_diagonal(rows: Array) -> Array:
-    """Return the matrix (n, n) of the probabilities (n, n - 1), with a zero diagonal."""
-    n = len(rows)
-    P = np.zeros((n, n))
-    P[~np.eye(n, dtype=bool)] = rows.ravel()
-    return P

@@ -2,9 +2,9 @@ r"""Initial latents: random, linear, spectral, or a neighbor embedding.
 
 An initializer is a function ``(X, n_components, rng, ...) -> Z`` of data ``X`` (n, D) that returns
 latents ``Z`` (n, q). Missing directions give columns of zeros. ``n_neighbors`` is the number of
-neighbors of each point in a graph; None means 20 for Isomap, 12 for LLE and 10 for Laplacian
-eigenmaps, or all other points if there are fewer. A graph of several components is joined at the
-closest pairs, with a warning.
+neighbors of each point in a graph; None means 12 for LLE, 10 for Laplacian eigenmaps, and 20 for
+Isomap (of fewer than 160 points an eighth, at least 10), or all other points if there are fewer. A
+graph of several components is joined at the closest pairs, with a warning.
 
 Isomap links mutual neighbors, without short circuits (`mutual_graph`). With ten or twelve
 neighbors, gaps in the graph still cost accuracy on noisy rolls; with 20 they are closed.
@@ -39,6 +39,7 @@ from scipy.sparse.linalg import eigsh
 from twofold.geodesics.graph import (
     check_n_neighbors,
     connect_components,
+    default_mutual_neighbors,
     heat_affinity,
     knn_graph,
     mutual_graph,
@@ -148,7 +149,7 @@ def isomap(
     n_neighbors: int | None = None,
 ) -> Array:
     """Return geodesic distances on a graph without short circuits, embedded by scaling."""
-    k = min(20, len(X) - 1) if n_neighbors is None else n_neighbors
+    k = default_mutual_neighbors(len(X)) if n_neighbors is None else n_neighbors
     check_n_neighbors(k, len(X))
     near = nearest(X, None, k)[0] if X.shape[1] <= FEW_FEATURES else nearest_neighbors(X, k, rng)
     graph, n_pieces = mutual_graph(X, near)
