@@ -146,6 +146,8 @@ STEPS = {
     "angles": (Angles((True, False, True)), 5, 3),
     "box": (IntoDomain(Domain((False, False))), 2, 2),
     "cylinder": (IntoDomain(Domain((True, False))), 2, 2),
+    "rectangle": (IntoDomain(Domain((False, False), (1.0, 0.3))), 2, 2),
+    "low cylinder": (IntoDomain(Domain((True, False), (1.0, 0.3))), 2, 2),
     "points": (IntoDomain(Points(3)), 1, 1),
 }
 for width, centers in CENTERS.items():

@@ -12,8 +12,9 @@ from sklearn.exceptions import ConvergenceWarning
 
 from twofold import PrincipalManifold, load
 from twofold.base.journal import Journal
-from twofold.datasets import make_s_curve
+from twofold.datasets import make_s_curve, make_swiss_roll
 from twofold.losses import L1, Huber, Squared
+from twofold.metrics import procrustes_r2
 from twofold.numerics.linalg import spatial_median
 from twofold.plotting import GeneralizationDisplay
 from twofold.principal_manifold import CrossValidation, Domain, Points
@@ -281,9 +282,42 @@ class TestStarts:
         model = PrincipalManifold(alpha=1e-3, random_state=0).fit(X)
         assert model.init_ == "isomap"
         assert [one["name"] for one in model.candidates_] == ["isomap", "grown"]
-        assert model.candidates_[0]["value"] <= model.candidates_[1]["value"]
+        assert model.candidates_[0]["map_score"] > model.candidates_[1]["map_score"]
         order = np.corrcoef(model.embedding_[:, 0], t)[0, 1]
         assert abs(order) > 0.98
+
+    @pytest.mark.parametrize("seed", [1, 2])
+    def test_noisy_rolls_are_unrolled_by_default(self, seed):
+        X, sheet = make_swiss_roll(600, 0.3, random_state=seed)
+        model = PrincipalManifold(2, alpha=1e-5, random_state=seed).fit(X)
+        assert procrustes_r2(sheet, model.embedding_) > 0.98
+        assert model.domain_.ends[0] == 1.0
+        assert model.domain_.ends[1] == pytest.approx(50.0 / 90.0, abs=0.1)
+        assert np.all(np.abs(model.embedding_) <= model.domain_.ends)
+
+    def test_numbers_of_nodes_and_other_starts_keep_the_cube(self):
+        X, _ = make_s_curve(200, random_state=0)
+        for setting in ({"n_nodes": 36}, {"init": "isomap"}, {"init": "pca"}):
+            model = PrincipalManifold(2, alpha=1e-3, random_state=0, **setting).fit(X)
+            assert model.domain_ == Domain((False, False))
+
+    def test_sides_of_your_own(self):
+        X, _ = make_s_curve(200, random_state=0)
+        wide = Domain((False, False), sides=(2.0, 0.5))
+        for init in ("auto", "pca", "isomap"):
+            model = PrincipalManifold(2, alpha=1e-4, domain=wide, init=init, random_state=0).fit(X)
+            assert model.domain_ == wide
+            assert np.all(np.abs(model.embedding_) <= [2.0, 0.5])
+            assert model.score(X) > 0.9
+            outside = model.inverse_transform([[9.0, -9.0]])
+            np.testing.assert_array_equal(outside, model.inverse_transform([[2.0, -0.5]]))
+
+    def test_robust_losses_compare_functionals(self):
+        X, _ = make_s_curve(200, random_state=0)
+        model = PrincipalManifold(2, alpha=1e-2, loss="norm", random_state=0).fit(X)
+        values = [one["value"] for one in model.candidates_]
+        assert values == sorted(values)
+        assert all(np.isnan(one["map_score"]) for one in model.candidates_)
 
     def test_the_papers_start_is_the_leading_plane(self):
         X, _ = sine(length=4.0)

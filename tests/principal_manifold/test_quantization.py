@@ -76,6 +76,18 @@ class TestDomain:
         assert Domain((False,)).grid((1,)).tolist() == [[0.0]]
         np.testing.assert_allclose(Domain((True, False)).spacing((4, 5)), [0.5, 0.5])
 
+    def test_sides(self):
+        box = Domain((True, False), sides=(1.0, 0.25))
+        np.testing.assert_allclose(box.into(np.array([[1.5, 0.3]])), [[-0.5, 0.25]])
+        np.testing.assert_allclose(box.spacing((4, 5)), [0.5, 0.125])
+        assert np.abs(box.grid((4, 3))).max(axis=0).tolist() == [1.0, 0.25]
+        assert Domain((False,), sides=(1.0,)).ends.tolist() == Domain((False,)).ends.tolist()
+
+    @pytest.mark.parametrize("sides", [(1.0,), (0.0, 1.0), (1.0, np.inf), (1.0, 0.5)])
+    def test_sides_that_do_not_fit(self, sides):
+        with pytest.raises(ValueError, match="sides="):
+            Domain((False, True), sides=sides)
+
     def test_names(self):
         assert resolve_domain("box", 2) == Domain((False, False))
         assert resolve_domain("circle", 1) == Domain((True,))

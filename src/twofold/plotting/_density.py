@@ -129,8 +129,9 @@ def draw_border(
         return [] if outline is None else [outline]
     lines = []
     for column, is_circular in enumerate(domain.wrapped):
-        for end in (-1.0, 1.0):
-            side = [[end, end], [-1.0, 1.0]]
+        across = float(domain.ends[1 - column])
+        for end in (-float(domain.ends[column]), float(domain.ends[column])):
+            side = [[end, end], [-across, across]]
             style = {**border_style(), "linestyle": ":" if is_circular else "-"}
             lines += ax.plot(*(side if column == 0 else side[::-1]), **style)
     return lines

@@ -79,7 +79,9 @@ class LatentSpace:
         """Return the domain of some latent dimensions."""
         if not isinstance(self.domain, Domain):
             return self.domain
-        return Domain(tuple(self.domain.wrapped[column] for column in columns))
+        wrapped = tuple(self.domain.wrapped[column] for column in columns)
+        ends = self.domain.ends[list(columns)]
+        return Domain(wrapped, None if self.domain.sides is None else tuple(ends.tolist()))
 
     @property
     def wrapped(self) -> tuple[bool, ...]:
@@ -145,8 +147,10 @@ class LatentSpace:
 
     def is_supported(self, Z: Array, spacing: float) -> AnyArray:
         """Return which places (n,) of a grid are in the domain, or supported by data."""
+        if isinstance(self.domain, Points):
+            return np.ones(len(Z), dtype=bool)
         if self.domain is not None:
-            return np.asarray((np.abs(Z) <= 1.0).all(axis=1) | self.domain.is_discrete)
+            return np.asarray((np.abs(Z) <= self.domain.ends).all(axis=1))
         return self.log_density_near(Z, spacing) >= self.log_border
 
     def support(self, Z: Array, spacing: float) -> Array:
@@ -173,7 +177,8 @@ class LatentSpace:
         if isinstance(self.domain, Points):
             return np.array([[-0.5, self.domain.n_points - 0.5]])
         if self.domain is not None:
-            bounds[:] = (-1.0, 1.0)
+            ends = self.domain.ends[list(columns)]
+            bounds = np.stack([-ends, ends], axis=1)
         return bounds
 
 

@@ -29,7 +29,7 @@ def draw_walls(
     bounds = np.stack([0.5 * (low + high - (1.0 + 2.0 * MARGIN) * size)] * 2, axis=1)
     bounds[:, 1] += (1.0 + 2.0 * MARGIN) * size
     if domain is not None:
-        bounds[:] = (-1.0, 1.0)
+        bounds = np.stack([-domain.ends, domain.ends], axis=1)
     set_box(ax, bounds)
     bands = []
     if show_density:
@@ -41,7 +41,7 @@ def draw_walls(
             offset = bounds["xyz".index(along), 1 if along == "y" else 0]
             wall = DensityMap.of_latents(some[:, pair], grid).fill(ax, zdir=along, offset=offset)
             bands += [] if wall is None else [wall]
-    return bands, [] if domain is None else _draw_cube(ax)
+    return bands, [] if domain is None else _draw_box(ax, domain.ends)
 
 
 def set_box(ax: Any, bounds: Array) -> None:
@@ -59,13 +59,14 @@ def style_axes(ax: Any) -> None:
     ax.tick_params(labelsize=8, pad=1)
 
 
-def _draw_cube(ax: Any) -> list[Any]:
-    """Draw the edges of the cube ``[-1, 1]^3``."""
-    corners = [(-1.0, -1.0), (-1.0, 1.0), (1.0, 1.0), (1.0, -1.0), (-1.0, -1.0)]
+def _draw_box(ax: Any, ends: Array) -> list[Any]:
+    """Draw the edges of the box from ``-ends`` to ``ends`` (3,)."""
+    a, b, c = ends
+    corners = [(-a, -b), (-a, b), (a, b), (a, -b), (-a, -b)]
     style = {**border_style(), "color": "0.75"}
     lines = []
-    for level in (-1.0, 1.0):
+    for level in (-c, c):
         lines += ax.plot(*np.array(corners).T, level, **style)
     for (x, y), _ in pairwise(corners):
-        lines += ax.plot([x, x], [y, y], [-1.0, 1.0], **style)
+        lines += ax.plot([x, x], [y, y], [-c, c], **style)
     return lines

@@ -1,9 +1,9 @@
 r"""Latent domains: boxes, circles and their products, where principal manifolds live.
 
-A domain is ``[-1, 1]`` in every dimension. A dimension may be *wrapped*: 1 is then the same place
-as -1, and the interval is a circle of circumference 2 (Smola et al. 2001, Example 9). So a curve
-may be closed, and a surface be a cylinder or a torus. A domain may also be a few points (`Points`),
-and the manifold their images: vector quantization.
+A domain is ``[-1, 1]`` in every dimension, or a box with other sides. A dimension may be *wrapped*:
+1 is then the same place as -1, and the interval is a circle of circumference 2 (Smola et al. 2001,
+Example 9). So a curve may be closed, and a surface be a cylinder or a torus. A domain may also be a
+few points (`Points`), and the manifold their images: vector quantization.
 
 References
 ----------
@@ -32,6 +32,8 @@ class Domain:
     ----------
     wrapped : tuple of bool
         Which dimensions are circles.
+    sides : tuple of float or None, default=None
+        Half the length of each dimension; None means 1 for all. A circle has 1.
 
     Examples
     --------
@@ -49,9 +51,15 @@ class Domain:
     >>> cylinder = Domain((True, False))
     >>> cylinder.n_components, cylinder.grid((4, 3)).shape, cylinder.spacing((4, 3)).tolist()
     (2, (12, 2), [0.5, 1.0])
+
+    A rectangle of twice the length of its height:
+
+    >>> Domain((False, False), sides=(1.0, 0.5)).into(np.array([[0.7, 0.7]]))
+    array([[0.7, 0.5]])
     """
 
     wrapped: tuple[bool, ...]
+    sides: tuple[float, ...] | None = None
     is_discrete = False
 
     def __post_init__(self) -> None:
@@ -62,15 +70,32 @@ class Domain:
             raise TypeError(
                 f"wrapped={flags!r} must be a tuple of True and False, one for each dimension."
             )
+        if self.sides is None:
+            return
+        if len(self.sides) != len(self.wrapped):
+            raise ValueError(
+                f"sides={self.sides!r} must have one entry for each of {len(self.wrapped)} "
+                "dimensions."
+            )
+        for side, wrapped in zip(self.sides, self.wrapped, strict=True):
+            if not 0.0 < side < np.inf or (wrapped and side != 1.0):
+                raise ValueError(
+                    f"sides={self.sides!r} must be positive and finite, and 1 for circles."
+                )
 
     @property
     def n_components(self) -> int:
         """The number of dimensions, q."""
         return len(self.wrapped)
 
+    @property
+    def ends(self) -> Array:
+        """The upper ends (q,) of the dimensions; the lower ones are their negatives."""
+        return np.ones(len(self.wrapped)) if self.sides is None else np.array(self.sides)
+
     def into(self, Z: Array) -> Array:
         """Move points (n, q) into the domain: around circles, to the nearest end of intervals."""
-        inside = np.clip(Z, -1.0, 1.0)
+        inside = np.clip(Z, -self.ends, self.ends)
         for column in np.flatnonzero(self.wrapped):
             inside[:, column] = np.mod(Z[:, column] + 1.0, PERIOD) - 1.0
         return inside
@@ -78,8 +103,8 @@ class Domain:
     def grid(self, n_nodes: tuple[int, ...]) -> Array:
         """Return a grid (M, q) of equally spaced places; both ends of a circle are one place."""
         axes = [
-            np.linspace(-1.0, 1.0, n, endpoint=not wrapped) if n > 1 else np.zeros(1)
-            for n, wrapped in zip(n_nodes, self.wrapped, strict=True)
+            np.linspace(-end, end, n, endpoint=not wrapped) if n > 1 else np.zeros(1)
+            for n, wrapped, end in zip(n_nodes, self.wrapped, self.ends, strict=True)
         ]
         mesh = np.meshgrid(*axes, indexing="ij")
         return np.stack([axis.ravel() for axis in mesh], axis=1)
@@ -87,7 +112,7 @@ class Domain:
     def spacing(self, n_nodes: tuple[int, ...]) -> Array:
         """Return the distances between neighboring places along each dimension (q,)."""
         pieces = [n if wrapped else n - 1 for n, wrapped in zip(n_nodes, self.wrapped, strict=True)]
-        return PERIOD / np.maximum(pieces, 1)
+        return PERIOD * self.ends / np.maximum(pieces, 1)
 
 
 @dataclass(frozen=True)
@@ -118,6 +143,11 @@ class Points:
 
     wrapped = (False,)
     n_components = 1
+
+    @property
+    def ends(self) -> Array:
+        """The largest place (1,)."""
+        return np.array([self.n_points - 1.0])
 
     def into(self, Z: Array) -> Array:
         """Return the nearest places."""

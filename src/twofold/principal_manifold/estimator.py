@@ -87,7 +87,8 @@ default="gaussian"
         the data. "cv" is `CrossValidation()`: it compares 10 values from 0.3 to 1e-5 by held-out
         error in 5 folds.
     domain : {"box", "circle", "torus", "cylinder"}, Domain or Points, default="box"
-        The domain of the latents: ``[-1, 1]`` in every dimension. A circle and a torus wrap all
+        The domain of the latents: ``[-1, 1]`` in every dimension; see ``init`` for boxes with
+        shorter sides. A circle and a torus wrap all
         dimensions, a cylinder the first. ``Points(k)`` is a codebook of k entries with latents 0 to
         k - 1. Both classes are in `twofold.principal_manifold`. Latents outside move to the nearest
         edge, or around the circle.
@@ -106,8 +107,10 @@ default="gaussian"
         The first map. "pca" lies in the plane of the leading components, as in the paper; "random"
         is the same, turned and tilted at random. Given latents, or those of a named embedding
         ("isomap", "lle", ...), are scaled to the domain and fitted. "auto" tries the plane, which
-        may bend before it may ripple, and on boxes Isomap, and continues from the one of the lower
-        functional.
+        may bend before it may ripple, and on boxes Isomap. On boxes with the squared loss it
+        continues from the one with the higher score of the map on held-out rows, elsewhere from the
+        one with the lower functional. If Isomap wins, and ``n_nodes="auto"``, a box of two or three
+        dimensions takes the proportions of its latents: the longest side is ``[-1, 1]``.
     n_init : int, default=1
         Number of starts; all after the first are "random".
     max_iter : int, default=200
@@ -145,7 +148,11 @@ default="gaussian"
     n_iter_ : int
         Iterations made.
     init_, candidates_ : str and list of dict
-        The chosen start, and the values that all starts reached, best first.
+        The chosen start, and all starts, best first: the "name", the "value" of the functional,
+        and the "map_score" of held-out rows, the negative mean log error at several codebooks of
+        latents and without one; nan if the functional decides.
+    domain_ : Domain or Points
+        The domain, with the sides that the start gave it.
 
     References
     ----------
@@ -209,6 +216,9 @@ default="gaussian"
         rule, n_folds = self.__dict__.pop("alpha_rule", "min"), self.__dict__.pop("cv", 5)
         if isinstance(self.alpha, str) and (rule, n_folds) != ("min", 5):
             self.alpha = CrossValidation(n_folds, rule)
+        domain = getattr(self.__dict__.get("decoder_"), "domain", None)
+        if domain is not None:
+            self.__dict__.setdefault("domain_", domain)
 
     def _learn(self, problem: Problem) -> Learned:
         settings = ManifoldSettings.of(self, problem.n_components)
@@ -247,6 +257,7 @@ default="gaussian"
             "n_iter_": fitted.n_iter,
             "init_": found.candidates[0]["name"],
             "candidates_": found.candidates,
+            "domain_": domain,
         }
         some = of_density[some_rows(len(of_density), MOST_OF_DENSITY)]
         return Learned(
@@ -275,6 +286,7 @@ default="gaussian"
             "n_iter_": 0,
             "init_": "constant",
             "candidates_": [],
+            "domain_": settings.domain,
         }
         return replace(learned, attributes=attributes)
 

@@ -16,7 +16,7 @@ from twofold.maps.affine import Affine
 from twofold.numerics.linalg import axes_of_products, principal_axes, rank_up_to
 from twofold.numerics.threads import some_rows
 from twofold.numerics.tree_sums import RowSource, squares_and_products, squares_of_rows
-from twofold.numerics.validation import warn_user
+from twofold.numerics.validation import is_auto, warn_user
 from twofold.principal_manifold.alpha_path import MIDDLE_ALPHA, AlphaChoice, choose_alpha
 from twofold.principal_manifold.descent import DescentSettings, Fitted, without_idle_nodes
 from twofold.principal_manifold.maps import robust_frame
@@ -71,8 +71,11 @@ def fit_rows(
         starts = starts_of(settings, descent, frame, some, alpha, problem, rows)
         # Another functional follows if its weight or scale is still to be found.
         final = validation is None and settings.loss != "huber"
-        first, candidates = best_start(starts, descent, some, alpha, final=final)
-        scaled = descent.with_scale(first, some) if settings.loss == "huber" else descent
+        auto = is_auto(settings.init)
+        chosen, first, candidates = best_start(
+            starts, some, alpha, problem.rng, auto=auto, final=final
+        )
+        scaled = chosen.with_scale(first, some) if settings.loss == "huber" else chosen
         return scaled, first, candidates
 
     with problem.progress.phase("starts"):

@@ -193,19 +193,24 @@ def kernel_spectrum(up: NodeExpansion, domain: Domain | Points, *, penalty: str)
 
     ``penalty`` is "rkhs", "l2" or "l1".
     """
-    parts = []
+    parts, lengths = [], []
     for column, kernel in enumerate(up.kernels):
         if isinstance(domain, Points):
             places, weight = domain.grid(())[:, 0], 1.0
+            lengths.append(1.0)
         else:
-            ends = np.linspace(-1.0, 1.0, N_PLACES + 1)
-            places, weight = 0.5 * (ends[1:] + ends[:-1]), PERIOD / N_PLACES
+            end = float(domain.ends[column])
+            ends = np.linspace(-end, end, N_PLACES + 1)
+            places, weight = 0.5 * (ends[1:] + ends[:-1]), PERIOD * end / N_PLACES
+            lengths.append(PERIOD * end)
         gram = kernel.values(places, places, float(up.widths[column]))
         count = min(N_EIGENVALUES, len(places))
         values = linalg.eigvalsh(weight * gram, subset_by_index=(len(gram) - count, len(gram) - 1))
         parts.append(np.maximum(values[::-1], 0.0))
     if up._is_additive:
-        together = np.concatenate(parts) * PERIOD ** (len(parts) - 1)
+        # An additive kernel is constant along the other dimensions.
+        others = [np.prod(lengths) / length for length in lengths]
+        together = np.concatenate([part * o for part, o in zip(parts, others, strict=True)])
     else:
         together = reduce(lambda a, b: np.multiply.outer(a, b).ravel(), parts)
     eigenvalues = np.sort(together)[::-1]

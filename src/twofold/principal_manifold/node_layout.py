@@ -24,6 +24,7 @@ from twofold.principal_manifold.settings import ManifoldSettings
 from twofold.protocols import Array, IntArray
 
 NODES = {1: 10, 2: 8, 3: 6}
+FEWEST_NODES = 2
 SEARCH = {1: (8, 100), 2: (3, 24), 3: (2, 12)}
 """Places along a dimension where rows search the nearest image: times the nodes, and at least."""
 
@@ -70,7 +71,7 @@ def layout_of(settings: ManifoldSettings, data: Array, rng: np.random.Generator)
     kernels = _kernels_of(settings.kernel, domain, n_columns=data.shape[1])
     if q > MOST_ON_A_GRID:
         return _scattered(settings, kernels, data, rng)
-    counts = _per_dimension(settings.n_nodes, q)
+    counts = _per_dimension(settings.n_nodes, domain)
     times, least = SEARCH[q]
     places = domain.grid(tuple(max(times * count, least) for count in counts))
     widths = np.maximum(width * domain.spacing(counts), SMALLEST_WIDTH)
@@ -91,10 +92,14 @@ def _kernels_of(
     return (one,) * domain.n_components
 
 
-def _per_dimension(n_nodes: str | int | Sequence[int], q: int) -> tuple[int, ...]:
-    """Return the nodes along each dimension of a grid."""
+def _per_dimension(n_nodes: str | int | Sequence[int], domain: Domain | Points) -> tuple[int, ...]:
+    """Return the nodes along each dimension of a grid; "auto" places them equally far apart."""
+    q = domain.n_components
     if isinstance(n_nodes, str):
-        return (NODES[q],) * q
+        if isinstance(domain, Points) or domain.sides is None:
+            return (NODES[q],) * q
+        relative = domain.ends / np.prod(domain.ends) ** (1.0 / q)
+        return tuple(max(FEWEST_NODES, round(NODES[q] * side)) for side in relative.tolist())
     if isinstance(n_nodes, Sequence | np.ndarray):
         return tuple(int(n) for n in n_nodes)
     return (max(1, round(float(n_nodes) ** (1.0 / q))),) * q
@@ -112,7 +117,7 @@ def _scattered(
     q = domain.n_components
     axes, variances = principal_axes(data, q)
     deviations = np.sqrt(np.maximum(variances, 1e-300))
-    latents = domain.into(data @ axes.T / deviations)
+    latents = domain.into(domain.ends * (data @ axes.T / deviations))
     wanted = SCATTERED_NODES if isinstance(n_nodes, str) else int(np.prod(n_nodes))
     n = min(wanted, len(np.unique(latents, axis=0)))
     model = KMeans(n, n_init=1, random_state=int(rng.integers(2**31))).fit(latents)

@@ -98,10 +98,13 @@ class DomainProjection:
 
     def _close_to(self, places: IntArray) -> AnyArray:
         """Return which places of the grid are within a third of the domain's half (n, m)."""
+        assert isinstance(self.domain, Domain)
         close = np.ones((len(places), len(self.grid)), dtype=bool)
-        for axis, wrapped in zip(self.grid.T, self.domain.wrapped, strict=True):
+        sides = zip(self.grid.T, self.domain.wrapped, self.domain.ends, strict=True)
+        for axis, wrapped, end in sides:
             offsets = np.abs(axis[places][:, None] - axis)
-            close &= (np.minimum(offsets, PERIOD - offsets) if wrapped else offsets) < PART
+            offsets = np.minimum(offsets, PERIOD - offsets) if wrapped else offsets
+            close &= offsets < PART * end
         return close
 
     def lower(
@@ -216,8 +219,10 @@ class DomainProjection:
             for j in range(i + 1):
                 product = np.einsum("nd,nd->n", weighted, columns[j])
                 curvature[:, i, j] = curvature[:, j, i] = product
-        wrapped = np.array(self.domain.wrapped)
-        held = ~wrapped & (((Z >= 1.0) & (descent > 0.0)) | ((Z <= -1.0) & (descent < 0.0)))
+        assert isinstance(self.domain, Domain)
+        ends, wrapped = self.domain.ends, np.array(self.domain.wrapped)
+        outward = np.where(Z > 0.0, descent, -descent) > 0.0
+        held = ~wrapped & (np.abs(Z) >= ends) & outward
         descent[held] = 0.0
         curvature[held[:, :, None] | held[:, None, :]] = 0.0
         return curvature, descent, held

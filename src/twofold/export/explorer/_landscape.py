@@ -30,7 +30,7 @@ def landscape(model: TwoWayEstimator, latents: Array, packer: Packer) -> dict[st
     domain = getattr(model.decoder_, "domain", None)
     box = None
     if isinstance(domain, Domain):
-        ends = np.array([[-1.0], [1.0]]) * np.ones(domain.n_components)
+        ends = np.array([[-1.0], [1.0]]) * domain.ends
         box = model._latent_units.back(ends)  # the lower and upper corner of the domain
         low, high = np.minimum(low, box[0]), np.maximum(high, box[1])
     extent = high - low

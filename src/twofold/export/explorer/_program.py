@@ -81,7 +81,8 @@ def _rounded(step: Step) -> Step:
 def _plain(step: Step, packer: Packer, exact: bool) -> dict[str, Any]:
     if isinstance(step, IntoDomain):
         if isinstance(step.domain, Domain):
-            return {"kind": "IntoDomain", "wrapped": [bool(flag) for flag in step.domain.wrapped]}
+            wrapped = [bool(flag) for flag in step.domain.wrapped]
+            return {"kind": "IntoDomain", "wrapped": wrapped, "ends": step.domain.ends.tolist()}
         return {"kind": "IntoDomain", "n_points": step.domain.n_points}
     plain: dict[str, Any] = {"kind": type(step).__name__}
     for field in fields(step):

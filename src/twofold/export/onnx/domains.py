@@ -31,7 +31,11 @@ def write_into_domain(step: IntoDomain, z: Value, exact: Arithmetic) -> Value:
     if not isinstance(domain, Domain):
         rounded = exact("Round", name)
         return exact.value(exact("Clip", rounded, 0.0, domain.n_points - 1.0))
-    inside = exact("Clip", name, -1.0, 1.0)
+    if domain.sides is None:
+        inside = exact("Clip", name, -1.0, 1.0)
+    else:  # Clip takes one pair of bounds for all columns
+        ends = domain.ends[None]
+        inside = exact("Min", exact("Max", name, -ends), ends)
     if not any(domain.wrapped):
         return exact.value(inside)
     around = exact("Sub", _modulo(exact, exact("Add", name, 1.0), PERIOD), 1.0)

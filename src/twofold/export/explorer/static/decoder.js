@@ -295,7 +295,8 @@ const BUILD = {
   },
   IntoDomain(step) {
     if (step.n_points !== undefined) return (z) => z.map((t) => Math.min(step.n_points - 1, Math.max(0, roundedToEven(t))));
-    return (z) => z.map((t, l) => (step.wrapped[l] ? modulo(t + 1, 2) - 1 : Math.min(1, Math.max(-1, t))));
+    const { wrapped, ends } = step;
+    return (z) => z.map((t, l) => (wrapped[l] ? modulo(t + 1, 2) - 1 : Math.min(ends[l], Math.max(-ends[l], t))));
   },
 };
 
