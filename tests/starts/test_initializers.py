@@ -100,7 +100,7 @@ def test_isomap_on_a_complete_graph_equals_scikit_learns(roll):
 
 @pytest.mark.parametrize("seed", range(300, 304))
 def test_isomap_unrolls_noisy_rolls(seed):
-    # The usual graph with 20 neighbors reaches 0.1 to 0.5; 0.9984 is the lowest of 20 seeds.
+    # The usual graph with 20 neighbors reaches 0.1 to 0.5. Of 20 fresh seeds, 19 are above 0.99.
     X, truth = make_swiss_roll(1_000, 0.5, random_state=seed)
     assert procrustes_r2(truth, isomap(X, 2, rng())) > 0.99
 
