@@ -40,12 +40,12 @@ ROWS, NOISE = 1_000, 0.5
 ESTIMATORS = {
     "UKR()": lambda seed: UKR(random_state=seed),
     "DRUR()": lambda seed: DRUR(random_state=seed),
-    "PrincipalManifold()": lambda seed: PrincipalManifold(random_state=seed),
+    "PrincipalManifold()": lambda seed: PrincipalManifold(2, random_state=seed),
     "SNE()": lambda seed: SNE(random_state=seed),
     "AgglomerativeIsomap()": lambda seed: AgglomerativeIsomap(random_state=seed),
     'TwoWay("tsne")': lambda seed: TwoWay("tsne", random_state=seed),
     'TwoWay("isomap")': lambda seed: TwoWay("isomap", random_state=seed),
-    'TwoWay("laplacian_eigenmaps")': lambda seed: TwoWay("laplacian_eigenmaps", random_state=seed),
+    'UKR(init="tsne")': lambda seed: UKR(init="tsne", random_state=seed),
 }
 UNSMOOTHED = {"tol": 1e-4, "pseudo_count": 0.03, "density_threshold": "quantile:0"}
 SMOOTHING_SETS = ("digits", "USPS", "COIL-20", "oil flow", "Landsat", "MNIST")
@@ -94,6 +94,7 @@ def sets(most_rows):
     known = [*catalogue(quick=False), landsat]
     loaded = {one.name: _scaled(one.load()) for one in known if not one.on_request}
     small = {name: one for name, one in loaded.items() if len(one.X_train) <= most_rows}
+    print(f"left out, more than {most_rows:,} rows: {', '.join(loaded.keys() - small.keys())}\n")
     return dict(sorted(small.items(), key=lambda item: item[1].X_train.size))
 
 

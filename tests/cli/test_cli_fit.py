@@ -178,7 +178,7 @@ def test_progress_as_lines(tmp_path):
     method = ("-m", "sne", "--set", "max_iter=3", "--set", "perplexity=5")
     result = run("fit", data, *method, *ROLES, "-o", tmp_path / "m.twofold")
     lines = result.stderr.splitlines()
-    assert lines[:3] == ["SNE: start", "SNE: neighbors", "SNE: minimization"]
+    assert lines[:3] == ["SNE: neighbors", "SNE: start", "SNE: minimization"]
     assert any(
         line.startswith("minimization: iteration 3 of at most 3, objective ") for line in lines
     )

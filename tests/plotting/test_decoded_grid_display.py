@@ -41,7 +41,7 @@ def test_support_is_the_density_against_that_of_the_data(name):
 
 def test_curves_are_scaled_to_their_cells():
     model, _ = model_of("ukr-2")
-    display = DecodedGridDisplay.from_estimator(model, n_side=6, snap=False, ax=page())
+    display = DecodedGridDisplay.from_estimator(model, n_side=18, snap=False, ax=page())
     low, high = np.nanmin(display.decoded), np.nanmax(display.decoded)
     width = display.horizontal[1] - display.horizontal[0]
     height = display.vertical[1] - display.vertical[0]

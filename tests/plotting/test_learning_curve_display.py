@@ -36,9 +36,12 @@ def test_held_out_errors_in_other_units_have_an_axis_of_their_own(tmp_path):
     model = UKR(1, init="isomap:6", max_iter=25, tol=0.0, validation_fraction=0.2, random_state=0)
     model.fit(CURVE)
     display = LearningCurveDisplay.from_estimator(model)
-    assert display.ax_held_out_.get_ylabel() == "share of held-out variance lost"
+    assert display.ax_held_out_.get_ylabel() == "map score of held-out rows"
     (held_out,) = display.held_out_lines_
-    assert list(held_out.get_xdata()) == [10.0, 20.0]
+    assert (
+        list(held_out.get_xdata())
+        == [5.0, 10.0, 15.0, 20.0, 25.0][: len(model.validation_history_)]
+    )
     assert_allclose(held_out.get_ydata(), model.validation_history_)
     assert [t.get_text() for t in display.legend_.get_texts()] == [
         "rows of the fit",

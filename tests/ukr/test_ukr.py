@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 from registry import KERNELS
+from scipy.stats import spearmanr
 from sklearn.datasets import load_digits
 from sklearn.decomposition import PCA
 from sklearn.exceptions import ConvergenceWarning
@@ -167,7 +168,45 @@ def test_noisy_rolls_are_unrolled(seed):
     model = UKR(init=["tsne", "isomap"], random_state=0).fit(X)
     assert model.init_ == "isomap"
     assert procrustes_r2(truth, model.embedding_) > 0.98
-    assert "map_score" in model.candidates_[0]
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_small_spirals_are_unrolled(seed):
+    X, truth = make_noisy_spiral(120, random_state=seed)
+    model = UKR(1, random_state=0).fit(X)
+    assert abs(spearmanr(truth[:, 0], model.embedding_[:, 0])[0]) > 0.95
+
+
+def test_scores_do_not_depend_on_units():
+    X, _ = make_noisy_spiral(150, random_state=0)
+    settings = {"init": ["isomap:6", "pca"], "max_iter": 10, "validation_fraction": 0.2}
+    one, other = (
+        UKR(1, random_state=0, **settings).fit(unit * X + shift)
+        for unit, shift in ((1.0, 0.0), (2.0**20, 3.0))
+    )
+    np.testing.assert_allclose(one.validation_history_, other.validation_history_, rtol=1e-3)
+    for first, second in zip(one.candidates_, other.candidates_, strict=True):
+        assert first["map_score"] == pytest.approx(second["map_score"], rel=1e-3)
+
+
+def test_the_paper_chooses_by_the_leave_one_out_error():
+    X, _ = make_noisy_spiral(120, random_state=0)
+    compared = UKR(1, max_iter=1, homotopy=False, random_state=0)
+    with pytest.warns(ConvergenceWarning):
+        compared.fit(X)
+    best = min(compared.candidates_, key=lambda start: start["cv_error"])["name"]
+    model = UKR(
+        1,
+        init=best,
+        optimizer="rprop",
+        max_iter=50,
+        tol=0.0,
+        pseudo_count=0.0,
+        density_threshold="quantile:0",
+        random_state=0,
+    ).fit(X)
+    assert model.init_ == best
+    assert model.pseudo_count_ == 0.0
 
 
 def test_leaving_out_groups_smooths_more(spiral):

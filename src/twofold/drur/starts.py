@@ -20,7 +20,7 @@ from twofold.numerics.validation import is_auto, warn_user
 from twofold.protocols import Array, IntArray
 from twofold.starts.named import attempts, latents_of
 
-AUTO = ("pca", "isomap:8", "isomap:20", "laplacian_eigenmaps:10", "lle:12")
+AUTO = ("pca", "isomap:8", "isomap", "laplacian_eigenmaps:10", "lle:12")
 
 
 def chosen_start(

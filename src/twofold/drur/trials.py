@@ -9,6 +9,7 @@ import numpy as np
 from twofold.drur.alternation import Turns, alternate, moves_of
 from twofold.drur.settings import CENTERS, DRURSettings
 from twofold.numerics.codebooks import score_of_map
+from twofold.numerics.linalg import row_norms_sq
 from twofold.protocols import Array, IntArray
 
 
@@ -40,7 +41,8 @@ class Trial:
         if not others.any():
             others = ~others
         judged = self.turns.latents[others]
-        score = score_of_map(self.turns.up.predict, seen, judged, data[others], seed)
+        variance = float(row_norms_sq(data - data.mean(axis=0)).mean())
+        score = score_of_map(self.turns.up.predict, seen, judged, data[others], variance, seed)
         return score if np.isfinite(score) else -np.inf
 
 

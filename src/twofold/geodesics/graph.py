@@ -60,7 +60,7 @@ from scipy.sparse.csgraph import connected_components, dijkstra, minimum_spannin
 
 from twofold.geodesics.dissimilarities import Dissimilarities, as_dissimilarities
 from twofold.numerics.sums._compiled import compiled
-from twofold.numerics.threads import map_blocks, row_blocks
+from twofold.numerics.threads import BLOCK_BYTES, map_blocks, row_blocks
 from twofold.protocols import AnyArray, Array, IntArray
 
 FEWER_CALLS = 1_000
@@ -77,6 +77,9 @@ have short circuits."""
 FEWEST_MUTUAL = 10
 SHARE_OF_SAMPLES = 8
 """Of few samples an eighth are neighbors: 20 of 80 would reach all around."""
+
+N_BLOCKS = 16
+"""Blocks of rows, at the most, in which compiled loops search paths."""
 
 MOST_STEPS = 3
 """Steps from both ends of a new edge to a sample between them."""
@@ -284,7 +287,8 @@ def nearest_along(graph: csr_array, n_neighbors: int) -> tuple[IntArray, Array]:
         best = np.argsort(to_others, axis=1, kind="stable")[:, :n_neighbors]
         found[rows], lengths[rows] = best, np.take_along_axis(paths, best, axis=1)
 
-    map_blocks(work, row_blocks(n, 3 * 8 * n))
+    # Each call of the compiled loops allocates arrays of all samples, so blocks are few and large.
+    map_blocks(work, row_blocks(n, 3 * 8 * n if loops is None else BLOCK_BYTES * N_BLOCKS // n))
     return found, lengths
 
 

@@ -286,12 +286,13 @@ class AgglomerativeIsomap(TwoWayEstimator):
         with progress.phase("neighborhood graph"):
             dissimilarities, attributes = self._dissimilarities(problem)
             neighbors = dissimilarities.neighbors(self._n_neighbors(n), self.n_jobs)
-            in_pieces = graph_of_neighbors(dissimilarities, neighbors)
             if self.graph == "mutual":
                 graph, n_pieces = mutual_graph(dissimilarities, neighbors)
             else:
-                graph, n_pieces = connect_components(in_pieces, dissimilarities)
+                linked = graph_of_neighbors(dissimilarities, neighbors)
+                graph, n_pieces = connect_components(linked, dissimilarities)
             if n_pieces > 1:
+                in_pieces = graph_of_neighbors(dissimilarities, neighbors)
                 self._warn_of_pieces(n_pieces, in_pieces, problem)
         with progress.phase("geodesic distances"):
             landmarks = self._landmarks(n, problem.rng)

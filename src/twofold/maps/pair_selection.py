@@ -20,6 +20,7 @@ from sklearn.base import clone
 
 from twofold.maps.projection import MARGIN, Projection
 from twofold.numerics.codebooks import (
+    SMALLEST_ERROR,
     codewords,
     mean_log,
     mean_squared_error,
@@ -121,7 +122,7 @@ def choose_pair(
         }
 
     table = map_blocks(judge, [(up, down) for up in ups for down in downs])
-    limit = AS_GOOD * min(row["error"] for row in table)
+    limit = AS_GOOD * max(SMALLEST_ERROR, min(row["error"] for row in table))
     table.sort(key=lambda row: row["error"])
     table.sort(key=lambda row: -row["map_score"] if row["error"] <= limit else np.inf)
     up, down = table[0]["up"], table[0]["down"]

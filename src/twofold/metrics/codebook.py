@@ -133,7 +133,7 @@ def codebook_error(
     >>> line = PCA(1).fit(X[:300])
     >>> latents = line.transform(X[:300])
     >>> [round(codebook_error(line, X[300:], n, latents=latents), 2) for n in (1, 2, 4)]
-    [1.01, 0.25, 0.06]
+    [1.0, 0.25, 0.07]
     """
     judged = JudgedModel.of(model, X, latents, reference)
     sizes = (check_int("n_codes", n_codes),)
@@ -255,7 +255,7 @@ def map_score(
     -------
     float
         0 if all reconstructions are as poor as the mean of ``X``. A difference of 0.05 means errors
-        that are about 5 % lower. An error of 0 counts as 1e-300.
+        that are about 5 % lower. Errors below 1e-12 count as 1e-12.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-r"""Codebooks of points: what a map still tells when its latents are rounded to K places.
+r"""Codebooks of points: how much of a row survives when latents are rounded to K places.
 
 A model is judged at K codewords: each held-out row's latent is replaced by the nearest of K
 codewords, found by k-means of the training latents, and decoded. Latents of held-out rows are
@@ -32,7 +32,8 @@ ROWS_OF_KMEANS = 40
 """Rows for each codeword that k-means sees at the most. With 100 rows and three initializations it
 takes eight times as long for 200,000 rows, and the scores of other seeds differ as much."""
 
-SMALLEST_ERROR = 1e-300
+SMALLEST_ERROR = 1e-12
+"""Smaller relative errors count as this: below, rounding would decide."""
 
 
 def sizes_of_codebooks(n_rows: int, sizes: Sequence[int] = N_CODES) -> tuple[int, ...]:
@@ -103,7 +104,7 @@ def mean_squared_error(data: Array, decoded: Array, cell: Any = slice(None)) -> 
 
 
 def mean_log(errors: Array) -> float:
-    """Return the mean of the log errors, finite if some errors vanish.
+    """Return the mean of the logarithms of relative errors, finite if some errors vanish.
 
     Errors at few codewords and at many differ by orders of magnitude. Their logarithms give equal
     weight to equal *ratios*: a map that loses 5 % more at one size and 5 % less at another has the
@@ -117,15 +118,16 @@ def score_of_map(
     latents: Array,
     others: Array,
     data: Array,
+    variance: float,
     seed: int,
     sizes: Sequence[int] = N_CODES,
 ) -> float:
     """Return the negative mean log error at several codebooks and without one; higher is better.
 
-    The arguments are those of `codebook_errors`. The unit of the data adds a constant, so only
-    scores of the same rows can be compared.
+    The arguments are those of `codebook_errors`. Errors are relative to the ``variance`` of all
+    data, so that scores do not depend on their unit.
     """
     possible = sizes_of_codebooks(len(latents), sizes)
     rounded = codebook_errors(decode, latents, others, data, possible, seed)
     plain = mean_squared_error(data, decode(others))
-    return -mean_log(np.append(rounded, plain))
+    return -mean_log(np.append(rounded, plain) / (variance or 1.0))

@@ -160,7 +160,7 @@ def _names_of(model: TwoWayEstimator) -> tuple[str, str, str | None]:
     if isinstance(model, UKR):
         plain = model.objective == "reconstruction"
         error = "reconstruction error" if plain else "leave-one-out error"
-        return error, "iteration", "share of held-out variance lost"
+        return error, "iteration", "map score of held-out rows"
     if isinstance(model, DRUR):
         return "energy of a row", "iteration", None
     if isinstance(model, PrincipalManifold):

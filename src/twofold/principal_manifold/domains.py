@@ -90,7 +90,14 @@ class Domain:
 
     @property
     def ends(self) -> Array:
-        """The upper ends (q,) of the dimensions; the lower ones are their negatives."""
+        """The upper ends (q,) of the dimensions; the lower ones are their negatives.
+
+        Examples
+        --------
+        >>> from twofold.principal_manifold import Domain
+        >>> Domain((False, False), sides=(1.0, 0.5)).ends
+        array([1. , 0.5])
+        """
         return np.ones(len(self.wrapped)) if self.sides is None else np.array(self.sides)
 
     def into(self, Z: Array) -> Array:
@@ -146,7 +153,14 @@ class Points:
 
     @property
     def ends(self) -> Array:
-        """The largest place (1,)."""
+        """The largest place (1,).
+
+        Examples
+        --------
+        >>> from twofold.principal_manifold import Points
+        >>> Points(5).ends
+        array([4.])
+        """
         return np.array([self.n_points - 1.0])
 
     def into(self, Z: Array) -> Array:

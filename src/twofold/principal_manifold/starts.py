@@ -89,7 +89,7 @@ def best_start(
     domain = descent.layout.domain
     is_box = isinstance(domain, Domain) and not any(domain.wrapped)
     plain = isinstance(descent.loss, Squared) and not descent.latent_noise
-    if auto and is_box and plain and len(starts) > 1:
+    if auto and is_box and plain and len(starts) > 1 and n_rows >= FEWEST_ROWS:
         return _best_map(starts, data, alpha, rng.permutation(n_rows) < n_rows // HELD_OUT)
     if len(starts) == 1 and final:
         up = starts[0].up
@@ -113,13 +113,14 @@ def best_start(
 def _best_map(starts: list[Start], data: Array, alpha: float, held_out: AnyArray) -> Chosen:
     """Return the start with the best map of held-out rows, after a few turns on the others."""
     seen, others = data[~held_out], data[held_out]
+    variance = float(row_norms_sq(data - data.mean(axis=0)).mean())
     ran: list[NodeExpansion] = []
     candidates: list[dict[str, Any]] = []
     for start in starts:
         found = start.descent.short().run(seen, alpha, start.up, None)
         functional = start.descent.functional(seen, alpha)
         latents = functional.projection(found.up).predict(others)
-        score = score_of_map(found.up.predict, found.latents, latents, others, 0)
+        score = score_of_map(found.up.predict, found.latents, latents, others, variance, 0)
         value = functional.value(found.up, found.latents)
         ran.append(found.up)
         candidates.append({"name": start.name, "value": value, "map_score": score})

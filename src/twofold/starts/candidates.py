@@ -102,8 +102,9 @@ def score_of_latents(Z: Array, data: Array, kernel: RadialKernel, n_jobs: int | 
     held_out, kept = order[:n_held_out], np.sort(order[n_held_out:])
     decoder = NadarayaWatson(kernel=kernel, bandwidth=1.0, n_jobs=n_jobs)
     decoder.fit(Z[kept], data[kept].astype(np.float64, copy=False))
-    score = score_of_map(decoder.predict, Z[kept], Z[held_out], data[held_out], 0, FEW_CODES)
-    return score + float(np.log(row_norms_sq(data).mean(dtype=np.float64) or 1.0))
+    variance = float(row_norms_sq(data).mean(dtype=np.float64))
+    others = data[held_out]
+    return score_of_map(decoder.predict, Z[kept], Z[held_out], others, variance, 0, FEW_CODES)
 
 
 def whitened(Z: Array) -> Array:

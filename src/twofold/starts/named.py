@@ -16,7 +16,7 @@ from twofold.numerics.validation import is_auto
 from twofold.protocols import Array, IntArray
 from twofold.starts.initializers import INITIALIZERS, Initializer
 
-AUTO = ("pca", "lle:12", "isomap", "laplacian_eigenmaps:10", "tsne")
+AUTO = ("pca", "lle:12", "isomap:6", "isomap", "laplacian_eigenmaps:10", "tsne")
 
 
 def resolve_init(

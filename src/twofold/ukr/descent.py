@@ -33,7 +33,7 @@ HOMOTOPY_STEPS = 50
 BARRIER_STRENGTH = 1e-3
 """Strength of the barrier in units of the data's variance: small relative to the error."""
 
-N_COMPARED = 2
+N_COMPARED = 3
 TRIAL_STEPS = 10
 VALIDATE_EVERY = 5
 PATIENCE = 3
@@ -48,11 +48,12 @@ Judge = Callable[[int, Array], bool]
 def compared(
     settings: UKRSettings, scheme: KernelRegression, candidates: list[Candidate]
 ) -> list[Candidate]:
-    """Order candidates by the scores of their maps after a few iterations; the best two take part.
+    """Order candidates by the scores of their maps after a few iterations of the best three.
 
-    Scores of starts do not compare well: the geodesic distances of noisy data put neighbors a
-    little apart, which few iterations mend, and t-SNE does not. On forty noisy rolls t-SNE has the
-    better score at the start, Isomap after ten iterations.
+    Scores of starts do not compare well: the geodesic distances of few noisy rows put neighbors a
+    little apart, which few iterations mend, and t-SNE does not. On noisy rolls t-SNE often has the
+    better score at the start, Isomap after ten iterations. All descend alike: without homotopy and
+    guidance, which take long.
     """
     if len(candidates) < 2 or settings.minimum_density is not None:
         return candidates
@@ -178,12 +179,12 @@ def validated_iterations(
         groups=None if scheme.groups is None else scheme.groups[kept],
         n_jobs=scheme.n_jobs,
     )
-    scores: list[float] = []
+    variance, scores = float(row_norms_sq(scheme.data).mean()), list[float]()
 
     def validate(Z: Array) -> None:
         decoder = part.decoder(Z, part.data)
         found = Projection(decoder).fit(part.data, Z).predict(others)
-        scores.append(score_of_map(decoder.predict, Z, found, others, 0))
+        scores.append(score_of_map(decoder.predict, Z, found, others, variance, 0))
 
     def judge(number: int, Z: Array) -> bool:
         if number % VALIDATE_EVERY:

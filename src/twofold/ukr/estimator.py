@@ -87,7 +87,7 @@ class UKR(TwoWayEstimator):
     init : str, array-like, callable, estimator, list of these, or "auto", default="auto"
         Initial latents: the name of a method, an array of shape (n_samples, n_components), a
         function or an estimator. Of several, the one whose map has the best score on held-out rows
-        wins, see `twofold.metrics.map_score`; the best two are compared after ten iterations.
+        wins, see `twofold.metrics.map_score`; the best three are compared after ten iterations.
         "auto" tries PCA, LLE, Isomap, Laplacian eigenmaps and t-SNE (for kernels other than
         Euclidean, in feature space). Names may include a number of neighbors: "lle:12".
     optimizer : {"lbfgs", "rprop", "gd", "cg"} or Minimizer, default="lbfgs"
@@ -135,7 +135,7 @@ class UKR(TwoWayEstimator):
         The latents, in units of the kernel's width.
     candidates_ : list of dict
         "name", "scales", "cv_error" and "map_score" of each start, best first: the leave-one-out
-        error of the start, and the score of its map on held-out rows, for the first two after ten
+        error of the start, and the score of its map on held-out rows, for the first three after ten
         iterations. The paper's choice is the start of the lowest "cv_error".
     init_ : str
         The start that won.

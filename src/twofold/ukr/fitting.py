@@ -50,12 +50,11 @@ def fit_rows(settings: UKRSettings, problem: Problem) -> Learned:
             candidates = scaled_candidates(
                 starts, error, scheme.cv_error, scheme.map_score, settings.kernel
             )
+        with problem.progress.phase("comparison"):
+            candidates = compared(settings, scheme, candidates)
     if settings.pseudo_count is None:
         noise = candidates[0].error / (float(row_norms_sq(data).mean()) or 1.0)
         scheme = replace(scheme, pseudo_count=pseudo_count_of_noise(noise))
-    if not settings.in_subspace:
-        with problem.progress.phase("comparison"):
-            candidates = compared(settings, scheme, candidates)
     # Steps 4 and 5: homotopy and descent from the best.
     start, unit = candidates[0], _squared_unit(settings, problem)
     guide = prepare_guide(settings.guidance, data, unit)
