@@ -92,7 +92,9 @@ def _others() -> dict[str, float]:
     X, _, start = _noisy_roll(N_OTHERS)
     models = {
         "nDRUR": DRUR(init=start, n_centers="all", max_iter=10, tol=0.0, random_state=0),
-        "UKR, homotopy": UKR(2, init=start, homotopy=True, random_state=0),
+        "UKR, homotopy": UKR(
+            2, init=start, homotopy=True, tol=1e-4, pseudo_count=0.03, random_state=0
+        ),
     }
     seconds = {}
     for name, model in models.items():

@@ -53,7 +53,9 @@ def _drur(X: Array, start: Array, seed: int, **setting: Any) -> Array:
 
 
 def _ukr(X: Array, start: Array, seed: int, *, homotopy: bool = False) -> Array:
-    model = UKR(2, init=start, homotopy=homotopy, random_state=seed, n_jobs=1).fit(X)
+    model = UKR(
+        2, init=start, homotopy=homotopy, tol=1e-4, pseudo_count=0.03, random_state=seed, n_jobs=1
+    ).fit(X)
     Z: Array = model.embedding_
     return Z
 

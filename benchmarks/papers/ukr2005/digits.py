@@ -43,10 +43,10 @@ def _fits(task: tuple[str, list[str]]) -> dict[str, Any]:
     long: dict[str, Any] = {"init": "lle:12", "max_iter": N_STEPS, "tol": 0.0}
     steps = RProp(max_iter=N_STEPS, tol=0.0, window=N_STEPS, initial_step=0.1, max_step=1.0)
     paper = UKR(2, optimizer=steps, pseudo_count=0.0, **long, **common).fit(X)
-    model = UKR(2, **long, **common).fit(X)
+    model = UKR(2, pseudo_count=0.03, **long, **common).fit(X)
     return {
         "candidates": {row["name"]: row["cv_error"] for row in compared.candidates_},
-        "best start": compared.init_,
+        "best start": min(compared.candidates_, key=lambda row: row["cv_error"])["name"],
         "start": paper.candidates_[0]["cv_error"],
         "RPROP": paper.cv_error_,
         "L-BFGS": model.cv_error_,

@@ -63,7 +63,9 @@ def oil_starts(quick: bool, folder: Path) -> Outcome:  # noqa: ARG001 - no pictu
 def _fit(task: tuple[str, dict[str, Any]]) -> dict[str, Any]:
     norm, settings = task
     data = load_oil_flow()
-    model = UKR(2, metric=NORMS[norm], random_state=0, n_jobs=1, **settings).fit(data.X_train)
+    # The paper minimizes further, and bounds the domain more tightly, than the defaults.
+    paper = {"tol": 1e-4, "pseudo_count": 0.03, "density_threshold": "quantile:0"} | settings
+    model = UKR(2, metric=NORMS[norm], random_state=0, n_jobs=1, **paper).fit(data.X_train)
     classifier = KernelDensityClassifier(bandwidth=1.0)
     test, valid = (model.transform(data[f"X_{part}"]) for part in ("test", "valid"))
     found = {

@@ -116,13 +116,20 @@ def _rprop(n_steps: int) -> RProp:
 def _fits_of(task: tuple[int, bool]) -> dict[str, Any]:
     seed, quick = task
     X = _sample(seed)
-    paper: dict[str, Any] = {"pseudo_count": 0.0, "random_state": seed, "n_jobs": 1}
+    paper: dict[str, Any] = {
+        "pseudo_count": 0.0,
+        "density_threshold": "quantile:0",
+        "random_state": seed,
+        "n_jobs": 1,
+    }
     at_rest = RProp(max_iter=1, initial_step=1e-9, max_step=1e-9)
-    model = UKR(1, init=CANDIDATES, optimizer=at_rest, max_iter=1, **paper).fit(X)
+    errors = _starts_of(seed)
+    best = min(errors, key=errors.__getitem__)  # the paper's choice; ours is the map's score
+    model = UKR(1, init=best, optimizer=at_rest, max_iter=1, **paper).fit(X)
     found = {"0": _errors(model, seed, quick=quick)}
     for n_steps in STAGES[1:]:
         settings: dict[str, Any] = {
-            "init": model.init_,
+            "init": best,
             "optimizer": _rprop(n_steps),
             "max_iter": n_steps,
         }

@@ -30,6 +30,7 @@ from twofold.ukr.settings import UKRSettings
 HOMOTOPY = (0.5, 0.25, 0.1, 0.05, 0.025, 0.01, 0.005)
 HOMOTOPY_VARIANCE = 0.01
 HOMOTOPY_STEPS = 50
+HOMOTOPY_TOL = 1e-4
 BARRIER_STRENGTH = 1e-3
 """Strength of the barrier in units of the data's variance: small relative to the error."""
 
@@ -88,7 +89,7 @@ def minimize(
         homotopy = start.name == "pca" and not scheme.many
     if homotopy or density is not None:
         with problem.progress.phase("homotopy", max_iter=None) as callback:
-            quick = settings.minimizer(HOMOTOPY_STEPS)
+            quick = settings.minimizer(HOMOTOPY_STEPS, min(settings.tol, HOMOTOPY_TOL))
             until = density or 0.0
             Z = anneal(scheme, Z, quick, until, leave_one_out=density is None, callback=callback)
     with problem.progress.phase("minimization", max_iter=None, at_most=n_iter) as callback:

@@ -87,9 +87,10 @@ class UKR(TwoWayEstimator):
     init : str, array-like, callable, estimator, list of these, or "auto", default="auto"
         Initial latents: the name of a method, an array of shape (n_samples, n_components), a
         function or an estimator. Of several, the one whose map has the best score on held-out rows
-        wins, see `twofold.metrics.map_score`; the best three are compared after ten iterations.
-        "auto" tries PCA, LLE, Isomap, Laplacian eigenmaps and t-SNE (for kernels other than
-        Euclidean, in feature space). Names may include a number of neighbors: "lle:12".
+        wins, see `twofold.metrics.map_score`; up to 5,000 rows, the best three are compared after
+        ten iterations. "auto" tries PCA, LLE, Isomap with few and many neighbors, Laplacian
+        eigenmaps and t-SNE (for kernels other than Euclidean, in feature space). Names may include
+        a number of neighbors: "lle:12".
     optimizer : {"lbfgs", "rprop", "gd", "cg"} or Minimizer, default="lbfgs"
         The minimizer of the error.
     guidance : SpectralGuidance, default=None
@@ -136,7 +137,8 @@ class UKR(TwoWayEstimator):
     candidates_ : list of dict
         "name", "scales", "cv_error" and "map_score" of each start, best first: the leave-one-out
         error of the start, and the score of its map on held-out rows, for the first three after ten
-        iterations. The paper's choice is the start of the lowest "cv_error".
+        iterations (minus infinity for fewer than 20 rows, where the error decides). The paper's
+        choice is the start of the lowest "cv_error".
     init_ : str
         The start that won.
     cv_error_ : float

@@ -1,10 +1,11 @@
 """Candidates for the initial latents of many rows (steps 1 to 3), nearly linear in their number.
 
 A neighborhood graph of the data in their leading principal subspace, a coarse map extended to all
-rows (`twofold.starts.coarse_map`; Isomap, whose cost is linear, embeds the rows themselves), and
-its scale. That scale, one factor for all dimensions, gives the lowest leave-one-out error of some
-rows, among factors around three points in a unit of the kernel's volume. The search is bounded
-because for uninformative latents wider kernels would always win.
+rows (`twofold.starts.coarse_map`; Isomap has landmarks of its own), and its scale. That scale, one
+factor for all dimensions, gives the lowest leave-one-out error of some rows, among factors around
+three points in a unit of the kernel's volume. The search is bounded because for uninformative
+latents wider kernels would always win. Scores of starts decide here: a map of many rows is less
+noisy than one of few, and ten iterations of several starts would take long.
 """
 
 from __future__ import annotations

@@ -149,9 +149,10 @@ class UKRSettings:
             n_jobs=model.n_jobs,
         )
 
-    def minimizer(self, max_iter: int) -> Minimizer:
-        """Return the optimizer with this number of iterations."""
-        return resolve_minimizer(self.optimizer, max_iter=max_iter, tol=self.tol)
+    def minimizer(self, max_iter: int, tol: float | None = None) -> Minimizer:
+        """Return the optimizer with this number of iterations, and this tolerance if given."""
+        tol = self.tol if tol is None else tol
+        return resolve_minimizer(self.optimizer, max_iter=max_iter, tol=tol)
 
 
 def pseudo_count_of_noise(relative_error: float) -> float:
