@@ -152,7 +152,7 @@ class TestMapScore:
         model.inverse_transform = lambda Z: np.where(
             np.asarray(Z) * model.axes[0, 0] > 0, *X[[-1, 0]]
         )
-        assert map_score(model, X) == pytest.approx(300 * np.log(10))
+        assert map_score(model, X) == pytest.approx(12 * np.log(10))
 
 
 class TestTorture:

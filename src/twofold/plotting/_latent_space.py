@@ -172,7 +172,7 @@ class LatentSpace:
             picked = np.vstack([picked, more[:, columns]])
         low, high = picked.min(axis=0), picked.max(axis=0)
         size = np.where(high > low, high - low, 1.0)
-        middle, half = 0.5 * low + 0.5 * high, (0.5 + MARGIN) * size
+        middle, half = 0.5 * low + 0.5 * high, 0.5 * size + MARGIN * size.max()
         bounds = np.stack([middle - half, middle + half], axis=1)
         if isinstance(self.domain, Points):
             return np.array([[-0.5, self.domain.n_points - 0.5]])

@@ -42,7 +42,8 @@ class CandidatesDisplay(ModelComparison):
 
     Create it with `from_estimator` or `from_estimators`, for fitted models: initializations of
     `UKR` and `DRUR`, pairs of maps of `TwoWay` and `SNE`, weights of the penalty of
-    `PrincipalManifold` (initializations if the weight was given).
+    `PrincipalManifold` (initializations if the weight was given). The chosen candidate has the best
+    score of its map, see ``candidates_``, and need not have the lowest error.
 
     Parameters
     ----------
