@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.utils import check_consistent_length
 
 from twofold.metrics._checks import check
 from twofold.metrics._judged_model import JudgedModel, TwoWayMap, check_width
@@ -66,7 +65,11 @@ def neighbor_placement_error(
     judged = JudgedModel.of(model, X, latents, reference)
     train = check("X_train", X_train)
     check_width("X_train", train, judged.data)
-    check_consistent_length(train, judged.latents)
+    if len(train) != len(judged.latents):
+        raise ValueError(
+            f"X_train has {len(train)} rows, but the model has latents of {len(judged.latents)}: "
+            "pass the rows it was fitted to, or their latents."
+        )
     check_int("n_neighbors", n_neighbors, high=len(train))
     train = np.ldexp(train, -judged.data_exponent)
     shift = np.median(train, axis=0)
