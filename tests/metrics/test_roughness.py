@@ -29,7 +29,7 @@ class TestNeighborPlacement:
 
     def test_bad_input(self):
         model = Plane(TRAIN)
-        with pytest.raises(ValueError, match="X_train has .* rows, but the model has latents of"):
+        with pytest.raises(ValueError, match=r"X_train has .* rows, but the model has latents of"):
             neighbor_placement_error(model, TEST, TRAIN[:9])
         with pytest.raises(ValueError, match="X_train has 4 features, but X has 5"):
             neighbor_placement_error(model, TEST, TRAIN[:, :4])

@@ -257,3 +257,12 @@ class TestResolve:
         bad[7, 1] = np.nan
         with pytest.raises(ValueError, match="row 7"):
             resolve_init(bad, X, 2, rng())
+
+
+def test_copies_of_rows_do_not_change_geodesic_latents():
+    X, truth = make_s_curve(200, random_state=0)
+    once = isomap(X, 2, np.random.default_rng(0))
+    rows = np.random.default_rng(1).permutation(np.repeat(np.arange(200), 3))
+    copied = isomap(X[rows], 2, np.random.default_rng(0))
+    assert procrustes_r2(truth[rows], copied) > 0.99
+    assert procrustes_r2(once[rows], copied) > 1.0 - 1e-9

@@ -58,6 +58,9 @@ DEFAULT_LANDMARKS = 2_000
 GEODESIC_LANDMARKS = 5_000
 """Paths need a dense sample; with fewer points the gaps between them are as wide as the sheets."""
 
+MORE_THAN_FEW = 10
+"""Of fewer distinct rows, copies are embedded too."""
+
 MAX_ALL_PATHS = 2_000
 PATH_SOURCES = 500
 FEW_FEATURES = 15
@@ -148,7 +151,17 @@ def isomap(
     *,
     n_neighbors: int | None = None,
 ) -> Array:
-    """Return geodesic distances on a graph without short circuits, embedded by scaling."""
+    """Return geodesic distances on a graph without short circuits, embedded by scaling.
+
+    Copies of a row would be each other's only neighbors, so distinct rows are embedded.
+    """
+    distinct, first, place = np.unique(X, axis=0, return_index=True, return_inverse=True)
+    if MORE_THAN_FEW < len(distinct) < len(X):
+        order = np.argsort(first)  # as in X
+        fewer = None if n_neighbors is None else min(n_neighbors, len(distinct) - 1)
+        few = isomap(distinct[order], n_components, rng, n_neighbors=fewer)
+        latents: Array = few[np.argsort(order)[place.ravel()]]
+        return latents
     k = default_mutual_neighbors(len(X)) if n_neighbors is None else n_neighbors
     check_n_neighbors(k, len(X))
     near = nearest(X, None, k)[0] if X.shape[1] <= FEW_FEATURES else nearest_neighbors(X, k, rng)

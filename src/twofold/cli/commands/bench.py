@@ -26,6 +26,7 @@ from twofold.cli.tables.reading import Reading, read_table
 from twofold.protocols import AnyArray, Array
 
 HELD_OUT: Final = 0.1
+FEWEST_ROWS: Final = 10
 N_CODES: Final = 64
 """The number of codewords in the table; the largest possible one if rows are few."""
 RIVAL_NAMES: Final = ("pca", "kernel-pca", "umap")
@@ -84,7 +85,9 @@ def bench(
 
     name, X, labels = _data(data, reading, columns, messages)
     order = np.random.default_rng(seed).permutation(len(X))[:rows]
-    n_test = max(1, round(HELD_OUT * len(order)))
+    if len(order) < FEWEST_ROWS:
+        raise click.ClickException(f"{name} has {len(order)} rows; bench needs {FEWEST_ROWS}")
+    n_test = max(2, round(HELD_OUT * len(order)))
     test, train = order[:n_test], order[n_test:]
     makers = contestants(dimensions, seed, X[train], with_labels=labels is not None)
     if unable := [one for one in methods if one not in makers]:
@@ -103,7 +106,7 @@ def bench(
         "columns": X.shape[1],
         "latents": dimensions,
         "seed": seed,
-        "results": [asdict(one) for one in measured],
+        "results": sorted((asdict(one) for one in measured), key=_worst_last),
         **surroundings(),
     }
     shape = f"{table_size(X[train].shape)}, {len(test)} held out, {counted(dimensions, 'latent')}"
@@ -111,6 +114,8 @@ def bench(
     if not messages.as_json:
         Console(soft_wrap=True).print(_table(document["results"]))
         click.echo("sorted by map score, the best first")
+    if all(one.failed for one in measured):
+        raise click.ClickException("no method could be fitted")
 
 
 def _data(
@@ -127,7 +132,7 @@ def _data(
 
 
 def _table(results: list[dict[str, Any]]) -> Printed:
-    """Return the results as a table, the highest map score first."""
+    """Return the results, the highest map score first, as a table."""
     sizes = {size for one in results for size in one["codebook_errors"]}
     size = N_CODES if N_CODES in sizes else max(sizes, default=None)
     codebook = [] if size is None else [f"at {size} codes"]
@@ -135,7 +140,7 @@ def _table(results: list[dict[str, Any]]) -> Printed:
     table = Printed("method", "map score", "error", *codebook, *times, box=None)
     for column in table.columns[1:]:
         column.justify = "right"
-    for one in sorted(results, key=_worst_last):
+    for one in results:
         if one["failed"]:
             table.add_row(one["method"], escape(f"failed: {one['failed']}"))
             continue
