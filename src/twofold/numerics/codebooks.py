@@ -15,6 +15,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
 from twofold.numerics.linalg import row_norms_sq
 from twofold.numerics.neighbors import nearest
@@ -53,7 +54,8 @@ def codewords(points: Array, n_codes: int, seed: int) -> Array:
     if len(distinct) <= n_codes:
         return distinct
     n_init = N_INIT if n_codes <= MOST_REPEATED else 1
-    kmeans = KMeans(n_codes, n_init=n_init, random_state=seed).fit(some)
+    with threadpool_limits(1, "openmp"):  # a forked child could not use its threads
+        kmeans = KMeans(n_codes, n_init=n_init, random_state=seed).fit(some)
     centers: Array = kmeans.cluster_centers_
     return centers
 
