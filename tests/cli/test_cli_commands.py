@@ -256,7 +256,9 @@ def test_bench(data):
     result = run("bench", data, *ROLES, *methods)
     assert "36 rows of 3 columns, 4 held out, 2 latents" in result.stdout
     told = json.loads(run("bench", data, *ROLES, *methods, "--json").stdout)
-    assert [one["method"] for one in told["results"]] == ["pca", "kernel-pca", "isomap"]
+    assert {one["method"] for one in told["results"]} == {"pca", "kernel-pca", "isomap"}
+    scores = [one["map_score"] for one in told["results"]]
+    assert scores == sorted(scores, reverse=True)
     for one in told["results"]:
         assert one["failed"] is None
         assert 0.0 < one["error"] < 1.0
