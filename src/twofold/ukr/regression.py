@@ -21,7 +21,7 @@ from twofold.numerics.sums.weights import SelfWeights
 from twofold.protocols import AnyArray, Array, IntArray, RadialKernel
 from twofold.starts.candidates import score_of_latents
 from twofold.ukr.objective import Barrier, Reconstruction
-from twofold.ukr.settings import CELL_TOLERANCE, check_memory
+from twofold.ukr.settings import CELL_TOLERANCE, FIRST_PSEUDO_COUNT, check_memory
 
 SPARSE_SHARE = 0.1
 """Share of all pairs within reach up to which a list of them is cheaper than matrix products."""
@@ -60,7 +60,7 @@ class KernelRegression:
         *,
         many: bool,
         keep_gram: bool = True,
-        pseudo_count: float = 0.1,
+        pseudo_count: float = FIRST_PSEUDO_COUNT,
         groups: IntArray | None = None,
         n_jobs: int | None = None,
     ) -> KernelRegression:
