@@ -1,8 +1,9 @@
-"""What the papers' experiments and the comparison with rivals share.
+"""What the papers' experiments, the comparison with rivals and the growth of costs share.
 
-``machine`` describes machine, versions and commit, ``memory`` reads a process's memory, ``jobs``
+``machine`` describes machine, versions and code, ``memory`` reads a process's memory, ``jobs``
 runs a function alone in a process with limits (``worker`` is that process), ``parallel`` runs many
-tasks at once, and ``records`` writes results as JSON.
+tasks at once, ``records`` writes results as JSON, and ``sections`` writes generated sections of
+pages.
 """
 
 from pathlib import Path

@@ -1,15 +1,24 @@
 """The machine, the versions and the commit of a run."""
 
+import hashlib
 import platform
 import subprocess
 from importlib.util import find_spec
 from pathlib import Path
 
-from benchmarks.harness import memory
+from benchmarks.harness import ROOT, memory
 from twofold.cli.measurement import versions
 from twofold.numerics.threads import usable_cores
 
-__all__ = ["PACKAGES", "commit", "describe_machine", "is_installed", "usable_cores", "versions"]
+__all__ = [
+    "PACKAGES",
+    "code_digest",
+    "commit",
+    "describe_machine",
+    "is_installed",
+    "usable_cores",
+    "versions",
+]
 
 PACKAGES = ("numpy", "scipy", "scikit-learn", "numba", "threadpoolctl")
 """Distributions whose versions matter in every benchmark."""
@@ -56,3 +65,20 @@ def commit():
     except (OSError, subprocess.CalledProcessError):
         return None
     return found.stdout.strip() or None
+
+
+def code_digest(measuring):
+    """Return a digest of the code that is measured, twofold, and of the files that measure.
+
+    Parameters
+    ----------
+    measuring : sequence of str
+        Files, relative to the folder of the benchmarks.
+    """
+    files = sorted((ROOT / "src" / "twofold").rglob("*.py"))
+    files += [ROOT / "benchmarks" / name for name in measuring]
+    hashed = hashlib.sha256()
+    for file in files:
+        hashed.update(file.relative_to(ROOT).as_posix().encode())
+        hashed.update(file.read_bytes())
+    return hashed.hexdigest()[:16]

@@ -1,13 +1,11 @@
 """What a run says about itself: machine, versions, commit, a digest of the code, the command."""
 
-import hashlib
 import shlex
 import sys
 from itertools import pairwise
 from pathlib import Path
 
-from benchmarks.harness import ROOT
-from benchmarks.harness.machine import PACKAGES, commit, describe_machine, versions
+from benchmarks.harness.machine import PACKAGES, code_digest, commit, describe_machine, versions
 
 MEASURING = (
     *(f"harness/{name}.py" for name in ("jobs", "memory", "worker")),
@@ -32,7 +30,7 @@ def describe(packages, settings):
         "conditions": {
             "machine": describe_machine(),
             "versions": versions(sorted({*PACKAGES, *packages} - {"twofold"})),
-            "code": _digest(),
+            "code": code_digest(MEASURING),
             "settings": {k: list(v) if isinstance(v, tuple) else v for k, v in settings.items()},
         },
     }
@@ -46,14 +44,3 @@ def command(arguments):
         if "--folder" not in (before, word.partition("=")[0])
     ]
     return shlex.join(["python", "-m", "benchmarks.rivals", *words])
-
-
-def _digest():
-    """Return a digest of the code that is measured and of the code that measures."""
-    files = sorted((ROOT / "src" / "twofold").rglob("*.py"))
-    files += [ROOT / "benchmarks" / name for name in MEASURING]
-    hashed = hashlib.sha256()
-    for file in files:
-        hashed.update(file.relative_to(ROOT).as_posix().encode())
-        hashed.update(file.read_bytes())
-    return hashed.hexdigest()[:16]

@@ -82,7 +82,9 @@ def _compile_ours(make, X):  # noqa: ARG001 - other data will do
     AgglomerativeIsomap(random_state=0).fit(other[:300]).transform(other[:20])
 
 
-def _twofold(name, **arguments):
+def of_twofold(name, **arguments):
+    """Return ``make`` of an estimator of twofold with these arguments."""
+
     def make(seed, threads):
         import twofold
 
@@ -134,14 +136,14 @@ def _umap(seeded):
 
 
 METHODS = [
-    _ours("UKR()", _twofold("UKR"), "UKR"),
-    _ours('UKR(init="tsne")', _twofold("UKR", init="tsne"), "UKR tsne"),
-    _ours("DRUR()", _twofold("DRUR"), "DRUR"),
-    _ours("PrincipalManifold()", _twofold("PrincipalManifold"), "PM"),
-    _ours('TwoWay("tsne")', _twofold("TwoWay", embedding="tsne"), "TwoWay tsne"),
-    _ours('TwoWay("isomap")', _twofold("TwoWay", embedding="isomap"), "TwoWay isomap"),
-    _ours("SNE()", _twofold("SNE"), "SNE"),
-    _ours("AgglomerativeIsomap()", _twofold("AgglomerativeIsomap"), "AIsomap", 4),
+    _ours("UKR()", of_twofold("UKR"), "UKR"),
+    _ours('UKR(init="tsne")', of_twofold("UKR", init="tsne"), "UKR tsne"),
+    _ours("DRUR()", of_twofold("DRUR"), "DRUR"),
+    _ours("PrincipalManifold()", of_twofold("PrincipalManifold"), "PM"),
+    _ours('TwoWay("tsne")', of_twofold("TwoWay", embedding="tsne"), "TwoWay tsne"),
+    _ours('TwoWay("isomap")', of_twofold("TwoWay", embedding="isomap"), "TwoWay isomap"),
+    _ours("SNE()", of_twofold("SNE"), "SNE"),
+    _ours("AgglomerativeIsomap()", of_twofold("AgglomerativeIsomap"), "AIsomap", 4),
     Method(
         "umap-learn",
         _umap(seeded=False),

@@ -110,7 +110,7 @@ def verdict_cells(v):
     cells = []
     for row in (v.ours, v.rival):
         cells += (
-            ["", "", ""] if row is None else [_code(row), _number(row.error), _number(row.seconds)]
+            ["", "", ""] if row is None else [_code(row), number(row.error), number(row.seconds)]
         )
     return cells
 
@@ -174,7 +174,7 @@ def _cell(row, name, best):
             name != "fit_seconds" and row.figures.get("no_transform")
         )
         return "none" if none else ""
-    text = f"{value / 2**20:,.0f}" if name.endswith("bytes") else _number(value)
+    text = f"{value / 2**20:,.0f}" if name.endswith("bytes") else number(value)
     return f"**{text}**" if value == best else text
 
 
@@ -205,7 +205,7 @@ def _promises(results, table):
         alone = any(row.figures.get("fails_alone") for row in mine)
         cells = [name, _promise(batch) + (", fails for one row alone" if alone else "")]
         cells.append(_promise(repeat))
-        cells += [_number(times.get(state)) for state in ("empty", "full")]
+        cells += [number(times.get(state)) for state in ("empty", "full")]
         body.append("| " + " | ".join(cells) + " |")
     lines[-1] += "\n" + "\n".join(body)
     return "\n\n".join(lines)
@@ -279,7 +279,7 @@ def _plain(text):
     return text if len(text) <= 160 else text[:157] + "..."
 
 
-def _number(value):
+def number(value):
     """Return a figure with three significant digits; large ones keep all integer digits."""
     if value is None:
         return ""

@@ -1,5 +1,6 @@
 """Write the verdicts of a run into the README and the documentation's start page, between marks."""
 
+from benchmarks.harness import sections
 from benchmarks.rivals import goal
 from benchmarks.rivals.page import verdict_cells
 
@@ -19,14 +20,7 @@ def write_section(path, verdicts, results):
     results : dict
         The content of ``results.json``, for the machine.
     """
-    text = path.read_text(encoding="utf-8")
-    if text.count(BEGIN) != 1 or text.count(END) != 1 or text.index(BEGIN) > text.index(END):
-        raise ValueError(f"{path.name} must have the line {BEGIN!r} and after it {END!r}.")
-    before, rest = text.split(BEGIN)
-    after = rest.split(END)[1]
-    path.write_text(
-        f"{before}{BEGIN}\n{section(verdicts, results)}\n{END}{after}", encoding="utf-8"
-    )
+    sections.write_section(path, BEGIN, END, section(verdicts, results))
 
 
 def section(verdicts, results):
