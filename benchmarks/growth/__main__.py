@@ -28,8 +28,8 @@ from benchmarks.growth.first import ROWS, measure_first
 from benchmarks.growth.plots import draw
 from benchmarks.growth.records import OtherRunError, Records, read
 from benchmarks.harness import ROOT, memory
-from benchmarks.harness.machine import usable_cores
 from benchmarks.harness.sections import write_section
+from twofold.numerics.threads import n_threads
 
 COMMANDS = ("curves", "first", "busy", "check", "plot")
 
@@ -113,7 +113,7 @@ def _options(arguments):
     for name in ("curves", "first", "busy"):
         add = parsers[name].add_argument
         add("--repeats", type=int, default=3, help="of which the median is shown")
-        add("--threads", type=int, default=usable_cores(), help="for every method")
+        add("--threads", type=int, default=n_threads(), help="for every method")
         add("--output", type=Path, default=Path("growth.json"), metavar="FILE.json")
         add("--restart", action="store_true", help="forget what the file holds")
     add = parsers["curves"].add_argument

@@ -20,7 +20,7 @@ def draw(content, path):
 
     panels = curves(content)
     styles = _styles(panels)
-    figure = Figure(figsize=(1.0 + 4.4 * len(panels), 8.0), layout="constrained")
+    figure = Figure(figsize=(2.4 + 4.4 * len(panels), 8.0), layout="constrained")
     axes = figure.subplots(len(MEASURES), len(panels), sharex=True, sharey=True, squeeze=False)
     for row, (measure, title) in zip(axes, MEASURES.items(), strict=True):
         for ax, (columns, methods) in zip(row, panels.items(), strict=True):
@@ -33,7 +33,7 @@ def draw(content, path):
     for ax in axes.flat:
         handles |= dict(zip(*reversed(ax.get_legend_handles_labels()), strict=True))
     order = [name for name in styles if name in handles]
-    figure.legend([handles[name] for name in order], order, loc="outside lower center", ncols=4)
+    figure.legend([handles[name] for name in order], order, loc="outside right upper")
     path.parent.mkdir(parents=True, exist_ok=True)
     # Without a date and with fixed names inside, the same records give the same file.
     with mpl.rc_context({"svg.hashsalt": "twofold"}):
@@ -60,7 +60,7 @@ def _styles(panels):
 
 
 def _panel(ax, methods, measure, styles):
-    from matplotlib.ticker import FuncFormatter
+    from matplotlib.ticker import FuncFormatter, NullFormatter
 
     for name, records in methods.items():
         points = [(record["rows"], median(record, "fit", measure)) for record in records]
@@ -74,5 +74,7 @@ def _panel(ax, methods, measure, styles):
     ax.set(xscale="log", yscale="log")
     ax.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
     ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    ax.xaxis.set_minor_formatter(NullFormatter())
+    ax.yaxis.set_minor_formatter(NullFormatter())
     ax.tick_params(labelbottom=True, labelleft=True)
     ax.grid(visible=True, alpha=0.25)
