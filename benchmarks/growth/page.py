@@ -50,15 +50,20 @@ def _head(content):
     machine = about["machine"]
     memory = f", {machine['memory_gb']:g} GB" if "memory_gb" in machine else ""
     listed = ", ".join(f"{name} {version}" for name, version in about["versions"].items())
-    threads = about["threads"]
-    return textwrap.fill(
-        f"Machine: {machine['processor']}, {machine['cores']} cores{memory}, {machine['system']}; "
-        f"{threads} {'thread' if threads == 1 else 'threads'}. Commit `{about['commit']}`; "
-        f"{listed}. Started {about['started']}.",
-        100,
-        break_long_words=False,
-        break_on_hyphens=False,
+    return _paragraph(
+        f"Machine: {machine['processor']}, {_counted(machine['cores'], 'core')}{memory}, "
+        f"{machine['system']}; {_counted(about['threads'], 'thread')}. Commit `{about['commit']}`; "
+        f"{listed}. Started {about['started']}."
     )
+
+
+def _counted(number, word):
+    return f"{number} {word}" if number == 1 else f"{number} {word}s"
+
+
+def _paragraph(text):
+    """Wrap text to the width of the documentation's source."""
+    return textwrap.fill(text, 100, break_long_words=False, break_on_hyphens=False)
 
 
 def _fits(columns, methods):
@@ -112,7 +117,7 @@ def _first(content):
         "code. The estimator is imported after `import twofold`, and fits follow both imports."
     )
     lines = [
-        about,
+        _paragraph(about),
         "",
         "| | empty cache | full cache |\n|---|---|---|",
     ]
@@ -135,7 +140,7 @@ def _busy(content):
         "wall seconds / CPU seconds:"
     )
     lines = [
-        about,
+        _paragraph(about),
         "",
         f"| busy processes | {' | '.join(str(record['processes']) for record in records)} |",
         "|---" * (len(records) + 1) + "|",
