@@ -59,6 +59,8 @@ def plot(path, folder=None):
     Then the records are kept beside this file.
     """
     content = read(path)
+    if not content["curves"]:
+        sys.exit(f"growth: {path} has no curves to draw; python -m benchmarks.growth measures them")
     if folder is not None:
         folder.mkdir(parents=True, exist_ok=True)
         draw(content, folder / "growth.svg")

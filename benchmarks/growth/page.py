@@ -57,8 +57,8 @@ def _head(content):
     )
 
 
-def _counted(number, word):
-    return f"{number} {word}" if number == 1 else f"{number} {word}s"
+def _counted(count, word):
+    return f"{count} {word}" if count == 1 else f"{count} {word}s"
 
 
 def _paragraph(text):
