@@ -10,6 +10,7 @@ from scipy.stats import spearmanr
 
 from twofold.datasets import make_noisy_helix, make_partitioned_circle
 from twofold.kernels import Gaussian
+from twofold.numerics.probabilities import calibrated_neighbors, transition_probabilities
 from twofold.numerics.sums.dense import DenseWeights
 from twofold.optimize import (
     LBFGS,
@@ -21,7 +22,6 @@ from twofold.optimize import (
 )
 from twofold.optimize._bandwidth import bandwidth_within_gaps
 from twofold.sne.divergence import NeighborEmbedding
-from twofold.sne.probabilities import calibrated_neighbors, transition_probabilities
 from twofold.ukr.objective import Reconstruction
 
 

@@ -11,6 +11,12 @@ from twofold.geodesics.graph import geodesic_distances, mutual_graph
 from twofold.kernels import Gaussian
 from twofold.metrics import procrustes_r2
 from twofold.numerics.neighbors import nearest, nearest_neighbors
+from twofold.numerics.probabilities import (
+    calibrated_neighbors,
+    neighbor_matrix,
+    probabilities_of,
+    transition_probabilities,
+)
 from twofold.numerics.sums.dense import DenseWeights
 from twofold.numerics.sums.grid import weigh_many
 from twofold.numerics.sums.reach import kernel_radius
@@ -18,12 +24,6 @@ from twofold.optimize import GradientDescent, SpectralGuidance
 from twofold.sne import divergence as neighbor_embedding
 from twofold.sne import estimator as module
 from twofold.sne.divergence import NeighborEmbedding, SparseNeighborEmbedding
-from twofold.sne.probabilities import (
-    calibrated_neighbors,
-    neighbor_matrix,
-    probabilities_of,
-    transition_probabilities,
-)
 
 RNG = np.random.default_rng(0)
 

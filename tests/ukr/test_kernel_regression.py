@@ -36,11 +36,20 @@ def test_whitened():
 @pytest.mark.parametrize("kernel", [Gaussian(), Compact(), StudentT(3.0)])
 def test_scales_minimize_the_error(kernel, spiral):
     X, truth = spiral
-    error = KernelRegression.of(X, kernel, many=False).objective().value
-    candidate = scaled_candidate("truth", 1e3 * truth, error, kernel)
-    assert candidate.error == pytest.approx(error(candidate.latents))
-    for factor in (0.5, 0.8, 1.25, 2.0):
-        assert candidate.error <= error(factor * candidate.latents) * 1.001
+    scheme = KernelRegression.of(X, kernel, many=False)
+    candidate = scaled_candidate("truth", 1e3 * truth, scheme, few=True)
+    assert candidate.error == pytest.approx(scheme.cv_error(candidate.latents))
+    error = scheme.objective().value
+    for factor in (0.5, 0.7, 1.43, 2.0):
+        assert error(candidate.latents) <= error(factor * candidate.latents) * 1.001
+
+
+def test_scales_of_many_rows_are_as_good_as_those_of_all():
+    X, truth = make_noisy_spiral(1_500, random_state=0)
+    scheme = KernelRegression.of(X - X.mean(axis=0), Gaussian(), many=True)
+    some, all_ = (scaled_candidate("truth", truth, scheme, few=few) for few in (False, True))
+    assert scheme.cv_error(some.latents) < 1.1 * all_.error
+    assert some.error == pytest.approx(all_.error, rel=0.2)
 
 
 def test_form_follows_cost(spiral):

@@ -18,12 +18,12 @@ from benchmarks.papers.statistics import median, quartiles
 from twofold import SNE, UKR
 from twofold.kernels import Gaussian
 from twofold.numerics.neighbors import nearest_neighbors
+from twofold.numerics.probabilities import neighbor_matrix
 from twofold.numerics.sums.grid import weigh_many
 from twofold.numerics.sums.reach import kernel_radius
 from twofold.optimize import SpectralGuidance
 from twofold.protocols import Array, Objective
 from twofold.sne.divergence import SparseNeighborEmbedding
-from twofold.sne.probabilities import neighbor_matrix
 from twofold.ukr.regression import KernelRegression
 
 N_STARTS = 20

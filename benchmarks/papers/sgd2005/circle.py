@@ -16,10 +16,10 @@ from benchmarks.papers.records import Outcome, Row
 from benchmarks.papers.sgd2005.learning_curves import curve, descend, paint_curves
 from benchmarks.papers.statistics import median, quartiles
 from twofold.datasets import make_partitioned_circle
+from twofold.numerics.probabilities import transition_probabilities
 from twofold.optimize import SpectralGuidance
 from twofold.protocols import Array
 from twofold.sne.divergence import NeighborEmbedding
-from twofold.sne.probabilities import transition_probabilities
 
 # The paper gives neither. Plain descent has trouble only if neighborhoods are small against the
 # arcs; the guiding affinity should hold an arc together. Chosen on data 0-2, reported on others.

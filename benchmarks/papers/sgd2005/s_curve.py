@@ -13,9 +13,9 @@ from benchmarks.papers.records import Better, Outcome, Row
 from benchmarks.papers.sgd2005.learning_curves import curve, descend, paint_curves
 from benchmarks.papers.statistics import quartiles
 from twofold.datasets import make_s_curve
+from twofold.numerics.probabilities import transition_probabilities
 from twofold.optimize import SpectralGuidance
 from twofold.sne.divergence import NeighborEmbedding
-from twofold.sne.probabilities import transition_probabilities
 
 BANDWIDTH = 0.5
 N_STARTS = 20

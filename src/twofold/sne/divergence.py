@@ -6,7 +6,7 @@ r"""The divergence of stochastic neighbor embedding as a function of the latents
    \frac{\partial E}{\partial z_l} = \frac 2n \sum_i (P_{il} + P_{li} - Q_{il} - Q_{li}) (z_l - z_i)
 
 (Memisevic & Hinton 2005, Eqs. 2-4; Hinton & Roweis 2003), for probabilities ``P`` of the data
-(`twofold.sne.probabilities`). No row is its own neighbor.
+(`twofold.numerics.probabilities`). No row is its own neighbor.
 
 **Linear time.** With the masses ``m_i = sum_k e^{-|z_i - z_k|^2}`` the error is
 

@@ -54,6 +54,7 @@ from twofold.kernels import Gaussian
 from twofold.maps.projection import Projection
 from twofold.numerics.linalg import sqdist
 from twofold.numerics.neighbors import nearest_neighbors
+from twofold.numerics.probabilities import neighbor_matrix, probabilities_of, sparse_probabilities
 from twofold.numerics.sums.grid import weigh_many
 from twofold.numerics.sums.reach import kernel_radius
 from twofold.numerics.sums.weights import SelfWeights
@@ -69,7 +70,6 @@ from twofold.optimize import SpectralGuidance, guided_minimizer, resolve_minimiz
 from twofold.protocols import Array, IntArray, Map, Minimizer, Objective
 from twofold.sne.along import Paths
 from twofold.sne.divergence import NeighborEmbedding, SparseNeighborEmbedding
-from twofold.sne.probabilities import neighbor_matrix, probabilities_of, sparse_probabilities
 from twofold.starts.named import latents_of, unit_variance
 
 MOST_DENSE = 2_000

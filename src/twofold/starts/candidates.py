@@ -2,13 +2,16 @@ r"""Candidates for the initial latents of kernel regression, each at its best sc
 
 Steps 1 to 3 of Meinicke et al. (2005), section 2.3. Each candidate is centered and whitened. The
 scale of latents relative to the kernel's unit width sets the complexity of the model, so each
-latent dimension gets the factor that minimizes the leave-one-out error: likelihood cross-validation
-of a density gives the first guess (their section 4), Nelder and Mead's direct search refines it.
+candidate gets the factor of the lowest leave-one-out error.
 
-Two departures from the paper:
+Departures from the paper:
 
-* Isomap and t-SNE give latents whose *distances* mean something. They keep their shape: one factor
-  scales all dimensions. Whitened, the sheet of a roll of 90 by 21 would be a square.
+* One factor scales all dimensions. The paper searches one for each, by hundreds of evaluations over
+  all pairs; the descent finds the others. The factors tried are multiples of the one that puts
+  three points into a unit of the kernel's volume, a number that depends neither on the rows nor on
+  the method. Some rows and their nearest others measure them.
+* PCA, Isomap and t-SNE give latents whose *distances* mean something. They keep their shape.
+  Whitened, the sheet of a roll of 90 by 21 would be a square.
 * The paper takes the candidate of the lowest error. Here the score of its map decides
   (`twofold.numerics.codebooks`): rows that are held out are decoded from their own latents, and
   from those rounded to few places. A map in pieces can have the lowest error.
@@ -21,40 +24,41 @@ regression. IEEE TPAMI 27(9), 2005.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from math import gamma, pi
+from typing import Any, Protocol
 
 import numpy as np
 from scipy import linalg
-from scipy.optimize import minimize, minimize_scalar
+from scipy.spatial import cKDTree
 
-from twofold.kernels import DensityKernel, Gaussian
 from twofold.maps import NadarayaWatson
 from twofold.numerics.codebooks import FEW_CODES, score_of_map
-from twofold.numerics.density import likelihood_cv_bandwidth
 from twofold.numerics.linalg import row_norms_sq
-from twofold.protocols import Array, RadialKernel
+from twofold.numerics.sums.reach import profile
+from twofold.numerics.threads import row_blocks, some_rows
+from twofold.protocols import Array, IntArray, RadialKernel
 
-MAX_SEARCH_STEPS = 25
-"""Evaluations of the direct search for each latent dimension."""
+POINTS_PER_UNIT = 3.0
+N_JUDGED = 1_000
+N_IN_REACH = 100
+"""Neighbors that measure densities: about those within reach of a kernel. Fewer would measure the
+jitter."""
 
-MAX_FACTOR_STEPS = 10
-"""Evaluations of the search for one factor, within ``FACTOR_RANGE`` of the first guess."""
+N_NEAREST = 200
+"""Others that predict a judged row; kernels are narrow beyond."""
 
-FACTOR_RANGE = 1.0
-"""In logarithms."""
+FACTORS = (0.5, 0.7, 1.0, 1.4, 2.0, 2.8, 4.0, 5.6)
+WIDE_FACTORS = (0.06, 0.09, 0.12, 0.18, 0.25, 0.35)
+"""Around that density; wide kernels, which suit uninformative latents, for few rows only. With many
+they would always win there, and twice the points in reach cost twice the time."""
 
-KEEP_SHAPE = ("isomap", "tsne")
+KEEP_SHAPE = ("pca", "isomap", "tsne")
 """Methods whose latents keep their shape."""
 
 HELD_OUT_SHARE = 0.2
 MOST_HELD_OUT = 1_000
 FEWEST_ROWS = 20
-
-LOWEST_LOG_SCALE = float(np.log(0.25))
-"""Latents of less spread than this, in kernel widths, see each other as one point. If the mean
-predicts best, as for uninformative latents, a search without bound would end there, and no gradient
-leads out."""
 
 
 @dataclass(frozen=True)
@@ -126,61 +130,83 @@ def whitened(Z: Array) -> Array:
     return np.asarray(white @ vectors.T)
 
 
-Error = Callable[[Array], float]
-"""An error or a score of latents (n, q)."""
+class Regression(Protocol):
+    """The kernel regression whose latents are scaled, as `twofold.ukr.regression` has it."""
 
+    @property
+    def data(self) -> Array:
+        """The centered data (n, D)."""
+        ...
 
-def scaled_candidates(
-    starts: dict[str, Array], error: Error, final_error: Error, score: Error, kernel: RadialKernel
-) -> list[Candidate]:
-    """Return candidates at the scales that minimize an error, of the best score first.
+    @property
+    def kernel(self) -> RadialKernel:
+        """The kernel of unit width."""
+        ...
 
-    Candidates of equal score, as for very few rows, are ordered by their final error.
-    """
-    scaled = [scaled_candidate(name, Z, error, kernel) for name, Z in starts.items()]
-    judged = [
-        replace(one, error=final_error(one.latents), score=score(one.latents)) for one in scaled
-    ]
-    return best_first(judged)
+    @property
+    def pseudo_count(self) -> float:
+        """Observations at the mean in each prediction."""
+        ...
+
+    def objective(self) -> Any:
+        """Return the error that a fit minimizes; its ``value`` is a function of latents (n, q)."""
+        ...
+
+    def cv_error(self, Z: Array) -> float:
+        """Return the leave-one-out error at latents (n, q) without pseudo-count."""
+        ...
 
 
 def best_first(candidates: list[Candidate]) -> list[Candidate]:
-    """Return candidates by score; those of equal score by error."""
+    """Return candidates by score; those of equal score, as for very few rows, by error."""
     return sorted(candidates, key=lambda candidate: (-candidate.score, candidate.error))
 
 
-def scaled_candidate(name: str, Z: Array, error: Error, kernel: RadialKernel) -> Candidate:
-    """Find the scale of each latent dimension that minimizes the leave-one-out error."""
+def scaled_candidate(name: str, Z: Array, scheme: Regression, *, few: bool) -> Candidate:
+    """Find the factor of the lowest leave-one-out error: of few rows over all, else over some."""
     unit = unit_latents(name, Z)
-    density_kernel = kernel if isinstance(kernel, DensityKernel) else Gaussian()
-    first = float(np.log(1.0 / likelihood_cv_bandwidth(unit, density_kernel)))
-    q = Z.shape[1]
-
-    def scaled_error(log_scales: Array) -> float:
-        return error(unit * np.exp(np.maximum(log_scales, LOWEST_LOG_SCALE)))
-
-    if keeps_shape(name):
-        one = minimize_scalar(
-            scaled_error,
-            bounds=(first - FACTOR_RANGE, first + FACTOR_RANGE),
-            method="bounded",
-            options={"maxiter": MAX_FACTOR_STEPS, "xatol": 0.01},
-        )
-        found, lowest = np.full(q, one.x), one.fun
+    judged = some_rows(len(unit), N_JUDGED)
+    tree = cKDTree(unit)
+    middle = _factor_of_density(tree, judged, POINTS_PER_UNIT)
+    scales = middle * np.array(WIDE_FACTORS + FACTORS if few else FACTORS)
+    if few:
+        error = scheme.objective().value
+        errors = np.array([error(scale * unit) for scale in scales])
     else:
-        start = np.full(q, first)
-        simplex = np.vstack([start, start + 0.5 * np.eye(q)])
-        several = minimize(
-            scaled_error,
-            start,
-            method="Nelder-Mead",
-            options={
-                "initial_simplex": simplex,
-                "maxfev": MAX_SEARCH_STEPS * q,
-                "xatol": 0.01,
-                "fatol": 0.0,
-            },
-        )
-        found, lowest = several.x, several.fun
-    scales = np.exp(np.maximum(found, LOWEST_LOG_SCALE))
-    return Candidate(name, unit * scales, scales, float(lowest))
+        errors = _errors_of_some(tree, judged, scales, scheme)
+    best = int(errors.argmin())
+    scale = float(scales[best])
+    lowest = scheme.cv_error(scale * unit) if few else float(errors[best])
+    return Candidate(name, scale * unit, np.full(unit.shape[1], scale), lowest)
+
+
+def _errors_of_some(tree: cKDTree, judged: IntArray, scales: Array, scheme: Regression) -> Array:
+    """Return the leave-one-out errors of some rows at each scale, from their nearest others."""
+    Z = np.asarray(tree.data)
+    k = min(N_NEAREST, len(Z) - 1)
+    errors = np.zeros(len(scales))
+    for block in row_blocks(len(judged), 8 * k * (scheme.data.shape[1] + 4)):
+        rows = judged[block]
+        distances, near = tree.query(Z[rows], k=k + 1)
+        others = near != rows[:, None]
+        others[others.all(axis=1), -1] = False  # among copies a row may miss itself
+        squares = np.square(distances[others]).reshape(-1, k)
+        values = scheme.data[near[others]].reshape(len(rows), k, -1)
+        for number, scale in enumerate(scales):
+            weights = profile(scheme.kernel, scale * scale * squares)
+            mass = np.maximum(weights.sum(axis=1) + scheme.pseudo_count, 1e-300)
+            means = np.matmul(weights[:, None].astype(values.dtype), values)[:, 0] / mass[:, None]
+            errors[number] += float(row_norms_sq(scheme.data[rows] - means).sum()) / len(judged)
+    return errors
+
+
+def _factor_of_density(tree: cKDTree, judged: IntArray, points_per_unit: float) -> float:
+    """Return the factor on latents that gives this median number of points in a unit of volume."""
+    Z = np.asarray(tree.data)
+    q = Z.shape[1]
+    k = min(N_IN_REACH, max(1, len(Z) // 4), len(Z) - 1)
+    distances = np.asarray(tree.query(Z[judged], k=k + 1)[0])[:, -1]
+    radius = float(np.median(distances)) or 1.0
+    volume = pi ** (0.5 * q) / gamma(0.5 * q + 1.0) * radius**q
+    density = k / volume
+    return float((density / points_per_unit) ** (1.0 / q))

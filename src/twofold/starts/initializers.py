@@ -46,11 +46,13 @@ from twofold.geodesics.graph import (
     normalized_affinity,
 )
 from twofold.geodesics.scaling import classical_scaling, landmark_scaling, squared_geodesics
-from twofold.numerics.linalg import fix_signs, principal_axes, sqdist
+from twofold.numerics.linalg import fix_signs, sqdist
 from twofold.numerics.neighbors import nearest, nearest_neighbors
 from twofold.numerics.threads import map_blocks, row_blocks
 from twofold.numerics.validation import warn_user
 from twofold.protocols import Array, IntArray
+from twofold.starts.linear import pad, pca, random
+from twofold.starts.tsne import few_points, many_points
 
 DENSE_EIGEN = 1_000
 MAX_EXACT = 5_000
@@ -63,24 +65,12 @@ MORE_THAN_FEW = 10
 
 MAX_ALL_PATHS = 2_000
 PATH_SOURCES = 500
+MOST_FIELD_DIMENSIONS = 2
 FEW_FEATURES = 15
 """Up to here a tree finds neighbors faster than blocks of distances in single precision."""
 
 
 Initializer = Callable[..., Array]
-
-
-def random(X: Array, n_components: int, rng: np.random.Generator) -> Array:
-    """Return standard normal latents."""
-    return rng.standard_normal((len(X), n_components))
-
-
-def pca(X: Array, n_components: int, rng: np.random.Generator | None = None) -> Array:
-    """Return the coordinates along the leading principal axes."""
-    del rng
-    centered = X - X.mean(axis=0)
-    axes, _ = principal_axes(centered, min(n_components, *X.shape))
-    return _pad(centered @ axes.T, n_components)
 
 
 def kernel_pca(X: Array, n_components: int, rng: np.random.Generator) -> Array:
@@ -98,7 +88,7 @@ def kernel_pca(X: Array, n_components: int, rng: np.random.Generator) -> Array:
     values, vectors = np.maximum(values[::-1], 1e-15 * n), vectors[:, ::-1]
     vectors = fix_signs(vectors)
     if len(landmarks) == len(X):
-        return _pad(vectors * np.sqrt(values), n_components)
+        return pad(vectors * np.sqrt(values), n_components)
 
     def extend(rows: slice) -> Array:  # Nystrom: the eigenfunctions evaluated at the other points
         k = np.exp(-0.5 * sqdist(X[rows], some) / width_sq)
@@ -107,7 +97,7 @@ def kernel_pca(X: Array, n_components: int, rng: np.random.Generator) -> Array:
         return extended
 
     Z = np.concatenate(map_blocks(extend, row_blocks(len(X), 4 * 8 * n)))
-    return _pad(Z, n_components)
+    return pad(Z, n_components)
 
 
 def _on_landmarks(embed: Initializer) -> Initializer:
@@ -193,24 +183,22 @@ def laplacian_eigenmaps(
     # the generalized eigenvectors of the Laplacian.
     degrees = np.asarray(weights.sum(axis=1)).ravel()
     Z = vectors[:, ::-1][:, 1:] / np.sqrt(degrees)[:, None]
-    return _pad(fix_signs(Z), n_components)
+    return pad(fix_signs(Z), n_components)
+
+
+def tsne(X: Array, n_components: int, rng: np.random.Generator) -> Array:
+    """Return t-SNE of perplexity 30, at most a third of the other points."""
+    if len(X) <= DEFAULT_LANDMARKS:
+        return few_points(X, n_components)
+    if n_components > MOST_FIELD_DIMENSIONS:
+        return _tsne_of_landmarks(X, n_components, rng)
+    return many_points(X, n_components, rng)
 
 
 @_on_landmarks
-def tsne(X: Array, n_components: int, rng: np.random.Generator, *, max_iter: int = 1000) -> Array:
-    """Return scikit-learn's t-SNE of perplexity 30, at most a third of the other points."""
-    from sklearn.manifold import TSNE
-
-    start = pca(X, n_components)
-    Z: Array = TSNE(
-        n_components,
-        perplexity=min(30.0, (len(X) - 1) / 3.0),
-        init=1e-4 * (start / (start[:, 0].std() or 1.0)),
-        method="barnes_hut" if n_components <= 3 else "exact",
-        max_iter=max_iter,
-        random_state=int(rng.integers(2**31)),
-    ).fit_transform(X)
-    return Z.astype(np.float64)
+def _tsne_of_landmarks(X: Array, n_components: int, rng: np.random.Generator) -> Array:
+    del rng
+    return few_points(X, n_components)
 
 
 INITIALIZERS: dict[str, Initializer] = {
@@ -272,8 +260,3 @@ def _warn_of_pieces(method: str, n_pieces: int) -> None:
             "joined at their closest points. Use more neighbors to connect it.",
             UserWarning,
         )
-
-
-def _pad(Z: Array, n_components: int) -> Array:
-    """Add columns of zeros if there are fewer directions than components."""
-    return np.pad(Z, ((0, 0), (0, n_components - Z.shape[1])))

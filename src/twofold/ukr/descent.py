@@ -34,6 +34,9 @@ HOMOTOPY_TOL = 1e-4
 BARRIER_STRENGTH = 1e-3
 """Strength of the barrier in units of the data's variance: small relative to the error."""
 
+MOST_COMPARED = 2_000
+"""Rows up to which candidates are compared: maps of more are less noisy."""
+
 N_COMPARED = 3
 TRIAL_STEPS = 10
 VALIDATE_EVERY = 5
@@ -49,23 +52,27 @@ Judge = Callable[[int, Array], bool]
 def compared(
     settings: UKRSettings, scheme: KernelRegression, candidates: list[Candidate]
 ) -> list[Candidate]:
-    """Order candidates by the scores of their maps after a few iterations of the best three.
+    """Order candidates by the scores of their maps; of few rows, after a few iterations.
 
     Scores of starts do not compare well: the geodesic distances of few noisy rows put neighbors a
     little apart, which few iterations mend, and t-SNE does not. On noisy rolls t-SNE often has the
     better score at the start, Isomap after ten iterations. All descend alike: without homotopy and
     guidance, which take long.
     """
-    if len(candidates) < 2 or settings.minimum_density is not None:
+    tried = len(scheme.data) <= MOST_COMPARED and settings.minimum_density is None
+    if len(candidates) > 1 and not (tried and len(candidates) <= N_COMPARED):
+        scored = [replace(one, score=scheme.map_score(one.latents)) for one in candidates]
+        candidates = best_first(scored)
+    if len(candidates) == 1 or not tried:
         return candidates
-    tried = []
+    again = []
     for candidate in candidates[:N_COMPARED]:
         minimizer, objective = settings.minimizer(TRIAL_STEPS), scheme.objective()
         result = minimizer.minimize(
             objective, candidate.latents, callback=lambda number, *_: number >= TRIAL_STEPS
         )
-        tried.append(replace(candidate, score=scheme.map_score(result.Z)))
-    return best_first(tried) + candidates[N_COMPARED:]
+        again.append(replace(candidate, score=scheme.map_score(result.Z)))
+    return best_first(again) + candidates[N_COMPARED:]
 
 
 def minimize(
@@ -86,7 +93,7 @@ def minimize(
     density = settings.minimum_density
     homotopy = settings.homotopy
     if homotopy is None:  # many rows would end in fragments, after a long time
-        homotopy = start.name == "pca" and not scheme.many
+        homotopy = isinstance(settings.init, str) and settings.init == "pca" and not scheme.many
     if homotopy or density is not None:
         with problem.progress.phase("homotopy", max_iter=None) as callback:
             quick = settings.minimizer(HOMOTOPY_STEPS, min(settings.tol, HOMOTOPY_TOL))

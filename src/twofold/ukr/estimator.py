@@ -6,7 +6,7 @@ leave-one-out error (Eq. 10) over the latents keeps kernels overlapping. The lea
 of section 2.3:
 
 1. candidates from linear, spectral and neighbor embeddings; 2. each at its best scale; 3. the best
-of them is the start; 4. if that is PCA, homotopy: the error is minimized under a
+of them is the start; 4. if that is PCA alone, homotopy: the error is minimized under a
 density constraint that is relaxed step by step; 5. the error is minimized without constraint; 6.
 the lowest density at a latent bounds the domain of the map.
 
@@ -87,10 +87,10 @@ class UKR(TwoWayEstimator):
     init : str, array-like, callable, estimator, list of these, or "auto", default="auto"
         Initial latents: the name of a method, an array of shape (n_samples, n_components), a
         function or an estimator. Of several, the one whose map has the best score on held-out rows
-        wins, see `twofold.metrics.map_score`; up to 5,000 rows, the best three are compared after
-        ten iterations. "auto" tries PCA, LLE, Isomap with few and many neighbors, Laplacian
-        eigenmaps and t-SNE (for kernels other than Euclidean, in feature space). Names may include
-        a number of neighbors: "lle:12".
+        wins, see `twofold.metrics.map_score`; up to 2,000 rows, the best three are compared after
+        ten iterations. "auto" tries PCA, Isomap and t-SNE, up to 500 rows also LLE and Isomap with
+        fewer neighbors (for kernels other than Euclidean, in feature space). Names may include a
+        number of neighbors: "lle:12".
     optimizer : {"lbfgs", "rprop", "gd", "cg"} or Minimizer, default="lbfgs"
         The minimizer of the error.
     guidance : SpectralGuidance, default=None
@@ -98,7 +98,7 @@ class UKR(TwoWayEstimator):
         move together: for uninformative starts such as ``init="random"``. See
         `twofold.optimize.SpectralGuidance`.
     max_iter : int or "auto", default="auto"
-        Most iterations; "auto" means 100, or 60 for more than 5,000 rows.
+        Most iterations; "auto" means 100.
     tol : float, default=7e-3
         Relative decrease of the error, over two iterations, at which the run ends. A lower value
         lowers the leave-one-out error further, and the held-out error a little, but it tears the
@@ -114,7 +114,7 @@ class UKR(TwoWayEstimator):
         the mean, and the smoother the map. 0 is the paper's objective.
     homotopy : {"auto", True, False}, default="auto"
         Whether to relax a density constraint step by step before the free minimization. "auto"
-        means if PCA wins and rows are few.
+        means with ``init="pca"`` and at most 500 rows.
     density_threshold : "auto", "quantile:share" or float, default="auto"
         Bounds the domain of the map: latents with a density of at least this share of the kernel's
         maximum. "quantile:0.01" is exceeded by all but 1 % of the training latents, "quantile:0" is

@@ -16,20 +16,19 @@ from twofold.numerics.density import LatentDensity
 from twofold.numerics.linalg import row_norms_sq
 from twofold.numerics.units import CenteredUnits
 from twofold.protocols import Array, IntArray
-from twofold.starts.candidates import scaled_candidates
-from twofold.starts.named import first_latents
 from twofold.ukr.descent import compared, minimize, rescue, validated_iterations
 from twofold.ukr.feature_space import FeatureEncoder, FeatureSpace, PreimageDecoder
-from twofold.ukr.large import many_candidates
 from twofold.ukr.regression import KernelRegression
 from twofold.ukr.settings import (
     FIRST_PSEUDO_COUNT,
+    N_STARTS,
     UKRSettings,
     check_memory,
     groups_of,
     is_metric,
     pseudo_count_of_noise,
 )
+from twofold.ukr.starts import candidates_of
 
 Space = FeatureSpace | Affine
 
@@ -40,18 +39,9 @@ def fit_rows(settings: UKRSettings, problem: Problem) -> Learned:
     groups = groups_of(settings, len(data), problem.rng)
     scheme = scheme_of(settings, data, groups)
     # Steps 1 to 3: candidates, each at its best scale.
-    if settings.in_subspace:
-        candidates = many_candidates(settings.init, scheme, data, problem)
-    else:
-        with problem.progress.phase("candidates"):
-            starts = first_latents(settings.init, data, problem)
-        with problem.progress.phase("scales"):
-            error = scheme.objective().value
-            candidates = scaled_candidates(
-                starts, error, scheme.cv_error, scheme.map_score, settings.kernel
-            )
-        with problem.progress.phase("comparison"):
-            candidates = compared(settings, scheme, candidates)
+    candidates = candidates_of(settings.init, scheme, data, problem)
+    with problem.progress.phase("comparison"):
+        candidates = compared(settings, scheme, candidates)
     if settings.pseudo_count is None:
         noise = candidates[0].error / (float(row_norms_sq(data).mean()) or 1.0)
         scheme = replace(scheme, pseudo_count=pseudo_count_of_noise(noise))
@@ -119,11 +109,11 @@ def assembled(
         log_bound = float(np.log(settings.threshold)) + log_maximum
     projection = Projection(
         regression,
-        n_starts=settings.n_starts,
+        n_starts=N_STARTS,
         density=density,
         log_threshold=log_bound - settings.margin,
     )
-    images = scheme.images(Z) if settings.in_subspace else None
+    images = scheme.images(Z) if settings.many else None
     projection.fit(regression.targets_, Z, images=images)
     encoder: Predictor = projection
     decoder: Predictor = regression
@@ -148,15 +138,13 @@ def assembled(
 def _space_and_data(settings: UKRSettings, problem: Problem) -> tuple[Space | None, Array]:
     """Return the space of the manifold, None for the data space, and the data (n, r) in it."""
     data, q, metric = problem.data, problem.n_components, settings.metric
-    if settings.in_subspace:
+    if is_metric(metric, "euclidean"):
         # The decoder's copy of the data; in single precision the data, sums, residuals and their
         # sorted copies; latents, their L-BFGS history, neighbors and cells.
         row_bytes = 36.0 * data.shape[1] + 250.0 * q + 800.0
         check_memory(len(data), row_bytes, "arrays of all rows")
         subspace = Affine.leading_subspace(data, q)
         return subspace, subspace.into(data)
-    if is_metric(metric, "euclidean"):
-        return None, data
     check_memory(len(data), 4 * 8.0 * len(data), "matrices of all pairs")
     space = FeatureSpace.of(data, metric, settings.metric_params)
     n_directions = space.coordinates.shape[1]

@@ -1,9 +1,9 @@
 """The settings of a fit, checked once, and the decision between few and many rows.
 
-Few rows: exact sums over all pairs or lists of pairs, in double precision; candidates from the
-whole data set; homotopy from PCA. Many rows: sums by cells or on a grid, in single precision; data
-in their leading subspace; candidates from a coarse map. `UKRSettings.of` decides at the start of a
-fit, and `UKRSettings.many` carries the decision.
+Few rows: exact sums over all pairs or lists of pairs, in double precision; homotopy from PCA. Many
+rows: sums by cells or on a grid, in single precision. `UKRSettings.of` decides at the start of a
+fit, and `UKRSettings.many` carries the decision. The paper's own settings (no pseudo-count, groups
+left out, constraints on the density) stay exact as long as a matrix of all pairs is small.
 """
 
 from __future__ import annotations
@@ -33,8 +33,11 @@ from twofold.ukr.feature_space import Metric
 if TYPE_CHECKING:
     from twofold.ukr.estimator import UKR
 
-MANY_ROWS = 5_000
-"""Rows up to which weights are exact and inner products are kept (0.2 GB at most)."""
+MANY_ROWS = 500
+"""Rows up to which weights are exact: beyond, cells take a fifth of the time or less."""
+
+MOST_EXACT = 5_000
+"""Rows up to which the paper's own settings are exact, and inner products are kept (0.2 GB)."""
 
 CELL_TOLERANCE = 5e-5
 """Kernel values left out for many rows: a Gaussian is cut at 4.45 widths."""
@@ -47,8 +50,8 @@ FIRST_PSEUDO_COUNT = 0.1
 
 LEAST_PSEUDO_COUNT = 1e-3
 
-FEW_AND_MANY_ITERATIONS = (100, 60)
-FEW_AND_MANY_STARTS = (4, 2)
+MAX_ITER = 100
+N_STARTS = 4
 """Starts of the projection of a new row."""
 
 
@@ -57,20 +60,16 @@ class UKRSettings:
     """The checked parameters of a `UKR` that its parts need.
 
     With ``many`` rows, sums run over cells, in single precision; ``keep_gram`` tells whether they
-    are few enough for a matrix of inner products. ``in_subspace`` tells whether the data are
-    reduced to their leading subspace and the initial latents come from a coarse map; ``n_starts``
-    is for the projection of a new row. ``pseudo_count=None`` means "auto": the noise of the start,
-    `pseudo_count_of_noise`. ``homotopy=None`` means "auto": from PCA, for few rows.
-    ``minimum_density`` is the constraint of the plain reconstruction error; None means the
-    leave-one-out error. The domain of the map ends at a share ``threshold`` of the kernel's
+    are few enough for a matrix of inner products. ``pseudo_count=None`` means "auto": the noise of
+    the start, `pseudo_count_of_noise`. ``homotopy=None`` means "auto": of few rows, if PCA is the
+    only start. ``minimum_density`` is the constraint of the plain reconstruction error; None means
+    the leave-one-out error. The domain of the map ends at a share ``threshold`` of the kernel's
     maximum, or if that is None at a ``quantile`` of the density, less a ``margin`` of the log
     density.
     """
 
     many: bool
     keep_gram: bool
-    in_subspace: bool
-    n_starts: int
     max_iter: int
     homotopy: bool | None
     minimum_density: float | None
@@ -121,16 +120,12 @@ class UKRSettings:
                 "and 1: without it the latents drift apart until every point is rebuilt by itself."
             )
         kernel = resolve_kernel(model.kernel)
-        many = is_many(n_samples, kernel)
-        in_subspace = many and is_metric(model.metric, "euclidean")
+        exact = plain or model.leave_out > 1 or pseudo_count == 0.0 or model.homotopy is True
+        many = is_many(n_samples, kernel, MOST_EXACT if exact else MANY_ROWS)
         return cls(
             many=many,
-            keep_gram=n_samples <= MANY_ROWS,
-            in_subspace=in_subspace,
-            n_starts=FEW_AND_MANY_STARTS[in_subspace],
-            max_iter=FEW_AND_MANY_ITERATIONS[many]
-            if is_auto(model.max_iter)
-            else int(model.max_iter),
+            keep_gram=n_samples <= MOST_EXACT,
+            max_iter=MAX_ITER if is_auto(model.max_iter) else int(model.max_iter),
             homotopy=None if isinstance(model.homotopy, str) else model.homotopy,
             minimum_density=threshold if plain else None,
             threshold=threshold,
@@ -165,9 +160,9 @@ def pseudo_count_of_noise(relative_error: float) -> float:
     return min(max(relative_error, LEAST_PSEUDO_COUNT), 1.0)
 
 
-def is_many(n_samples: int, kernel: RadialKernel) -> bool:
+def is_many(n_samples: int, kernel: RadialKernel, most_exact: int) -> bool:
     """Tell whether sums should run over cells, in single precision."""
-    return n_samples > MANY_ROWS and kernel_radius(kernel, CELL_TOLERANCE) < FARTHEST_CUT
+    return n_samples > most_exact and kernel_radius(kernel, CELL_TOLERANCE) < FARTHEST_CUT
 
 
 def is_metric(metric: object, name: str) -> bool:
@@ -182,7 +177,7 @@ def groups_of(settings: UKRSettings, n: int, rng: np.random.Generator) -> IntArr
         return None
     if settings.many:
         raise ValueError(
-            f"leave_out={leave_out} is supported for at most {MANY_ROWS} rows, but n_samples={n}. "
+            f"leave_out={leave_out} is supported for at most {MOST_EXACT} rows, but n_samples={n}. "
             "Use leave_out=1, or fit a sample of the rows."
         )
     if leave_out > n // 2:
