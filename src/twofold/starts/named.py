@@ -16,8 +16,6 @@ from twofold.numerics.validation import is_auto
 from twofold.protocols import Array, IntArray
 from twofold.starts.initializers import INITIALIZERS, Initializer
 
-AUTO = ("pca", "lle:12", "isomap:6", "isomap", "laplacian_eigenmaps:10", "tsne")
-
 
 def resolve_init(
     init: Any,
@@ -91,22 +89,6 @@ def latents_of(
             f"init gives {Z.shape[1]} columns; n_components={problem.n_components} are needed."
         )
     return Z
-
-
-def first_latents(init: Any, data: Array, problem: Problem) -> dict[str, Array]:
-    """Return the latents of each start; of the automatic ones, those that succeed.
-
-    Parameters
-    ----------
-    init : object
-        The parameter of the estimator.
-    data : ndarray of shape (n, D)
-        Centered data, or coordinates in feature space. Named methods see them at unit variance.
-    problem : Problem
-        Estimators and functions see its original data.
-    """
-    unit = unit_variance(data)
-    return attempts(init, AUTO, lambda one: latents_of(one, unit, problem))
 
 
 def unit_variance(centered: Array) -> Array:

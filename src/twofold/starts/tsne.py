@@ -45,8 +45,12 @@ EXAGGERATION = 12.0
 ITERATIONS = (60, 190)
 """With and without exaggeration."""
 
-LATER_ITERATIONS = 150
+LATER_ITERATIONS = 100
 """Of many points, from the map of few."""
+
+GROWTH = 1.0 / 3.0
+"""Power of the number of points with which that map grows first. Points repel each other, so maps
+of more are larger; to grow by repulsion takes many iterations."""
 
 MOMENTUM = (0.5, 0.8)
 LONGEST_STEP = 2.0
@@ -89,6 +93,7 @@ def many_points(X: Array, n_components: int, rng: np.random.Generator) -> Array:
     near = nearest_neighbors(inside, int(3.0 * PERPLEXITY), rng)
     coarse = CoarseMap.of(inside, near[:, :N_AVERAGED], rng)
     start = coarse.extend(lambda some: few_points(some, n_components), rng)
+    start *= (len(X) / len(coarse.chosen)) ** GROWTH
     forces = _gradient(affinities(inside, near), _field)
     return _descend(forces, start, 1.0, LATER_ITERATIONS, MOMENTUM[1])
 

@@ -62,7 +62,7 @@ COSTS_OF_MASSES = (2.0e-8, 1.0e-7, 2.5e-7)
 """The same for masses and their gradient, of 10^4 and 10^5 points in one to three dimensions."""
 
 STUDENT_SPACING = 0.4
-"""The spectrum of ``1 / (1 + d^2)`` is ``e^-8`` at the highest frequency of this grid."""
+"""In units of the kernel. Sums of single points are off by 1 %, gradients of t-SNE by 2 to 3 %."""
 
 COLUMNS_AT_ONCE = 16
 POINTS_AT_ONCE = 8_192
@@ -298,8 +298,8 @@ def _student_transfer(shape: tuple[int, ...], spacing: float) -> AnyArray:
 def _cycles(dimension: int, shape: tuple[int, ...]) -> Array:
     """Return the frequencies of a real spectrum along a dimension, in cycles per step."""
     last = dimension == len(shape) - 1
-    cycles: Array = np.fft.rfftfreq(shape[-1]) if last else np.fft.fftfreq(shape[dimension])
-    return cycles
+    cycles = np.fft.rfftfreq(shape[-1]) if last else np.fft.fftfreq(shape[dimension])
+    return np.asarray(cycles, np.float64)
 
 
 def weigh_many(
