@@ -183,7 +183,7 @@ class Projection(BaseEstimator):
 
     @cached_property
     def _centered_images(self) -> tuple[Array, Array, Array]:
-        """The mean of the images (D,), the images less their mean (n, D), and squared norms (n,)."""
+        """The mean of the images (D,), the images less it (n, D), and their squared norms (n,)."""
         center = self.images_.mean(axis=0)
         images = self.images_ - center
         return center, images, row_norms_sq(images)

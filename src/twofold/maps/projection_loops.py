@@ -103,9 +103,7 @@ def _gauss_newton(  # type: ignore[no-untyped-def]
     loss = residual + floor
     if not np.isfinite(loss):
         return np.inf
-    normal_products(
-        z, count, mass, decoder[0], lists, values, x, mean, along, JTJ, JTr
-    )
+    normal_products(z, count, mass, decoder[0], lists, values, x, mean, along, JTJ, JTr)
     rounding = EPS * loss
     damping = least_damping
     for _ in range(max_iter):
@@ -122,10 +120,10 @@ def _gauss_newton(  # type: ignore[no-untyped-def]
             trial[:] = z + fraction * step
             count, mass, shift, residual = _image(trial, x, decoder, values, lists, mean)
             found = residual + floor
-            if found < loss and found <= loss - 2.0 * SUFFICIENT * fraction * promise:
-                if _is_inside(trial, mass, shift, density, others):
-                    taken = fraction
-                    break
+            lower = found < loss and found <= loss - 2.0 * SUFFICIENT * fraction * promise
+            if lower and _is_inside(trial, mass, shift, density, others):
+                taken = fraction
+                break
             if is_last:
                 break
             fraction *= 0.5
@@ -135,9 +133,7 @@ def _gauss_newton(  # type: ignore[no-untyped-def]
         if is_last or (taken == 0.0 and damping >= MAX_DAMPING):
             break
         if taken > 0.0:  # the lists are those of the trial
-            normal_products(
-                z, count, mass, decoder[0], lists, values, x, mean, along, JTJ, JTr
-            )
+            normal_products(z, count, mass, decoder[0], lists, values, x, mean, along, JTJ, JTr)
         if taken == 1.0:
             damping = max(0.1 * damping, least_damping)
         else:

@@ -70,7 +70,8 @@ class NewtonPolish:
         Z = np.array(Z0, dtype=np.float64)
         rows = np.arange(len(Z))
         curvature, descent, losses = problem.normal_terms(Z, rows)
-        length = np.sqrt(losses / np.maximum(np.einsum("nqq->n", curvature), 1e-300))
+        with np.errstate(over="ignore"):  # where f is flat
+            length = np.sqrt(losses / np.maximum(np.einsum("nqq->n", curvature), 1e-300))
         inverse = self._inverse_hessians(problem, Z, length, rows)
         for _ in range(self.max_iter):
             steps = np.einsum("nqp,np->nq", inverse, descent)

@@ -3,6 +3,9 @@
 Arguments that come together: ``sources`` are the arrays of `LocalMeans`, ``kernel`` its power and
 squared radius and margin, and ``lists`` three arrays (n,) that hold the sources within reach of one
 target: their places, their weights and the derivatives of their log weights.
+
+`twofold.maps.projection_loops` compiles these functions into its own. numba's cache does not see
+that: delete it (``__pycache__``) after a change here.
 """
 
 from __future__ import annotations
@@ -87,7 +90,7 @@ def _within(target, sources, power, radius_sq, least, lists):  # type: ignore[no
 
 @serial
 def _nearest(target, sources):  # type: ignore[no-untyped-def]
-    """Return the place of the nearest source, -1 if distances overflow, and the squared distance."""
+    """Return the place of the nearest source, -1 if distances overflow, and its distance."""
     points, _, columns, lows, highs = sources
     last = points.shape[1] - 1
     nearest, closest = -1, np.inf
@@ -133,7 +136,8 @@ def reach(target, sources, kernel, lists):  # type: ignore[no-untyped-def]
         places, weights, slopes = lists
         places[0], weights[0], slopes[0] = nearest, 1.0, 0.0
         return 1, 1.0, -np.inf
-    count, mass, _ = _within(target, sources, power, closest + radius_sq, closest, lists)
+    within = closest + radius_sq - margin_sq
+    count, mass, _ = _within(target, sources, power, within, closest, lists)
     return count, mass, -0.5 * closest
 
 
@@ -216,6 +220,15 @@ def local_normal_terms(  # type: ignore[no-untyped-def]
         mean_of_values(count, mass[row], sources[1], lists, values, mean)
         loss[row] = squared_residual(data[row], mean)
         normal_products(
-            targets[row], count, mass[row], sources, lists, values, data[row], mean, along,
-            JTJ[row], JTr[row],
+            targets[row],
+            count,
+            mass[row],
+            sources,
+            lists,
+            values,
+            data[row],
+            mean,
+            along,
+            JTJ[row],
+            JTr[row],
         )
