@@ -13,6 +13,7 @@ from twofold.geodesics.graph import (
     connect_components,
     default_mutual_neighbors,
     geodesic_distances,
+    graph_of_neighbors,
     heat_affinity,
     knn_graph,
     mutual_graph,
@@ -132,6 +133,16 @@ class TestMutualGraph:
     )
     def test_few_samples_have_fewer_neighbors(self, n_samples, expected):
         assert default_mutual_neighbors(n_samples) == expected
+
+    def test_compiled_growth_is_the_same(self, monkeypatch):
+        path_loops = pytest.importorskip("twofold.geodesics.path_loops")
+        X = points(400)
+        neighbors = nearest(X, None, 12)[0]
+        by_products, _ = mutual_graph(X, neighbors)
+        monkeypatch.setattr("twofold.geodesics.graph.compiled", lambda *_: path_loops)
+        by_searches, _ = mutual_graph(X, neighbors)
+        assert by_products.nnz < graph_of_neighbors(X, neighbors).nnz  # some were refused
+        assert (by_products != by_searches).nnz == 0
 
     def test_links_duplicates(self):
         X = np.repeat(points(10), 8, axis=0)

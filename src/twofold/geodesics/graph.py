@@ -67,6 +67,9 @@ FEWER_CALLS = 1_000
 """Compiled loops elsewhere are called hundreds of times and save most of the time. Paths are
 computed once and save a quarter of it, so they must be this much more work to pay for an import."""
 
+VISITS = 20
+"""Samples that the search for a path of few edges visits for each edge of the graph, about."""
+
 FIRST_NEIGHBORS = 5
 """Mutual neighbors that are linked without a test: too few to reach another sheet."""
 
@@ -161,13 +164,18 @@ def _linked_by_few(
     A path of six edges has a middle, three edges from both ends. Most pairs have a common neighbor,
     so only the others are followed further.
     """
+    linked = np.zeros(len(starts), dtype=bool)
+    loops = compiled(VISITS * len(lower), "twofold.geodesics.path_loops")
+    if loops is not None:
+        graph = _graph(lower, higher, np.ones(len(lower), dtype=np.float32), n_samples)
+        loops.linked_by_few(graph.indptr, graph.indices, starts, ends, MOST_STEPS, linked)
+        return linked
     everyone = np.arange(n_samples)
     rows = np.concatenate([lower, higher, everyone])
     cols = np.concatenate([higher, lower, everyone])
     step = _csr(np.ones(len(rows), dtype=np.float32), rows, cols, n_samples)
     # About as many samples are within three steps of another, each with a number and a count.
     reached = max(1.0, len(rows) / n_samples) ** MOST_STEPS
-    linked = np.zeros(len(starts), dtype=bool)
     for block in row_blocks(len(starts), int(2 * 2 * 8 * min(reached, n_samples))):
         open_pairs = np.arange(len(starts))[block]
         from_start, from_end = step[starts[block]], step[ends[block]]

@@ -147,6 +147,11 @@ class NadarayaWatson(BaseEstimator):
         map_blocks(work, target_blocks(len(inputs)), n_jobs=self.n_jobs)
         return means
 
+    @property
+    def columns(self) -> LocalMeans | None:
+        """The training inputs for compiled loops; None if the kernel reaches many of them."""
+        return None if self._neighbors is None else self._neighbors.columns
+
     def weights(self, inputs: Array) -> Array:
         """Return the weights of the training points at inputs, shape (n, n_training).
 

@@ -20,14 +20,16 @@ A. J. Smola, S. Mika, B. Schoelkopf, R. C. Williamson. Regularized principal man
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
+from twofold.maps.local_projection import LocalProjection
 from twofold.numerics.density import LatentDensity
-from twofold.numerics.linalg import k_smallest, row_norms_sq, sqdist
+from twofold.numerics.linalg import k_smallest, row_norms_sq, row_product
 from twofold.numerics.neighbors import CellIndex
 from twofold.numerics.threads import map_blocks, row_blocks
 from twofold.optimize import GaussNewton, NewtonPolish
@@ -141,6 +143,8 @@ class Projection(BaseEstimator):
         variance = row_norms_sq(self.images_ - self.images_.mean(axis=0)).mean()
         self._floor = NEGLIGIBLE_LOSS * float(variance)
         self._index = None
+        for made_on_first_use in ("_local", "_centered_images"):
+            self.__dict__.pop(made_on_first_use, None)
         if len(distinct) > MAX_COMPARED:
             self._index = CellIndex.of(self.images_, np.random.default_rng(0))
         return self
@@ -161,10 +165,15 @@ class Projection(BaseEstimator):
         """Return the numbers of the latents (n, n_starts) whose images are nearest to data."""
         if self._index is None:
             blocks = row_blocks(len(data), bytes_per_row=2 * 8 * len(self.latents_))
-            nearest = map_blocks(
-                lambda rows: k_smallest(sqdist(data[rows], self.images_), self.n_starts), blocks
-            )
-            return np.concatenate(nearest)
+            center, images, norms = self._centered_images
+
+            def work(rows: slice) -> IntArray:
+                ranks = row_product(data[rows] - center, images.T)
+                ranks *= -2.0
+                ranks += norms
+                return k_smallest(ranks, self.n_starts)
+
+            return np.concatenate(map_blocks(work, blocks))
         # Twice as many as needed in single precision; which of them are nearest, in double.
         found, _ = self._index.search(data, 2 * self.n_starts)
         offsets = self.images_[found] - data[:, None]
@@ -172,14 +181,37 @@ class Projection(BaseEstimator):
         starts: IntArray = np.take_along_axis(found, closest, axis=1)
         return starts
 
+    @cached_property
+    def _centered_images(self) -> tuple[Array, Array, Array]:
+        """The mean of the images (D,), the images less it (n, D), and their squared norms (n,)."""
+        center = self.images_.mean(axis=0)
+        images = self.images_ - center
+        return center, images, row_norms_sq(images)
+
+    @cached_property
+    def _local(self) -> LocalProjection | None:
+        """The manifold for compiled loops, if they can project onto it."""
+        bound = -np.inf if self.density is None else self._log_bound()
+        return LocalProjection.of(self.decoder, self.density, bound)
+
     def _project(self, data: Array) -> Array:
         starts = self.latents_[self._starts(data)]
         if self.guess is not None:
             starts = np.concatenate([starts, self.guess.predict(data)[:, None]], axis=1)
+        solver = GaussNewton(max_iter=self.max_iter, tol=self.tol, max_halvings=MAX_HALVINGS)
+        if self._local is None or not self._local.is_available:
+            return self._from_starts(data, starts, solver)
+        Z = self._local.project(data, starts, self._floor, solver, NewtonPolish(), TIE)
+        missing = np.isnan(Z[:, 0])
+        if missing.any():
+            Z[missing] = self._from_starts(data[missing], starts[missing], solver)
+        return Z
+
+    def _from_starts(self, data: Array, starts: Array, solver: GaussNewton) -> Array:
+        """Return the latents (n, q) of data (n, D) from starts (n, k, q), for any decoder."""
         n, k, q = starts.shape
         floor = self._floor
         problem = NearestImage(self._fitted_decoder(), data, k, floor)
-        solver = GaussNewton(max_iter=self.max_iter, tol=self.tol, max_halvings=MAX_HALVINGS)
         feasible = None if self.density is None else self._inside
         result = solver.minimize_rows(problem, starts.reshape(-1, q), feasible=feasible)
         losses = result.losses.reshape(n, k)
@@ -188,18 +220,21 @@ class Projection(BaseEstimator):
         slack = TIE * np.maximum(best, np.finfo(np.float64).tiny)
         first = (losses <= best + slack).argmax(axis=1)
         latents: Array = result.Z.reshape(n, k, -1)[np.arange(n), first]
-        polish = NewtonPolish().polish_rows
         problem = NearestImage(self._fitted_decoder(), data, 1, floor)
-        return polish(problem, latents, feasible=feasible)
+        return NewtonPolish().polish_rows(problem, latents, feasible=feasible)
 
     def _inside(self, Z: Array, rows: IntArray) -> NDArray[np.bool_]:  # noqa: ARG002 - a protocol
         density: LatentDensity = self.density  # type: ignore[assignment]
         return self._reach_bound(density.log_density(Z))
 
     def _reach_bound(self, log_densities: Array) -> NDArray[np.bool_]:
+        return log_densities >= self._log_bound()
+
+    def _log_bound(self) -> float:
+        """Return the least log density, up to rounding."""
         density: LatentDensity = self.density  # type: ignore[assignment]
         bound = density.log_threshold() if self.log_threshold is None else self.log_threshold
-        return log_densities >= bound - 1e-12
+        return bound - 1e-12
 
 
 @dataclass(frozen=True)

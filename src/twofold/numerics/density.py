@@ -79,11 +79,8 @@ class LatentDensity(BaseEstimator):
 
     def log_density(self, Z: Array) -> Array:
         """Return the log densities, shape (n,); finite everywhere."""
-        kernel = _density_kernel(self.kernel)
         points = self.points_ / self.bandwidth_
         log_shift, mass = self._shifted_mass(Z / self.bandwidth_, points)
-        q = Z.shape[1]
-        constant = kernel.log_integral(q) + q * np.log(self.bandwidth_) + np.log(len(points))
         reached = mass > 0.0
         log_density = np.empty(len(Z))
         log_density[reached] = log_shift[reached] + np.log(mass[reached])
@@ -91,15 +88,28 @@ class LatentDensity(BaseEstimator):
         for rows in row_blocks(len(far), 3 * 8 * len(points)):
             distances = sqdist(Z[far[rows]] / self.bandwidth_, points)
             log_density[far[rows]] = LOG_FLOOR - distances.min(axis=1, initial=np.inf)
-        log_density -= constant
+        log_density -= self.log_unit
         return log_density
+
+    @property
+    def log_unit(self) -> float:
+        """The logarithm of the sum of kernels at a density of one."""
+        n, q = self.points_.shape
+        integral = _density_kernel(self.kernel).log_integral(q)
+        return float(integral + q * np.log(self.bandwidth_) + np.log(n))
+
+    @property
+    def columns(self) -> LocalMeans | None:
+        """The points for compiled loops; None if the kernel reaches many of them."""
+        return None if self._neighbors is None else self._neighbors.columns
 
     def _shifted_mass(self, scaled: Array, points: Array) -> tuple[Array, Array]:
         """Return ``c`` and ``m`` (n,): the kernels' sum is ``exp(c) m``."""
         neighbors = self._neighbors
         columns = None if neighbors is None else neighbors.local
         if columns is not None and columns.is_available:
-            return self._compiled_mass(columns, scaled)
+            mass, log_shift = columns.mass(scaled, self.n_jobs)
+            return log_shift, mass
         if neighbors is None or not neighbors.pays_for(len(scaled)):
             none = np.empty((len(points), 0))
             sums = DenseSums(_density_kernel(self.kernel), self.n_jobs).forward(
@@ -113,15 +123,6 @@ class LatentDensity(BaseEstimator):
             log_shift[rows], mass[rows] = local.log_shift, local.mass
 
         map_blocks(work, target_blocks(len(scaled)), n_jobs=self.n_jobs)
-        return log_shift, mass
-
-    def _compiled_mass(self, columns: LocalMeans, scaled: Array) -> tuple[Array, Array]:
-        mass, covered = columns.mass(scaled, self.n_jobs)
-        log_shift = np.zeros(len(scaled))
-        if not covered.all():
-            assert self._neighbors is not None
-            local = self._neighbors.weigh(scaled[~covered])
-            log_shift[~covered], mass[~covered] = local.log_shift, local.mass
         return log_shift, mass
 
     def log_threshold(self, quantile: float = 0.0) -> float:

@@ -25,6 +25,9 @@ POINTS_PER_CELL = 512
 PROBES = 9
 MAX_CHUNK = 100_000
 SAMPLE_PER_CELL = 40
+FEW_QUERIES = 8
+"""Queries up to which one thread searches: starting others would take longer."""
+
 FEW = 7
 """Neighbors of each neighbor that the second pass searches."""
 
@@ -169,7 +172,7 @@ class CellIndex:
                 candidates[lines, :most], distances[lines, :most] = members[best], found
 
         busy = np.flatnonzero((np.diff(starts) > 0) & (np.diff(self.bounds) > 0))
-        map_blocks(work, busy.tolist(), n_jobs=n_jobs)
+        map_blocks(work, busy.tolist(), n_jobs=1 if len(queries) <= FEW_QUERIES else n_jobs)
         candidates = candidates.reshape(len(queries), -1)
         distances = distances.reshape(len(queries), -1)
         best, ranks = _smallest(distances, k)

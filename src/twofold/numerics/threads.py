@@ -113,6 +113,13 @@ def map_blocks(
         return [_unless_cancelled(function, block) for block in blocks]
     workers = min(n_threads(n_jobs), len(blocks))
     cancelled = threading.Event()
+    if workers == 1:  # a pool would only add its overhead
+        with single_threaded_blas():
+            _become_worker(cancelled)
+            try:
+                return [function(block) for block in blocks]
+            finally:
+                _become_worker(None)
     with single_threaded_blas():
         pool = ThreadPoolExecutor(workers, "twofold", _become_worker, (cancelled,))
         futures = [pool.submit(_unless_cancelled, function, block) for block in blocks]
@@ -131,7 +138,8 @@ def map_blocks(
 _worker = threading.local()
 
 
-def _become_worker(cancelled: threading.Event) -> None:
+def _become_worker(cancelled: threading.Event | None) -> None:
+    """Mark this thread, or with None unmark it: nested calls run where they are."""
     _worker.cancelled = cancelled
 
 

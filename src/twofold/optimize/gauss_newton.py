@@ -76,13 +76,13 @@ Feasible = Callable[[Array, IntArray], Mask]
 
 # c_1 of Armijo's condition. Not the usual 1e-4: on the convex side of a curved manifold the full
 # step can jump from one side of the minimum to the other, a little lower each time, for ever.
-_SUFFICIENT = 0.1
+SUFFICIENT = 0.1
 
 # Where a row's damping goes, in units of the mean of the diagonal: after a step that was cut, after
 # one that failed altogether, and at most. At most, the step is the negative gradient's.
-_DAMPING_IF_CUT = 1e-3
-_DAMPING_IF_STUCK = 0.1
-_MAX_DAMPING = 100.0
+DAMPING_IF_CUT = 1e-3
+DAMPING_IF_STUCK = 0.1
+MAX_DAMPING = 100.0
 
 
 class RowProblem(Protocol):
@@ -249,7 +249,7 @@ class GaussNewton:
             steps[hard], _ = damped_steps(curvature[hard], descent[hard], damping[active[hard]])
             promise[hard] = np.einsum("ij,ij->i", descent[hard], steps[hard])
             fractions = self._backtrack(problem, feasible, Z, losses, active, steps, promise, last)
-            stuck = (fractions == 0.0) & (damping[active] >= _MAX_DAMPING)
+            stuck = (fractions == 0.0) & (damping[active] >= MAX_DAMPING)
             damping[active] = self._next_damping(damping[active], fractions)
             active = active[solved & ~last & ~stuck]
         return RowsResult(Z=Z, losses=losses, n_iter=n_iter, converged=converged)
@@ -274,7 +274,7 @@ class GaussNewton:
             trial = Z[rows] + fraction * steps[pending]
             found = _finite_losses(problem, trial, rows)
             # Armijo: the slope of the loss along the step is minus twice the promise.
-            bound = losses[rows] - 2.0 * _SUFFICIENT * fraction * promise[pending]
+            bound = losses[rows] - 2.0 * SUFFICIENT * fraction * promise[pending]
             lower = (found < losses[rows]) & (found <= bound)
             if feasible is not None and lower.any():
                 lower[lower] = feasible(trial[lower], rows[lower])
@@ -290,8 +290,8 @@ class GaussNewton:
 
     def _next_damping(self, damping: Array, fractions: Array) -> Array:
         """Return the rows' damping (m,) after steps of which these fractions were taken."""
-        least = np.where(fractions == 0.0, _DAMPING_IF_STUCK, _DAMPING_IF_CUT)
-        raised = np.clip(10.0 * damping, least, _MAX_DAMPING)
+        least = np.where(fractions == 0.0, DAMPING_IF_STUCK, DAMPING_IF_CUT)
+        raised = np.clip(10.0 * damping, least, MAX_DAMPING)
         return np.where(fractions == 1.0, np.maximum(0.1 * damping, self.damping), raised)
 
 

@@ -22,7 +22,14 @@ import numpy as np
 from twofold.optimize.gauss_newton import Feasible, RowProblem
 from twofold.protocols import Array, IntArray
 
-DIFFERENCE = 1e-3  # h above, as a share of ``|r| / |J|``
+DIFFERENCE = 1e-3
+"""h above, as a share of ``|r| / |J|``."""
+
+DEFINITE = 1e-10
+"""A Hessian is positive definite if its least eigenvalue is more than this share of the largest."""
+
+AS_LOW = 1.0 + 1e-12
+"""Ratio of losses up to which the loss has not risen."""
 
 
 @dataclass(frozen=True)
@@ -63,7 +70,8 @@ class NewtonPolish:
         Z = np.array(Z0, dtype=np.float64)
         rows = np.arange(len(Z))
         curvature, descent, losses = problem.normal_terms(Z, rows)
-        length = np.sqrt(losses / np.maximum(np.einsum("nqq->n", curvature), 1e-300))
+        with np.errstate(over="ignore"):  # where f is flat
+            length = np.sqrt(losses / np.maximum(np.einsum("nqq->n", curvature), 1e-300))
         inverse = self._inverse_hessians(problem, Z, length, rows)
         for _ in range(self.max_iter):
             steps = np.einsum("nqp,np->nq", inverse, descent)
@@ -79,7 +87,7 @@ class NewtonPolish:
             trial = Z[rows] + steps
             _, trial_descent, trial_losses = problem.normal_terms(trial, rows)
             better = np.square(trial_descent).sum(axis=1) < np.square(descent).sum(axis=1)
-            better &= trial_losses <= losses * (1.0 + 1e-12)
+            better &= trial_losses <= losses * AS_LOW
             rows, length, inverse = rows[better], length[better], inverse[better]
             descent, losses = trial_descent[better], trial_losses[better]
             Z[rows] = trial[better]
@@ -104,7 +112,7 @@ class NewtonPolish:
                 hessian[usable, :, column] = (below - above) / (2.0 * h)
         hessian = 0.5 * (hessian + hessian.transpose(0, 2, 1))
         values, vectors = np.linalg.eigh(hessian)
-        definite = values[:, 0] > 1e-10 * np.abs(values[:, -1])
+        definite = values[:, 0] > DEFINITE * np.abs(values[:, -1])
         scaled = vectors / np.where(definite[:, None], values, np.inf)[:, None]
         inverse: Array = np.einsum("nqk,npk->nqp", scaled, vectors)
         return inverse

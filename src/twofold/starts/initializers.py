@@ -13,8 +13,8 @@ Of more than 5,000 points, 2,000 landmarks (Isomap: 5,000) are embedded, and the
 by them; ``random`` and ``pca``, whose cost is linear in n, embed all. Kernel PCA extends to other
 points by the Nystrom formula. The other methods use the weights that best reconstruct a point from
 its nearest landmarks (sum one, least squares, as in locally linear embedding); they are exact for
-locally linear maps and need no bandwidth. Of more than 2,000 points, Isomap finds the paths from
-500 only: that many fix the coordinates of all.
+locally linear maps and need no bandwidth. Isomap finds the paths from 250 points only: that many
+fix the coordinates of all (digits: R^2 of 0.999 to those of all paths).
 
 References
 ----------
@@ -63,8 +63,7 @@ GEODESIC_LANDMARKS = 5_000
 MORE_THAN_FEW = 10
 """Of fewer distinct rows, copies are embedded too."""
 
-MAX_ALL_PATHS = 2_000
-PATH_SOURCES = 500
+PATH_SOURCES = 250
 MOST_FIELD_DIMENSIONS = 2
 FEW_FEATURES = 15
 """Up to here a tree finds neighbors faster than blocks of distances in single precision."""
@@ -157,9 +156,9 @@ def isomap(
     near = nearest(X, None, k)[0] if X.shape[1] <= FEW_FEATURES else nearest_neighbors(X, k, rng)
     graph, n_pieces = mutual_graph(X, near)
     _warn_of_pieces("isomap", n_pieces)
-    if len(X) <= MAX_ALL_PATHS:
+    sources = choose_landmarks(len(X), max(PATH_SOURCES, n_components + 1), rng)
+    if len(sources) == len(X):
         return classical_scaling(squared_geodesics(graph, None, np.float64), n_components)
-    sources = choose_landmarks(len(X), PATH_SOURCES, rng)
     return landmark_scaling(squared_geodesics(graph, sources, np.float32), sources, n_components)
 
 

@@ -14,6 +14,7 @@ weighted mean and the terms that Gauss-Newton needs of its Jacobian, without int
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -79,8 +80,8 @@ class LocalMeans:
     ``points`` (n, q) are the sources in the order of the columns, ``order`` (n,) their numbers,
     ``columns`` (n_columns + 1,) where columns begin, ``lows`` and ``highs`` (n_columns, q - 1)
     their boxes in all but the last dimension. ``power`` is that of a compact kernel, 0 for a
-    Gaussian, cut at the squared radius. Targets farther than the margin from every source are not
-    covered.
+    Gaussian, cut at the squared radius. Of targets farther than the margin from every source, the
+    nearest source is found first.
     """
 
     points: Array
@@ -98,8 +99,7 @@ class LocalMeans:
     ) -> LocalMeans | None:
         """Sort the sources (n, q); None for kernels that the compiled loops lack.
 
-        The kernel is cut at the radius. Targets farther than the margin from every source are not
-        covered.
+        The kernel is cut at the radius. Within the margin of a source no weight vanishes.
         """
         power = compiled_power(kernel)
         if power is None:
@@ -116,43 +116,57 @@ class LocalMeans:
         """Whether the compiled loops can be loaded."""
         return compiled(1 << 62, "_local_loops") is not None
 
-    def mass(self, targets: Array, n_jobs: int | None = None) -> tuple[Array, Mask]:
-        """Return the sums of weights (m,), and which targets (m,) are covered."""
-        mass, nearest = np.empty(len(targets)), np.empty(len(targets))
+    @property
+    def sources(self) -> tuple[Array | IntArray, ...]:
+        """The sources as the compiled loops take them."""
+        return self.points, self.order, self.columns, self.lows, self.highs
+
+    @property
+    def cut(self) -> tuple[float, float, float]:
+        """The kernel as the compiled loops take it."""
+        return self.power, self.radius_sq, self.margin_sq
+
+    def mass(self, targets: Array, n_jobs: int | None = None) -> tuple[Array, Array]:
+        """Return the sums of weights over ``exp(shift)`` (m,), and the shifts (m,).
+
+        Where no source is in reach, the sum is 0 and the shift ``-inf``.
+        """
+        mass, shift = np.empty(len(targets)), np.empty(len(targets))
         no_values, no_means = np.empty((len(self.points), 0)), np.empty((len(targets), 0))
-        self._run("local_means", targets, n_jobs, no_values, mass, nearest, no_means)
-        return mass, nearest <= self.margin_sq
+        self._run("local_means", targets, n_jobs, no_values, mass, shift, no_means)
+        mass[np.isneginf(shift)] = 0.0
+        return mass, shift
 
     def means(self, targets: Array, values: Array, n_jobs: int | None = None) -> tuple[Array, Mask]:
-        """Return the weighted means of values (m, D), and which targets (m,) are covered."""
-        mass, nearest = np.empty(len(targets)), np.empty(len(targets))
+        """Return the weighted means of values (m, D), and which targets (m,) are covered.
+
+        Only targets whose distances overflow are not.
+        """
+        mass, shift = np.empty(len(targets)), np.empty(len(targets))
         means = np.empty((len(targets), values.shape[1]))
-        self._run("local_means", targets, n_jobs, values, mass, nearest, means)
-        return means, nearest <= self.margin_sq
+        self._run("local_means", targets, n_jobs, values, mass, shift, means)
+        return means, mass > 0.0
 
     def normal_terms(
         self, targets: Array, values: Array, data: Array, n_jobs: int | None = None
     ) -> tuple[NormalTerms, Mask]:
         """Return ``J^T J``, ``J^T r`` and ``|r|^2`` of the means, and which targets are covered."""
         m, q = targets.shape
-        mass, nearest = np.empty(m), np.empty(m)
+        mass = np.empty(m)
         JTJ, JTr, loss = np.zeros((m, q, q)), np.zeros((m, q)), np.zeros(m)
-        self._run(
-            "local_normal_terms", targets, n_jobs, values, data, mass, nearest, JTJ, JTr, loss
-        )
-        return (JTJ, JTr, loss), nearest <= self.margin_sq
+        self._run("local_normal_terms", targets, n_jobs, values, data, mass, JTJ, JTr, loss)
+        return (JTJ, JTr, loss), mass > 0.0
 
     def _run(self, name: str, targets: Array, n_jobs: int | None, *arguments: Array) -> None:
         """Run a compiled loop over the targets; it writes into the last of the arguments."""
         loop = getattr(compiled(1 << 62, "_local_loops"), name)
         targets = np.ascontiguousarray(targets)
         arguments = tuple(np.ascontiguousarray(argument) for argument in arguments)
-        sources = (self.points, self.order, self.columns, self.lows, self.highs)
         # Nearby targets share their sources, which then stay in the cache.
         visits, _ = sorted_into_columns(targets)
 
         def work(rows: slice) -> None:
-            loop(visits[rows], targets, sources, self.power, self.radius_sq, *arguments)
+            loop(visits[rows], targets, self.sources, self.cut, *arguments)
 
         map_blocks(work, row_blocks(len(targets), bytes_per_row=16_384), n_jobs=n_jobs)
 
@@ -182,11 +196,7 @@ class Neighbors:
         if np.diff(kernel.dlog_profile(np.array([0.0, 0.25, 0.5]))).max() > 0.0:
             return None  # its logarithm is not concave
         found = cls(points, kernel, kernel_radius(kernel, tolerance), cKDTree(points))
-        if len(points) < MANY_SOURCES:
-            return found
-        margin = found.radius if found._ends() else MARGIN
-        local = LocalMeans.of(points, kernel, found._search_radius(), margin)
-        return replace(found, local=local)
+        return found if len(points) < MANY_SOURCES else replace(found, local=found.columns)
 
     @classmethod
     def if_few(cls, points: Array, kernel: RadialKernel) -> Neighbors | None:
@@ -199,6 +209,14 @@ class Neighbors:
         some = points[some_rows(len(points), 64)]
         counts = found.tree.query_ball_point(some, found._search_radius(), return_length=True)
         return found if counts.mean() <= LARGEST_SHARE * len(points) else None
+
+    @cached_property
+    def columns(self) -> LocalMeans | None:
+        """The sources for compiled loops, however few; None for kernels that those lack."""
+        if self.local is not None:
+            return self.local
+        margin = self.radius if self._ends() else MARGIN
+        return LocalMeans.of(self.points, self.kernel, self._search_radius(), margin)
 
     def pays_for(self, n_targets: int) -> bool:
         """Tell whether a search is worth its fixed cost for this number of targets."""
