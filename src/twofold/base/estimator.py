@@ -16,7 +16,7 @@ import math
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any, Self
 
 import numpy as np
@@ -30,7 +30,7 @@ from twofold.base.progress import CallbackSupportMixin, FitProgress, with_callba
 from twofold.export.model_files import save
 from twofold.maps.affine import Predictor
 from twofold.numerics.linalg import rank_up_to, row_norms_sq
-from twofold.numerics.threads import n_threads, using_threads
+from twofold.numerics.threads import n_threads, one_thread, using_threads
 from twofold.numerics.units import CenteredUnits
 from twofold.numerics.validation import (
     RandomLike,
@@ -41,6 +41,9 @@ from twofold.numerics.validation import (
     check_rng,
 )
 from twofold.protocols import Array
+
+FEW_ROWS, FEW_VALUES = 1_000, 10**6
+"""Tables up to this size are fitted in one thread, unless ``n_jobs`` asks for more."""
 
 
 class TwoWayEstimator(
@@ -144,7 +147,8 @@ class TwoWayEstimator(
         rng = check_rng(self.random_state)
         n_components = self._requested_components(data)
         progress = FitProgress(self, verbose=check_int("verbose", self.verbose, low=0))
-        with progress.fit():
+        alone = self.n_jobs is None and len(data) <= FEW_ROWS and data.size <= FEW_VALUES
+        with progress.fit(), one_thread() if alone else nullcontext():
             units = self._measure_units(data)
             centered = units.into(data)
             rank = rank_up_to(centered, n_components)

@@ -17,7 +17,7 @@ from numbers import Integral
 from typing import Any, TypeVar
 
 import numpy as np
-from threadpoolctl import ThreadpoolController
+from threadpoolctl import ThreadpoolController, threadpool_limits
 
 from twofold.protocols import IntArray
 
@@ -181,6 +181,16 @@ def single_threaded_blas() -> Iterator[None]:
             if _limit_users == 0:
                 _limit.restore_original_limits()
                 _limit = None
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Do everything inside in this thread alone, the parts of BLAS and OpenMP included.
+
+    On a busy machine threads that wait for each other make a small problem many times slower.
+    """
+    with using_threads(1), single_threaded_blas(), threadpool_limits(1, user_api="openmp"):
+        yield
 
 
 def _forget_limits_after_fork() -> None:

@@ -49,7 +49,7 @@ N_NEAREST = 200
 """Others that predict a judged row; kernels are narrow beyond."""
 
 FACTORS = (0.5, 0.7, 1.0, 1.4, 2.0, 2.8, 4.0, 5.6)
-WIDE_FACTORS = (0.06, 0.09, 0.12, 0.18, 0.25, 0.35)
+WIDE_FACTORS = (0.06, 0.12, 0.25)
 """Around that density; wide kernels, which suit uninformative latents, for few rows only. With many
 they would always win there, and twice the points in reach cost twice the time."""
 

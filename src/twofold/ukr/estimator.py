@@ -88,9 +88,9 @@ class UKR(TwoWayEstimator):
         Initial latents: the name of a method, an array of shape (n_samples, n_components), a
         function or an estimator. Of several, the one whose map has the best score on held-out rows
         wins, see `twofold.metrics.map_score`; up to 2,000 rows, the best three are compared after
-        ten iterations. "auto" tries PCA, Isomap and t-SNE, up to 500 rows also LLE and Isomap with
-        fewer neighbors (for kernels other than Euclidean, in feature space). Names may include a
-        number of neighbors: "lle:12".
+        ten iterations. "auto" tries PCA, Isomap and t-SNE, up to 200 rows also Isomap with fewer
+        neighbors (for kernels other than Euclidean, in feature space). Names may include a number
+        of neighbors: "lle:12".
     optimizer : {"lbfgs", "rprop", "gd", "cg"} or Minimizer, default="lbfgs"
         The minimizer of the error.
     guidance : SpectralGuidance, default=None
@@ -114,7 +114,7 @@ class UKR(TwoWayEstimator):
         the mean, and the smoother the map. 0 is the paper's objective.
     homotopy : {"auto", True, False}, default="auto"
         Whether to relax a density constraint step by step before the free minimization. "auto"
-        means with ``init="pca"`` and at most 500 rows.
+        means with ``init="pca"`` and at most 200 rows.
     density_threshold : "auto", "quantile:share" or float, default="auto"
         Bounds the domain of the map: latents with a density of at least this share of the kernel's
         maximum. "quantile:0.01" is exceeded by all but 1 % of the training latents, "quantile:0" is

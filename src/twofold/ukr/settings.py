@@ -33,7 +33,7 @@ from twofold.ukr.feature_space import Metric
 if TYPE_CHECKING:
     from twofold.ukr.estimator import UKR
 
-MANY_ROWS = 500
+MANY_ROWS = 200
 """Rows up to which weights are exact: beyond, cells take a fifth of the time or less."""
 
 MOST_EXACT = 5_000

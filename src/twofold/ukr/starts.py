@@ -25,7 +25,7 @@ from twofold.starts.named import (
 from twofold.ukr.regression import KernelRegression
 
 AUTO = ("pca", "isomap", "tsne")
-AUTO_FEW = ("pca", "lle:12", "isomap:6", "isomap", "tsne")
+AUTO_FEW = ("pca", "isomap:6", "isomap", "tsne")
 """Of few rows no single number of neighbors is right, and each attempt is cheap."""
 
 ALL_ROWS = ("pca", "isomap", "random")
