@@ -17,6 +17,9 @@ from twofold.principal_manifold.soft import SoftQuantization, SoftState
 from twofold.protocols import Array, Callback
 
 SHORT_TURNS, SHORT_TOL = 12, 2e-3
+STEPS_OF_AN_ERROR = 4
+"""Gauss-Newton steps from the nearest image of the grid, which more would hardly bring closer."""
+
 SMALLEST_ALPHA = 1e-9
 HUBER_SCALES = 1.0
 """The scale of Huber's loss, in medians of the residuals' lengths under the unsquared norm."""
@@ -111,8 +114,8 @@ class DescentSettings:
 
     def error(self, data: Array, up: NodeExpansion) -> float:
         """Return the mean loss of rows at their nearest images."""
-        nearest = up.predict(self.functional(data, 0.0).projection(up).predict(data))
-        return float(self.loss.values(data - nearest).mean())
+        near, rows = self.functional(data, 0.0).projection(up).in_few_columns(data)
+        return float(near.lower(rows, None, STEPS_OF_AN_ERROR)[1].mean())
 
 
 def without_idle_nodes(
