@@ -31,19 +31,20 @@ def _features(z, axes, factors, phi):  # type: ignore[no-untyped-def]
 
 
 @serial
-def _loss(x, W, b, phi):  # type: ignore[no-untyped-def]
-    """Return the squared distance of a row (D,) to its image."""
+def _loss(x, W, b, phi, residuals):  # type: ignore[no-untyped-def]
+    """Write the residuals (D,) of a row (D,) at its image, and return the sum of their squares."""
     total = 0.0
     for c in range(len(x)):
         image = b[c]
         for m in range(len(phi)):
             image += W[c, m] * phi[m]
-        total += (x[c] - image) ** 2
+        residuals[c] = x[c] - image
+        total += residuals[c] ** 2
     return total
 
 
 @serial
-def _terms(x, z, W, b, axes, phi, scratch, curvature, descent):  # type: ignore[no-untyped-def]
+def _terms(residuals, z, W, axes, phi, scratch, curvature, descent):  # type: ignore[no-untyped-def]
     """Write ``J^T J`` (q, q) and ``J^T r`` (q,); ``scratch`` has arrays (q, M) and (q,)."""
     places, _, numbers, widths = axes
     slopes, column = scratch
@@ -54,16 +55,13 @@ def _terms(x, z, W, b, axes, phi, scratch, curvature, descent):  # type: ignore[
             slopes[d, m] = phi[m] * (places[d, numbers[d, m]] - z[d]) * per_square
     curvature[:] = 0.0
     descent[:] = 0.0
-    for c in range(len(x)):
-        residual = x[c] - b[c]
-        for m in range(len(phi)):
-            residual -= W[c, m] * phi[m]
+    for c in range(len(residuals)):
         for d in range(q):
             slope = 0.0
             for m in range(len(phi)):
                 slope += W[c, m] * slopes[d, m]
             column[d] = slope
-            descent[d] += slope * residual
+            descent[d] += slope * residuals[c]
             for e in range(d + 1):
                 curvature[d, e] += slope * column[e]
     for d in range(q):
@@ -110,7 +108,7 @@ def _solve(curvature, descent, damping, A, step):  # type: ignore[no-untyped-def
 
 @serial
 def descend(data, Z, losses, W, b, axes, ends, n_steps, dampings, least):  # type: ignore[no-untyped-def]
-    """Lower the losses (n,) of rows (n, D) from latents ``Z`` (n, q); both are overwritten.
+    """Overwrite latents ``Z`` (n, q) of rows (n, D) with better ones, and write their losses (n,).
 
     ``ends`` (q,) are those of the box. The dampings of a step are tried in turn. A row ends if its
     loss falls by a share below ``least``.
@@ -120,12 +118,14 @@ def descend(data, Z, losses, W, b, axes, ends, n_steps, dampings, least):  # typ
     scratch = np.empty((q, n_nodes)), np.empty(q)
     A, curvature = np.empty((q, q)), np.empty((q, q))
     descent, step, trial = np.empty(q), np.empty(q), np.empty(q)
+    residuals = np.empty(data.shape[1])
     held = np.empty(q, dtype=np.bool_)
     for row in range(len(data)):
         x, z = data[row], Z[row]
         _features(z, axes, factors, phi)
+        losses[row] = _loss(x, W, b, phi, residuals)
         for _ in range(n_steps):
-            _terms(x, z, W, b, axes, phi, scratch, curvature, descent)
+            _terms(residuals, z, W, axes, phi, scratch, curvature, descent)
             _hold(z, ends, curvature, descent, held)
             gained = 0.0
             for number in range(len(dampings)):
@@ -140,7 +140,7 @@ def descend(data, Z, losses, W, b, axes, ends, n_steps, dampings, least):  # typ
                     moved = z[d] if held[d] else z[d] + step[d]
                     trial[d] = min(max(moved, -ends[d]), ends[d])
                 _features(trial, axes, factors, phi)
-                lower = _loss(x, W, b, phi)
+                lower = _loss(x, W, b, phi, residuals)
                 if lower < losses[row]:
                     gained = 1.0 - lower / losses[row]
                     losses[row] = lower

@@ -13,6 +13,7 @@ from twofold.numerics.turns import State, TurnOptions, never_stop
 from twofold.principal_manifold.functional import DescentState, Quantization
 from twofold.principal_manifold.node_layout import Layout
 from twofold.principal_manifold.nodes import NodeExpansion
+from twofold.principal_manifold.projection import MOST_STEPS
 from twofold.principal_manifold.soft import SoftQuantization, SoftState
 from twofold.protocols import Array, Callback
 
@@ -67,8 +68,12 @@ class DescentSettings:
         *,
         state: State | None = None,
         note: Callable[[State], None] | None = None,
+        first_steps: int = MOST_STEPS,
     ) -> Fitted:
-        """Descend from a map, and latents if there are some, or resume from a state."""
+        """Descend from a map, and latents if there are some, or resume from a state.
+
+        If latents are close to their places, ``first_steps`` of Gauss-Newton suffice at first.
+        """
         hard = self.functional(data, alpha)
         options = TurnOptions(self.max_iter, self.tol, callback, note)
         if self.assignment == "soft":
@@ -79,7 +84,7 @@ class DescentSettings:
             projected = hard.project(cold.up, latents)
             return Fitted(cold.up, projected, np.array(cold.history), cold.turn, cold.temperature)
         assert state is None or isinstance(state, DescentState)
-        ended = hard.run(up, latents, options, state)
+        ended = hard.run(up, latents, options, state, first_steps)
         return Fitted(ended.up, ended.latents, np.array(ended.history), ended.turn)
 
     def short(self) -> DescentSettings:

@@ -105,10 +105,12 @@ class Quantization:
         latents: Array | None,
         options: TurnOptions,
         state: DescentState | None = None,
+        first_steps: int = MOST_STEPS,
     ) -> DescentState:
         """Descend by turns until one lowers the functional by less than a share ``tol``.
 
-        ``state`` resumes an interrupted descent.
+        ``state`` resumes an interrupted descent. The first projection takes up to ``first_steps``
+        Gauss-Newton steps.
         """
         with single_threaded_blas():  # the products are small: threads of BLAS would slow them
             around = self._around(up if state is None else state.up)
@@ -128,9 +130,7 @@ class Quantization:
 
         with single_threaded_blas():
             if state is None:
-                # Known latents are close to their places, and the turns bring them closer.
-                n_steps = MOST_STEPS if latents is None else STEPS_OF_A_TURN
-                latents, value = around.lower(latents, n_steps)
+                latents, value = around.lower(latents, first_steps)
                 stalled = self.domain.is_discrete
                 state = DescentState(latents=latents, history=[value], up=up, stalled=stalled)
             return run_turns(state, take_turn, options)

@@ -152,7 +152,7 @@ class DomainProjection:
         If ``everywhere``, or without latents, rows may start from the places of the grid.
         """
         everywhere = everywhere or latents is None
-        found = np.empty((len(data), self.grid.shape[1])) if latents is None else latents.copy()
+        found = np.zeros((len(data), self.grid.shape[1])) if latents is None else latents.copy()
         lowest = np.full(len(data), np.inf)
         if everywhere:
             grid_losses = self._grid_losses()
