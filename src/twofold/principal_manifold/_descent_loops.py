@@ -107,12 +107,13 @@ def _solve(curvature, descent, damping, A, step):  # type: ignore[no-untyped-def
 
 
 @serial
-def descend(data, Z, losses, W, b, axes, ends, n_steps, dampings, least):  # type: ignore[no-untyped-def]
+def descend(data, Z, losses, up, ends, n_steps, dampings, least):  # type: ignore[no-untyped-def]
     """Overwrite latents ``Z`` (n, q) of rows (n, D) with better ones, and write their losses (n,).
 
-    ``ends`` (q,) are those of the box. The dampings of a step are tried in turn. A row ends if its
-    loss falls by a share below ``least``.
+    ``up`` is the map: W, b and axes. ``ends`` (q,) are those of the box. The dampings of a step are
+    tried in turn. A row ends if its loss falls by a share below ``least``.
     """
+    W, b, axes = up
     q, n_nodes = Z.shape[1], W.shape[1]
     factors, phi = np.empty(axes[0].shape), np.empty(n_nodes)
     scratch = np.empty((q, n_nodes)), np.empty(q)

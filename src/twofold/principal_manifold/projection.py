@@ -24,6 +24,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from types import ModuleType
 
 import numpy as np
 
@@ -206,8 +207,12 @@ class DomainProjection:
     def _descended(self, data: Array, Z: Array, losses: Array, n_steps: int) -> tuple[Array, Array]:
         """Return latents (n, q) and losses (n,) after damped Gauss-Newton steps."""
         Z, losses = Z.copy(), losses.copy()
-        if self._is_compiled:
-            self._descend_compiled(data, Z, losses, n_steps)
+        loops = self._loops()
+        if loops is not None:
+            assert isinstance(self.domain, Domain)
+            rows, weights = np.ascontiguousarray(data), np.ascontiguousarray(self.up.weights_.T)
+            up = weights, self.up.intercept_, self.up.axes()
+            loops.descend(rows, Z, losses, up, self.domain.ends, n_steps, DAMPINGS, SMALLEST_GAIN)
             return Z, losses
         active = np.arange(len(Z))
         for _ in range(n_steps):
@@ -242,27 +247,11 @@ class DomainProjection:
             active = active[gained > SMALLEST_GAIN]
         return Z, losses
 
-    @property
-    def _is_compiled(self) -> bool:
+    def _loops(self) -> ModuleType | None:
+        """Return the compiled loops, if they pay off and know the kernels and the loss."""
         gaussian = all(isinstance(kernel, GaussianKernel) for kernel in self.up.kernels)
         plain = isinstance(self.loss, Squared) and not self.latent_noise
-        return self.many and gaussian and plain and compiled(1 << 62, LOOPS) is not None
-
-    def _descend_compiled(self, data: Array, Z: Array, losses: Array, n_steps: int) -> None:
-        """Overwrite latents (n, q) and losses (n,) with those of a compiled descent."""
-        assert isinstance(self.domain, Domain)
-        compiled(1 << 62, LOOPS).descend(  # type: ignore[union-attr]
-            np.ascontiguousarray(data),
-            Z,
-            losses,
-            np.ascontiguousarray(self.up.weights_.T),
-            self.up.intercept_,
-            self.up.axes(),
-            self.domain.ends,
-            n_steps,
-            DAMPINGS,
-            SMALLEST_GAIN,
-        )
+        return compiled(1 << 62, LOOPS) if self.many and gaussian and plain else None
 
     def _terms(self, data: Array, Z: Array) -> tuple[Array, Array, AnyArray]:
         """Return ``J^T W J`` (n, q, q), ``J^T W r`` (n, q) and which latents push against the box.
