@@ -16,6 +16,7 @@ import numpy as np
 
 from twofold.numerics.threads import some_rows
 from twofold.principal_manifold.descent import DescentSettings, Fitted
+from twofold.principal_manifold.functional import STEPS_OF_A_TURN
 from twofold.principal_manifold.settings import MOST_CV_ROWS, CrossValidation
 from twofold.protocols import Array
 
@@ -80,5 +81,7 @@ def _fits_along(
     for path in (smaller, larger):
         last = middle
         for alpha in path:
-            found[alpha] = last = short.run(data, alpha, last.up, last.latents)
+            found[alpha] = last = short.run(
+                data, alpha, last.up, last.latents, first_steps=STEPS_OF_A_TURN
+            )
     return found

@@ -13,10 +13,14 @@ from twofold.numerics.turns import State, TurnOptions, never_stop
 from twofold.principal_manifold.functional import DescentState, Quantization
 from twofold.principal_manifold.node_layout import Layout
 from twofold.principal_manifold.nodes import NodeExpansion
+from twofold.principal_manifold.projection import MOST_STEPS
 from twofold.principal_manifold.soft import SoftQuantization, SoftState
 from twofold.protocols import Array, Callback
 
 SHORT_TURNS, SHORT_TOL = 12, 2e-3
+STEPS_OF_AN_ERROR = 4
+"""Gauss-Newton steps from the nearest image of the grid, which more would hardly bring closer."""
+
 SMALLEST_ALPHA = 1e-9
 HUBER_SCALES = 1.0
 """The scale of Huber's loss, in medians of the residuals' lengths under the unsquared norm."""
@@ -64,8 +68,12 @@ class DescentSettings:
         *,
         state: State | None = None,
         note: Callable[[State], None] | None = None,
+        first_steps: int = MOST_STEPS,
     ) -> Fitted:
-        """Descend from a map, and latents if there are some, or resume from a state."""
+        """Descend from a map, and latents if there are some, or resume from a state.
+
+        If latents are close to their places, ``first_steps`` of Gauss-Newton suffice at first.
+        """
         hard = self.functional(data, alpha)
         options = TurnOptions(self.max_iter, self.tol, callback, note)
         if self.assignment == "soft":
@@ -76,7 +84,7 @@ class DescentSettings:
             projected = hard.project(cold.up, latents)
             return Fitted(cold.up, projected, np.array(cold.history), cold.turn, cold.temperature)
         assert state is None or isinstance(state, DescentState)
-        ended = hard.run(up, latents, options, state)
+        ended = hard.run(up, latents, options, state, first_steps)
         return Fitted(ended.up, ended.latents, np.array(ended.history), ended.turn)
 
     def short(self) -> DescentSettings:
@@ -111,8 +119,8 @@ class DescentSettings:
 
     def error(self, data: Array, up: NodeExpansion) -> float:
         """Return the mean loss of rows at their nearest images."""
-        nearest = up.predict(self.functional(data, 0.0).projection(up).predict(data))
-        return float(self.loss.values(data - nearest).mean())
+        near, rows = self.functional(data, 0.0).projection(up).in_few_columns(data)
+        return float(near.lower(rows, None, STEPS_OF_AN_ERROR)[1].mean())
 
 
 def without_idle_nodes(

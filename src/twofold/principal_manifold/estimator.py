@@ -41,6 +41,7 @@ from twofold.principal_manifold.generalization import (
 )
 from twofold.principal_manifold.maps import DomainDensity, ManifoldDecoder, ManifoldEncoder
 from twofold.principal_manifold.node_kernels import NodeKernel
+from twofold.principal_manifold.projection import are_many
 from twofold.principal_manifold.settings import (
     MOST_OF_DENSITY,
     CrossValidation,
@@ -235,7 +236,8 @@ default="gaussian"
         final = replace(found.descent, latent_noise=0.0, layout=layout)
         nothing = found.fitted.up.weights_[:0]
         projection = final.functional(nothing, found.choice.alpha).projection(found.fitted.up)
-        return ManifoldEncoder(found.frame, projection)
+        many = are_many(len(found.fitted.latents), found.fitted.up)
+        return ManifoldEncoder(found.frame, replace(projection, many=many))
 
     @staticmethod
     def _assemble(

@@ -37,13 +37,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from twofold.losses import Loss
+from twofold.losses import Loss, Squared
 from twofold.numerics.linalg import solve_psd
 from twofold.numerics.threads import map_blocks, row_blocks, single_threaded_blas
 from twofold.numerics.turns import State, TurnOptions, falls, run_turns
 from twofold.principal_manifold.domains import Domain, Points
 from twofold.principal_manifold.nodes import NodeExpansion
-from twofold.principal_manifold.projection import DomainProjection
+from twofold.principal_manifold.projection import MOST_STEPS, DomainProjection, are_many
 from twofold.protocols import Array, IntArray
 
 CAPS = (3.0, 30.0, 1e3)
@@ -88,12 +88,16 @@ class Quantization:
 
     def value(self, up: NodeExpansion, latents: Array) -> float:
         """Return the functional for given latents."""
-        losses = self.projection(up).losses(self.data, latents)
-        return float(losses.mean()) + self.alpha * penalized(up, self.penalty)
+        return self._around(up).value(latents)
 
     def projection(self, up: NodeExpansion) -> DomainProjection:
         """Return the projection to the manifold of a map."""
-        return DomainProjection(up, self.domain, self.grid, self.loss, self.latent_noise)
+        many = are_many(len(self.data), up)
+        return DomainProjection(up, self.domain, self.grid, self.loss, self.latent_noise, many)
+
+    def _around(self, up: NodeExpansion) -> Around:
+        near, rows = self.projection(up).in_few_columns(self.data)
+        return Around(up, near, rows, self.alpha * penalized(up, self.penalty))
 
     def run(
         self,
@@ -101,67 +105,72 @@ class Quantization:
         latents: Array | None,
         options: TurnOptions,
         state: DescentState | None = None,
+        first_steps: int = MOST_STEPS,
     ) -> DescentState:
         """Descend by turns until one lowers the functional by less than a share ``tol``.
 
-        ``state`` resumes an interrupted descent.
+        ``state`` resumes an interrupted descent. The first projection takes up to ``first_steps``
+        Gauss-Newton steps.
         """
+        with single_threaded_blas():  # the products are small: threads of BLAS would slow them
+            around = self._around(up if state is None else state.up)
 
         def take_turn(now: DescentState) -> bool:
+            nonlocal around
             before = now.value
             everywhere = now.stalled or now.turn % TURNS_BETWEEN_SEARCHES == 0
-            now.latents = self.project(now.up, now.latents, STEPS_OF_A_TURN, everywhere=everywhere)
-            now.history.append(self.value(now.up, now.latents))
-            now.up = self.adapt(now.up, now.latents, now.value)
-            now.history.append(self.value(now.up, now.latents))
+            now.latents, value = around.lower(now.latents, STEPS_OF_A_TURN, everywhere=everywhere)
+            now.history.append(value)
+            around, value = self._adapted(around, now.latents, value)
+            now.up = around.up
+            now.history.append(value)
             idle = not falls(before, now.value, options.tol)
             now.stalled = self.domain.is_discrete or idle
             return everywhere and idle  # a search of the whole grid found nothing better either
 
-        with single_threaded_blas():  # the products are small: threads of BLAS would slow them
+        with single_threaded_blas():
             if state is None:
-                latents = self.project(up, latents)
-                history = [self.value(up, latents)]
+                latents, value = around.lower(latents, first_steps)
                 stalled = self.domain.is_discrete
-                state = DescentState(latents=latents, history=history, up=up, stalled=stalled)
+                state = DescentState(latents=latents, history=[value], up=up, stalled=stalled)
             return run_turns(state, take_turn, options)
 
-    def project(
-        self,
-        up: NodeExpansion,
-        latents: Array | None,
-        n_steps: int = 20,
-        *,
-        everywhere: bool = True,
-    ) -> Array:
+    def project(self, up: NodeExpansion, latents: Array | None) -> Array:
         """Return latents (n, q) of lower or equal losses, Eq. (30)."""
-        return self.projection(up).lower(self.data, latents, n_steps, everywhere=everywhere)
+        return self._around(up).lower(latents)[0]
 
-    def adapt(self, up: NodeExpansion, latents: Array, value: float | None = None) -> NodeExpansion:
-        """Return a map of lower or equal functional; ``value`` is the present one, if known."""
-        best, lowest = up, self.value(up, latents) if value is None else value
+    def _adapted(self, around: Around, latents: Array, value: float) -> tuple[Around, float]:
+        """Return a map of lower or equal functional, and that functional; now it is ``value``."""
+        up = around.up
         slopes = self._slopes(up, latents) if self.latent_noise else 0.0
         for cap in CAPS:
-            weights = self.loss.weights(self.data - best.predict(latents))
-            weights = np.minimum(weights, cap * np.median(weights))
+            weights = None
+            if not isinstance(self.loss, Squared):
+                weights = self.loss.weights(self.data - around.up.predict(latents))
+                weights = np.minimum(weights, cap * np.median(weights))
             grams, right = self._sums(up, latents, weights)
             sums = [gram + slopes for gram in grams]
-            candidate = solved(best, sums, right, self.penalty, self.alpha, self.n_functions)
-            value = self.value(candidate, latents)
-            if value < lowest:
-                best, lowest = candidate, value
-            if weights.shape[1] == 1 and np.ptp(weights) == 0.0:
+            candidate = self._around(
+                solved(around.up, sums, right, self.penalty, self.alpha, self.n_functions)
+            )
+            lower = candidate.value(latents)
+            if lower < value:
+                around, value = candidate, lower
+            if weights is None or (weights.shape[1] == 1 and np.ptp(weights) == 0.0):
                 break  # the parabola equals the loss
-        return best
+        return around, value
 
     def _blocks(self, up: NodeExpansion) -> list[slice]:
         return row_blocks(len(self.data), 3 * 8 * len(up.nodes))
 
-    def _sums(self, up: NodeExpansion, latents: Array, weights: Array) -> tuple[list[Array], Array]:
+    def _sums(
+        self, up: NodeExpansion, latents: Array, weights: Array | None
+    ) -> tuple[list[Array], Array]:
         """Return the means over rows of `weighted_sums`."""
 
         def part(rows: slice) -> list[Array]:
-            return weighted_sums(up, latents[rows], weights[rows], self.data[rows])
+            some = None if weights is None else weights[rows]
+            return weighted_sums(up, latents[rows], some, self.data[rows])
 
         parts = map_blocks(part, self._blocks(up))
         *grams, right = (np.sum(one, axis=0) / len(self.data) for one in zip(*parts, strict=True))
@@ -177,12 +186,40 @@ class Quantization:
         return total * (self.latent_noise**2 / len(self.data))
 
 
-def weighted_sums(up: NodeExpansion, latents: Array, weights: Array, data: Array) -> list[Array]:
+@dataclass(frozen=True)
+class Around:
+    """A map, the projection to its manifold, and all rows (n, r), in few columns.
+
+    ``price`` is the penalty of the map times its weight.
+    """
+
+    up: NodeExpansion
+    near: DomainProjection
+    rows: Array
+    price: float
+
+    def value(self, latents: Array) -> float:
+        """Return the functional for given latents."""
+        return float(self.near.losses(self.rows, latents).mean()) + self.price
+
+    def lower(
+        self, latents: Array | None, n_steps: int = MOST_STEPS, *, everywhere: bool = True
+    ) -> tuple[Array, float]:
+        """Return latents (n, q) of lower or equal losses, Eq. (30), and the functional."""
+        latents, losses = self.near.lower(self.rows, latents, n_steps, everywhere=everywhere)
+        return latents, float(losses.mean()) + self.price
+
+
+def weighted_sums(
+    up: NodeExpansion, latents: Array, weights: Array | None, data: Array
+) -> list[Array]:
     """Return ``sum(w phi phi^T)`` for each column of the weights, and ``sum(w phi x)`` (M + 1, D).
 
-    The features ``phi`` begin with a constant 1.
+    The features ``phi`` begin with a constant 1. Without weights, all are 1.
     """
     design = with_ones(up.features(latents))
+    if weights is None:
+        return [design.T @ design, design.T @ data]
     grams = [(design * weights[:, column, None]).T @ design for column in range(weights.shape[1])]
     return [*grams, design.T @ (weights * data)]
 

@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from twofold.kernels import Gaussian
 from twofold.maps.affine import Affine
-from twofold.numerics.density import LatentDensity
+from twofold.numerics.density import LatentDensity, likelihood_cv_bandwidth
 from twofold.numerics.linalg import row_norms_sq, spatial_median
 from twofold.principal_manifold.domains import PERIOD, Domain, Points
 from twofold.principal_manifold.nodes import NodeExpansion
@@ -18,6 +19,9 @@ from twofold.protocols import Array
 
 FAR = 1e3
 """Units from the center beyond which rows are moved closer before they are projected."""
+
+MOST_OF_BANDWIDTH = 2_000
+"""Latents that choose the bandwidth of the density."""
 
 
 def robust_frame(data: Array, *, of_columns: bool = True) -> Affine:
@@ -90,7 +94,7 @@ class DomainDensity:
 
     def fit(self, latents: Array) -> DomainDensity:
         """Fit the density of latents (n, q)."""
-        bandwidth = LatentDensity().fit(latents).bandwidth_
+        bandwidth = likelihood_cv_bandwidth(latents, Gaussian(), most=MOST_OF_BANDWIDTH)
         turns = [(-PERIOD, 0.0, PERIOD) if wrapped else (0.0,) for wrapped in self.domain.wrapped]
         shifts = np.array(list(product(*turns)))
         copies = (latents[None] + shifts[:, None]).reshape(-1, latents.shape[1])

@@ -34,7 +34,7 @@ from scipy import linalg
 
 from twofold.maps.features import LinearInFeatures
 from twofold.principal_manifold.node_kernels import NodeKernel
-from twofold.protocols import Array
+from twofold.protocols import Array, IntArray
 
 SMALLEST_EIGENVALUE = 1e-10
 """Of a gram matrix, relative to its largest: smaller directions are left out of the expansion."""
@@ -101,28 +101,66 @@ class NodeExpansion(LinearInFeatures):
 
     def features(self, inputs: Array) -> Array:
         """Return ``phi`` (n, M) at inputs (n, q)."""
-        factors = [self._factor(inputs, column, "values") for column in range(len(self.kernels))]
-        return reduce(np.add if self._is_additive else np.multiply, factors)
-
-    def _factor(self, inputs: Array, column: int, what: str) -> Array:
-        """Return values or slopes along one dimension (n, M), computed once for equal nodes."""
-        places, numbers = self._once(
-            "_places", lambda: [np.unique(one, return_inverse=True) for one in self.nodes.T]
-        )[column]
-        function = getattr(self.kernels[column], what)
-        distinct: Array = function(inputs[:, column], places, float(self.widths[column]))
-        in_order = len(places) == len(numbers) and bool((numbers[:-1] < numbers[1:]).all())
-        return distinct if in_order else distinct[:, numbers]
+        dimensions = range(len(self.kernels))
+        return self._combined([self._factor(inputs, column, "values") for column in dimensions])
 
     def feature_gradients(self, inputs: Array) -> tuple[Array, list[Array]]:
         """Return ``phi`` (n, M) and its derivatives (n, M), one for each input."""
         dimensions = range(len(self.kernels))
+        factors = [self._factor(inputs, column, "values") for column in dimensions]
         slopes = [self._factor(inputs, column, "slopes") for column in dimensions]
         if self._is_additive:
-            return self.features(inputs), slopes
-        factors = [self._factor(inputs, column, "values") for column in dimensions]
+            parts = zip(slopes, self._distinct(), strict=True)
+            return self._combined(factors), [slope[:, numbers] for slope, (_, numbers) in parts]
         gradients = [
-            reduce(np.multiply, [slopes[column], *factors[:column], *factors[column + 1 :]])
+            self._combined([*factors[:column], slopes[column], *factors[column + 1 :]])
             for column in dimensions
         ]
-        return reduce(np.multiply, factors), gradients
+        return self._combined(factors), gradients
+
+    def _distinct(self) -> list[tuple[Array, IntArray]]:
+        """Return the distinct places of nodes along each dimension, and which each node has."""
+        places: list[tuple[Array, IntArray]] = self._once(
+            "_places", lambda: [np.unique(one, return_inverse=True) for one in self.nodes.T]
+        )
+        return places
+
+    def _factor(self, inputs: Array, column: int, what: str) -> Array:
+        """Return values or slopes along one dimension at its distinct places (n, k)."""
+        function = getattr(self.kernels[column], what)
+        places, _ = self._distinct()[column]
+        factor: Array = function(inputs[:, column], places, float(self.widths[column]))
+        return factor
+
+    def _combined(self, factors: list[Array]) -> Array:
+        """Return the product of factors (n, k) at the nodes (n, M), or their sum."""
+        if self._is_grid() and not self._is_additive:
+            product = factors[0]
+            for factor in factors[1:]:
+                n_places = product.shape[1] * factor.shape[1]
+                outer = product[:, :, None] * factor[:, None, :]
+                product = outer.reshape(len(factor), n_places)
+            return product
+        parts = zip(factors, self._distinct(), strict=True)
+        at_nodes = [factor[:, numbers] for factor, (_, numbers) in parts]
+        return reduce(np.add if self._is_additive else np.multiply, at_nodes)
+
+    def _is_grid(self) -> bool:
+        """Whether the nodes are all combinations of their places, the last dimension fastest."""
+
+        def compare() -> bool:
+            shape = tuple(len(places) for places, _ in self._distinct())
+            if np.prod(shape) != len(self.nodes):
+                return False
+            numbers = [numbers for _, numbers in self._distinct()]
+            return bool((np.indices(shape).reshape(len(shape), -1) == numbers).all())
+
+        return bool(self._once("_grid", compare))
+
+    def axes(self) -> tuple[Array, IntArray, IntArray, Array]:
+        """Return places (q, k), padded, their counts (q,), numbers (q, M) and bandwidths (q,)."""
+        counts = np.array([len(places) for places, _ in self._distinct()])
+        padded = np.zeros((len(counts), counts.max()))
+        for row, (places, _) in zip(padded, self._distinct(), strict=True):
+            row[: len(places)] = places
+        return padded, counts, np.array([numbers for _, numbers in self._distinct()]), self.widths

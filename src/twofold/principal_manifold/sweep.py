@@ -32,7 +32,7 @@ STEPS_FOR_ALL = 4
 
 @dataclass(frozen=True)
 class ManifoldSums(RowSums):
-    """The sum of the losses, and those of a regression.
+    """The sum of the losses, 0 for the squared one, which needs no comparison, and of a regression.
 
     ``grams`` (k, M + 1, M + 1) and ``right`` (M + 1, D) are those of `weighted_sums`, ``slopes``
     (M + 1, M + 1) is that of `slope_products`.
@@ -63,11 +63,14 @@ class ManifoldSweep:
     def __call__(self, data: Array, first: int = 0) -> ManifoldSums:
         """Return the sums over centered rows, the first of which has this number."""
         inside, latents = self._located(data, first)
-        weights = self.projection.loss.weights(inside - self.around.predict(latents))
-        weights = np.minimum(weights, self.largest)
+        weights, loss = None, 0.0
+        if not isinstance(self.projection.loss, Squared):
+            loss = self._loss(inside, latents)
+            weights = self.projection.loss.weights(inside - self.around.predict(latents))
+            weights = np.minimum(weights, self.largest)
         *grams, right = weighted_sums(self.around, latents, weights, inside)
         slopes = slope_products(self.around, latents) if self.projection.latent_noise else None
-        return ManifoldSums(self._loss(inside, latents), np.stack(grams), right, slopes)
+        return ManifoldSums(loss, np.stack(grams), right, slopes)
 
     def loss(self, data: Array, first: int = 0) -> float:
         """Return only the sum of the losses."""
@@ -81,7 +84,8 @@ class ManifoldSweep:
         inside = self.frame.into(data)
         rows = slice(first, first + len(data))
         if self.known is None:
-            latents = self.projection.lower(inside, None, STEPS_FOR_ALL)
+            near, coordinates = self.projection.in_few_columns(inside)
+            latents, _ = near.lower(coordinates, None, STEPS_FOR_ALL)
         else:
             latents = self.known[rows]
         if self.kept is not None:
@@ -104,8 +108,8 @@ def adapted_to_all(
     ``some`` (m, r) has the coordinates of the rows that took part in the turns, for medians. With
     ``keep``, latents stay in memory between passes; otherwise each pass computes them again.
     """
-    projection = descent.functional(some[:0], alpha).projection(up)
-    latents = projection.lower(some, None, STEPS_FOR_ALL)
+    projection = descent.functional(some, alpha).projection(up)
+    latents, _ = projection.lower(some, None, STEPS_FOR_ALL)
     sweep = ManifoldSweep(frame, projection, up, np.inf)
     squared = isinstance(descent.loss, Squared)
     kept = np.empty((source.n_rows, latents.shape[1])) if keep and not squared else None
