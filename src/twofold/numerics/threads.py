@@ -109,11 +109,11 @@ def map_blocks(
 
     Called from one of its own threads, it runs the blocks there one after the other.
     """
-    if len(blocks) <= 1 or getattr(_worker, "cancelled", None) is not None:
+    if getattr(_worker, "cancelled", None) is not None:
         return [_unless_cancelled(function, block) for block in blocks]
     workers = min(n_threads(n_jobs), len(blocks))
     cancelled = threading.Event()
-    if workers == 1:  # a pool would only add its overhead
+    if workers <= 1:  # a pool would only add its overhead
         with single_threaded_blas():
             _become_worker(cancelled)
             try:

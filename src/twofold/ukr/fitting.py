@@ -14,6 +14,7 @@ from twofold.maps.affine import Affine, Chain, Predictor
 from twofold.maps.projection import Projection
 from twofold.numerics.density import LatentDensity
 from twofold.numerics.linalg import row_norms_sq
+from twofold.numerics.threads import single_threaded_blas
 from twofold.numerics.units import CenteredUnits
 from twofold.protocols import Array, IntArray
 from twofold.ukr.descent import compared, minimize, rescue, validated_iterations
@@ -35,7 +36,16 @@ Space = FeatureSpace | Affine
 
 def fit_rows(settings: UKRSettings, problem: Problem) -> Learned:
     """Find latents of all rows, and both maps."""
-    space, data = _space_and_data(settings, problem)
+    with problem.progress.phase("leading subspace"):
+        space, data = _space_and_data(settings, problem)
+    with single_threaded_blas():  # products are small from here on, or in blocks of rows
+        return _fit_inside(settings, problem, space, data)
+
+
+def _fit_inside(
+    settings: UKRSettings, problem: Problem, space: Space | None, data: Array
+) -> Learned:
+    """Find latents of the data (n, r) in their space, and both maps."""
     groups = groups_of(settings, len(data), problem.rng)
     scheme = scheme_of(settings, data, groups)
     # Steps 1 to 3: candidates, each at its best scale.
