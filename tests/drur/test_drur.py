@@ -489,7 +489,7 @@ def test_a_sweep_solves_the_regression_of_all_rows():
     data = units(ROLL)
     turns = turns_of(data, recenter=3, max_iter=4)
     coordinates = Affine()
-    sweep = Sweep(coordinates, turns.up, turns.down)
+    sweep = Sweep(coordinates, turns.up, turns.down, turns.latents)
     latents = sweep.latents_of(data)
     sums = sweep(data[:150]) + sweep(data[150:])
     maps = sweep.solved(sums, 1.0)
@@ -499,6 +499,22 @@ def test_a_sweep_solves_the_regression_of_all_rows():
     np.testing.assert_allclose(maps.up.predict(latents), direct.predict(latents), atol=1e-7)
     np.testing.assert_allclose(maps.decoder.predict(latents), maps.up.predict(latents), atol=1e-12)
     assert sums.squares == pytest.approx(400.0)
+
+
+def test_a_sweep_starts_from_the_down_map_or_a_better_codeword(roll_model):
+    coordinates, projection = roll_model._ways["project"].maps
+    up, codewords = projection.decoder, projection.latents_
+    inside = coordinates.into(ROLL - ROLL.mean(axis=0))
+    pulls = projection.guess.predict(inside)
+    pulls[:100] += 0.7
+    starts = Sweep(coordinates, up, projection.guess, codewords)._starts(inside, pulls)
+
+    def energy(latents):
+        return np.square(inside - up.predict(latents)).sum(1) + np.square(latents - pulls).sum(1)
+
+    words = [energy(np.tile(word, (len(inside), 1))) for word in codewords]
+    np.testing.assert_allclose(energy(starts), np.minimum(energy(pulls), np.min(words, axis=0)))
+    assert (starts != pulls).any(axis=1)[:100].any()
 
 
 class TestBlocks:

@@ -22,6 +22,8 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
+from numpy.typing import NDArray
+from scipy.spatial import cKDTree
 from scipy.special import logsumexp
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
@@ -31,7 +33,7 @@ from twofold.kernels import Compact, DensityKernel, Gaussian, resolve_kernel
 from twofold.numerics.bandwidths import width_grid
 from twofold.numerics.linalg import shifted_exp, sqdist
 from twofold.numerics.sums.dense import DenseSums
-from twofold.numerics.sums.neighbors import LocalMeans, Neighbors, target_blocks
+from twofold.numerics.sums.neighbors import FARTHEST, LocalMeans, Neighbors, target_blocks
 from twofold.numerics.threads import map_blocks, row_blocks, some_rows
 from twofold.numerics.units import CenteredUnits
 from twofold.numerics.validation import RandomLike, check_real, check_rng
@@ -79,11 +81,8 @@ class LatentDensity(BaseEstimator):
 
     def log_density(self, Z: Array) -> Array:
         """Return the log densities, shape (n,); finite everywhere."""
-        kernel = _density_kernel(self.kernel)
         points = self.points_ / self.bandwidth_
         log_shift, mass = self._shifted_mass(Z / self.bandwidth_, points)
-        q = Z.shape[1]
-        constant = kernel.log_integral(q) + q * np.log(self.bandwidth_) + np.log(len(points))
         reached = mass > 0.0
         log_density = np.empty(len(Z))
         log_density[reached] = log_shift[reached] + np.log(mass[reached])
@@ -91,8 +90,32 @@ class LatentDensity(BaseEstimator):
         for rows in row_blocks(len(far), 3 * 8 * len(points)):
             distances = sqdist(Z[far[rows]] / self.bandwidth_, points)
             log_density[far[rows]] = LOG_FLOOR - distances.min(axis=1, initial=np.inf)
-        log_density -= constant
+        log_density -= self.log_unit
         return log_density
+
+    @property
+    def log_unit(self) -> float:
+        """The logarithm of the sum of kernels at a density of one."""
+        n, q = self.points_.shape
+        integral = _density_kernel(self.kernel).log_integral(q)
+        return float(integral + q * np.log(self.bandwidth_) + np.log(n))
+
+    def reaches(self, Z: Array, log_bound: float) -> NDArray[np.bool_]:
+        """Tell where the log density is at least a bound, shape (n,).
+
+        The kernel of the nearest point is a part of the density. Where it reaches the bound, the
+        sum over all points is not computed.
+        """
+        if self._neighbors is not None:  # such sums are cheap
+            return self.log_density(Z) >= log_bound
+        points, scaled = self.points_ / self.bandwidth_, Z / self.bandwidth_
+        distances, _ = cKDTree(points).query(np.clip(scaled, -FARTHEST, FARTHEST))
+        nearest = _density_kernel(self.kernel).log_profile(np.square(distances))
+        found: NDArray[np.bool_] = nearest - self.log_unit >= log_bound
+        rest = np.flatnonzero(~found)
+        if rest.size:
+            found[rest] = self.log_density(Z[rest]) >= log_bound
+        return found
 
     def _shifted_mass(self, scaled: Array, points: Array) -> tuple[Array, Array]:
         """Return ``c`` and ``m`` (n,): the kernels' sum is ``exp(c) m``."""
