@@ -489,7 +489,7 @@ def test_a_sweep_solves_the_regression_of_all_rows():
     data = units(ROLL)
     turns = turns_of(data, recenter=3, max_iter=4)
     coordinates = Affine()
-    sweep = Sweep(coordinates, turns.up, turns.down)
+    sweep = Sweep(coordinates, turns.up, turns.down, turns.latents)
     latents = sweep.latents_of(data)
     sums = sweep(data[:150]) + sweep(data[150:])
     maps = sweep.solved(sums, 1.0)
@@ -499,6 +499,25 @@ def test_a_sweep_solves_the_regression_of_all_rows():
     np.testing.assert_allclose(maps.up.predict(latents), direct.predict(latents), atol=1e-7)
     np.testing.assert_allclose(maps.decoder.predict(latents), maps.up.predict(latents), atol=1e-12)
     assert sums.squares == pytest.approx(400.0)
+
+
+def test_a_sweep_starts_from_the_down_map_or_a_better_codeword():
+    class Cubic:
+        def predict(self, latents):
+            return np.hstack([latents, latents**3])
+
+    up, rng = Cubic(), np.random.default_rng(0)
+    codewords, latents = rng.uniform(-1.0, 1.0, (30, 2)), rng.uniform(-1.0, 1.0, (50, 2))
+    inside, pulls = up.predict(latents), latents.copy()
+    pulls[:20] += 2.0  # where cubes are large
+    starts = Sweep(Affine(), up, up, codewords)._starts(inside, pulls)
+
+    def energy(guesses):
+        return np.square(inside - up.predict(guesses)).sum(1) + np.square(guesses - pulls).sum(1)
+
+    words = [energy(np.tile(word, (50, 1))) for word in codewords]
+    np.testing.assert_allclose(energy(starts), np.minimum(energy(pulls), np.min(words, axis=0)))
+    assert (starts != pulls).any(axis=1).sum() == 20
 
 
 class TestBlocks:

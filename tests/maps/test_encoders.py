@@ -72,3 +72,14 @@ def test_needs_a_decoder_and_takes_duplicates(circle):
     assert len(again.latents_) == len(angle)
     alone = np.vstack([again.predict(row[None]) for row in np.repeat(X[:4], 2, axis=0)])
     np.testing.assert_allclose(alone, np.repeat(angle[:4], 2, axis=0), atol=1e-2)
+
+
+def test_close_starts_on_a_network_count_once(circle, monkeypatch):
+    angle, X = circle
+    decoder, density = KernelRidgeMap().fit(angle, X), LatentDensity(bandwidth=0.1).fit(angle)
+    encoder = Projection(decoder, density=density).fit(X, angle)
+    starts = np.array([[[1.0], [1.1], [3.0], [1.15]]])
+    np.testing.assert_array_equal(encoder._distinct(starts), [[True, False, True, False]])
+    once = encoder.predict(1.1 * X)
+    monkeypatch.setattr("twofold.maps.projection.SAME_START", 0.0)
+    np.testing.assert_allclose(encoder.predict(1.1 * X), once, atol=1e-3)

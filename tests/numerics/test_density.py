@@ -83,6 +83,14 @@ def test_threshold(points):
 
 
 @pytest.mark.parametrize("kernel", ["gaussian", "quartic"])
+def test_reaches_a_bound_where_the_density_does(kernel, points):
+    density = LatentDensity(kernel=kernel).fit(points)
+    Z = np.vstack([points + 0.5, 30.0 * points, [[1e150, 0.0]]])
+    for bound in (density.log_threshold(), density.log_threshold() - 8.0, LOG_FLOOR):
+        np.testing.assert_array_equal(density.reaches(Z, bound), density.log_density(Z) >= bound)
+
+
+@pytest.mark.parametrize("kernel", ["gaussian", "quartic"])
 def test_samples(kernel):
     Z = np.array([[0.0, 0.0], [10.0, 10.0]])
     density = LatentDensity(kernel=kernel, bandwidth=0.5).fit(Z)

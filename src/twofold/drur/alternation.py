@@ -277,7 +277,7 @@ def project_rows(
             inside = targets @ basis
             across = np.maximum(row_norms_sq(targets) - row_norms_sq(inside), 0.0)
             targets = inside
-        problem = Pull(NearestImage(small, targets, 1, 0.0), pulls[rows])
+        problem = Pull(NearestImage(small, targets, np.arange(len(targets)), 0.0), pulls[rows])
         result = solver.minimize_rows(problem, latents[rows])
         Z[rows], energies[rows] = result.Z, result.losses + across
 

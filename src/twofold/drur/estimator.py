@@ -339,7 +339,7 @@ class DRUR(TwoWayEstimator):
         up, down = projection.decoder, projection.guess
         assert up is not None
         assert down is not None
-        sweep = Sweep(coordinates, up, down, settings.are_networks)
+        sweep = Sweep(coordinates, up, down, projection.latents_, settings.are_networks)
         units = self._data_units
         tree, seen = TreeSum(), 0
         for block in in_leaves(stream.checked(self, first=False)):

@@ -125,7 +125,9 @@ def fit_rows(
     errors = errors_of_encoders(turns.up, turns.down, judged, coordinates, domain)
     known = turns.latents if share == 1.0 else None
     kept = np.empty((n_rows, latents.shape[1])) if keep_starts and known is None else None
-    sweep = Sweep(coordinates, turns.up, turns.down, settings.are_networks, known, kept)
+    sweep = Sweep(
+        coordinates, turns.up, turns.down, domain.points_, settings.are_networks, known, kept
+    )
     Z = None
     with problem.progress.phase("maps of all rows"):
         if n_centers == (0, 0):

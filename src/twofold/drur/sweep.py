@@ -20,7 +20,8 @@ from twofold.drur.maps import FinalMaps
 from twofold.drur.radial_regression import NetworkSums, RidgeSystem, network_of
 from twofold.maps import KernelRidgeMap, RBFNetwork
 from twofold.maps.affine import Affine, Chain, Inverse, Predictor
-from twofold.numerics.linalg import row_norms_sq
+from twofold.numerics.linalg import row_norms_sq, sqdist
+from twofold.numerics.threads import row_blocks
 from twofold.numerics.tree_sums import RowSums
 from twofold.protocols import Array, Map
 
@@ -41,12 +42,14 @@ class Sweep:
     """One pass over all rows; called with the centered rows of a leaf.
 
     Rows are projected in ``coordinates`` with the present maps, unless the latents of all rows are
-    ``known`` (n, q); ``kept`` (n, q) receives them. Maps that ``are_networks`` are solved anew.
+    ``known`` (n, q); ``kept`` (n, q) receives them. Projections start from F, or from one of the
+    ``codewords`` (k, q), some known latents. Maps that ``are_networks`` are solved anew.
     """
 
     coordinates: Affine
     up: Map
     down: Map
+    codewords: Array
     are_networks: tuple[bool, bool] = (True, True)
     known: Array | None = None
     kept: Array | None = None
@@ -54,8 +57,25 @@ class Sweep:
     def latents_of(self, inside: Array) -> Array:
         """Return the latents (n, q) of coordinates (n, rank)."""
         pulls = self.down.predict(inside)
-        latents, _ = project_rows(self.up, inside, pulls, pulls)
+        latents, _ = project_rows(self.up, inside, pulls, self._starts(inside, pulls))
         return latents
+
+    def _starts(self, inside: Array, pulls: Array) -> Array:
+        """Return the values of F, or the best codewords where these have a lower energy.
+
+        F may be far off for rows that took no part in the turns. Such rows would stay where f is
+        not determined, and spoil both regressions.
+        """
+        best = row_norms_sq(inside - self.up.predict(pulls))
+        # The energy at a codeword is a squared distance between pairs of data and latents.
+        words = np.hstack([self.up.predict(self.codewords), self.codewords])
+        starts = pulls.copy()
+        for rows in row_blocks(len(inside), 8 * 3 * len(words)):
+            energies = sqdist(np.hstack([inside[rows], pulls[rows]]), words)
+            nearest = energies.argmin(axis=1)
+            lower = energies[np.arange(len(nearest)), nearest] < best[rows]
+            starts[rows][lower] = self.codewords[nearest[lower]]
+        return starts
 
     def __call__(self, data: Array, first: int = 0) -> SweepSums:
         """Return the sums over centered rows (n, D), the first of which has this number."""

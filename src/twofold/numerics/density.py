@@ -22,6 +22,8 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
+from numpy.typing import NDArray
+from scipy.spatial import cKDTree
 from scipy.special import logsumexp
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
@@ -31,7 +33,7 @@ from twofold.kernels import Compact, DensityKernel, Gaussian, resolve_kernel
 from twofold.numerics.bandwidths import width_grid
 from twofold.numerics.linalg import shifted_exp, sqdist
 from twofold.numerics.sums.dense import DenseSums
-from twofold.numerics.sums.neighbors import LocalMeans, Neighbors, target_blocks
+from twofold.numerics.sums.neighbors import FARTHEST, LocalMeans, Neighbors, target_blocks
 from twofold.numerics.threads import map_blocks, row_blocks, some_rows
 from twofold.numerics.units import CenteredUnits
 from twofold.numerics.validation import RandomLike, check_real, check_rng
@@ -102,6 +104,23 @@ class LatentDensity(BaseEstimator):
     def columns(self) -> LocalMeans | None:
         """The points for compiled loops; None if the kernel reaches many of them."""
         return None if self._neighbors is None else self._neighbors.columns
+
+    def reaches(self, Z: Array, log_bound: float) -> NDArray[np.bool_]:
+        """Tell where the log density is at least a bound, shape (n,).
+
+        The kernel of the nearest point is a part of the density. Where it reaches the bound, the
+        sum over all points is not computed.
+        """
+        if self._neighbors is not None:  # such sums are cheap
+            return self.log_density(Z) >= log_bound
+        points, scaled = self.points_ / self.bandwidth_, Z / self.bandwidth_
+        distances, _ = cKDTree(points).query(np.clip(scaled, -FARTHEST, FARTHEST))
+        nearest = _density_kernel(self.kernel).log_profile(np.square(distances))
+        found: NDArray[np.bool_] = nearest - self.log_unit >= log_bound
+        rest = np.flatnonzero(~found)
+        if rest.size:
+            found[rest] = self.log_density(Z[rest]) >= log_bound
+        return found
 
     def _shifted_mass(self, scaled: Array, points: Array) -> tuple[Array, Array]:
         """Return ``c`` and ``m`` (n,): the kernels' sum is ``exp(c) m``."""

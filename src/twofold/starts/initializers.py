@@ -34,7 +34,7 @@ from typing import Any
 import numpy as np
 from scipy import linalg
 from scipy.sparse import csr_array
-from scipy.sparse.linalg import eigsh
+from scipy.sparse.linalg import ArpackNoConvergence, eigsh
 
 from twofold.geodesics.graph import (
     check_n_neighbors,
@@ -55,6 +55,8 @@ from twofold.starts.linear import pad, pca, random
 from twofold.starts.tsne import few_points, many_points
 
 DENSE_EIGEN = 1_000
+MOST_RESTARTS = 100
+BEYOND_SPECTRUM = 1e-6
 MAX_EXACT = 5_000
 DEFAULT_LANDMARKS = 2_000
 GEODESIC_LANDMARKS = 5_000
@@ -177,7 +179,7 @@ def laplacian_eigenmaps(
     if n <= DENSE_EIGEN:
         _, vectors = linalg.eigh(affinity.toarray(), subset_by_index=(n - k, n - 1))
     else:
-        _, vectors = eigsh(affinity, k, which="LA", v0=rng.standard_normal(n))
+        vectors = _leading_eigenvectors(affinity, k, rng.standard_normal(n))
     # The first eigenvector is the constant function; the others, over the root of the degrees, are
     # the generalized eigenvectors of the Laplacian.
     degrees = np.asarray(weights.sum(axis=1)).ravel()
@@ -192,6 +194,20 @@ def tsne(X: Array, n_components: int, rng: np.random.Generator) -> Array:
     if n_components > MOST_FIELD_DIMENSIONS:
         return _tsne_of_landmarks(X, n_components, rng)
     return many_points(X, n_components, rng)
+
+
+def _leading_eigenvectors(affinity: csr_array, k: int, start: Array) -> Array:
+    """Return the eigenvectors (n, k) of the largest eigenvalues, ascending.
+
+    The largest is one. Where the data have clusters, the others differ from it by so little that
+    plain Lanczos iterations may need minutes. Then the graph has few edges between its parts, and
+    factors of the shifted matrix are sparse; its inverse spreads the eigenvalues.
+    """
+    try:
+        _, vectors = eigsh(affinity, k, which="LA", v0=start, maxiter=MOST_RESTARTS)
+    except ArpackNoConvergence:
+        _, vectors = eigsh(affinity, k, sigma=1.0 + BEYOND_SPECTRUM, v0=start)
+    return vectors  # type: ignore[no-any-return]
 
 
 @_on_landmarks

@@ -8,12 +8,14 @@ import numpy as np
 
 from twofold.base.estimator import TwoWayEstimator
 from twofold.export.explorer._packing import Packer
+from twofold.numerics.threads import some_rows
 from twofold.principal_manifold.domains import Domain
 from twofold.protocols import Array
 
 SIDES = {1: 512, 2: 128, 3: 28}
 """Grid points along each of one to three dimensions; with more there is no grid."""
 
+MOST_JUDGED = 20_000
 MARGIN = 0.12  # margin of the map, as a share of the latents' extent
 DEPTH = 12.0
 """Log density below the border at which the landscape ends; the density there is negligible."""
@@ -22,7 +24,8 @@ DEPTH = 12.0
 def landscape(model: TwoWayEstimator, latents: Array, packer: Packer) -> dict[str, Any]:
     """Return the extent of the map, the log density on a grid over it, and the domain's border.
 
-    The map covers the shown latents (n, q) and the training latents.
+    The map covers the shown latents (n, q) and the training latents. A sample of the latter, at
+    most 20,000, sets the usual density, and the border of models without a density threshold.
     """
     known = model.embedding_ if len(model.embedding_) else latents  # a model may keep none
     both = np.vstack([latents, known])
@@ -42,7 +45,7 @@ def landscape(model: TwoWayEstimator, latents: Array, packer: Packer) -> dict[st
         "box": None if box is None else [side.tolist() for side in box],
         "wrapped": [bool(flag) for flag in getattr(domain, "wrapped", ())],
     }
-    at_data = model.log_density(known)
+    at_data = model.log_density(known[some_rows(len(known), MOST_JUDGED)])
     border = float(getattr(model, "log_density_threshold_", at_data.min()))
     found["border"] = border
     found["usual"] = float(np.quantile(at_data, 0.1))
