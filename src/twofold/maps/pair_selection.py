@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
+from twofold.maps.affine import MAX_RANK, Affine, Chain
 from twofold.maps.features import LinearInFeatures
 from twofold.maps.projection import MARGIN, Projection
 from twofold.numerics.codebooks import (
@@ -38,8 +39,11 @@ MAX_HELD_OUT = 500
 AS_GOOD = 1.03
 """Ratio to the lowest error up to which the score of the map decides."""
 
-MAX_KEPT = 10_000
+MAX_KEPT = 5_000
 """Rows that candidates are fitted to. The chosen pair is fitted to all rows."""
+
+MANY_ROWS = 4_000
+"""Rows from which on projections of wide data work in their leading principal subspace."""
 
 MAX_FITTED = 50_000
 """Rows that a map with a fixed number of centers is fitted to: a hundred for each center."""
@@ -79,7 +83,7 @@ def choose_pair(
     """Return the best pair of unfitted maps, by name.
 
     Of the pairs of about the lowest held-out error it is that of the highest score of the map. A
-    tenth of the rows, at most 500, is held out; at most 10,000 of the others are fitted to. With
+    tenth of the rows, at most 500, is held out; at most 5,000 of the others are fitted to. With
     fewer than 20 rows the first of each is taken.
     """
     first_up, first_down = next(iter(ups)), next(iter(downs))
@@ -99,6 +103,13 @@ def choose_pair(
     fitted = map_blocks(lambda fit: clone(fit[0]).fit(fit[1][kept], fit[2][kept]), fits)
     decoders = dict(zip(ups, fitted, strict=False))
     encoders = dict(zip(regressions, fitted[len(ups) :], strict=True))
+    decoded = dict(
+        zip(
+            ups,
+            map_blocks(lambda up: [decoders[up].predict(codes) for codes in books], list(ups)),
+            strict=True,
+        )
+    )
     variance, latent_variance = (
         float(row_norms_sq(A - A.mean(axis=0)).mean()) or 1.0 for A in (data, latents)
     )
@@ -111,10 +122,8 @@ def choose_pair(
         Z = encoder.predict(data[held_out])
         lost = mean_squared_error(data[held_out], decoder.predict(Z)) / variance
         rounded = [
-            mean_squared_error(
-                data[held_out], decoder.predict(codes), nearest(codes, Z, 1)[0][:, 0]
-            )
-            for codes in books
+            mean_squared_error(data[held_out], images, nearest(codes, Z, 1)[0][:, 0])
+            for codes, images in zip(books, decoded[pair[0]], strict=True)
         ]
         score = -mean_log(np.append(np.divide(rounded, variance), lost))
         moved = float(np.sqrt(row_norms_sq(latents[held_out] - Z).mean() / latent_variance))
@@ -157,11 +166,16 @@ def _fit_down(
     if not isinstance(down, Projection):
         return _fit_map(down, data, latents)
     encoder = clone(down)
-    encoder.set_params(decoder=decoder)
     if encoder.density is None:
         bound = density.log_threshold() - MARGIN
         encoder.set_params(density=density, log_threshold=bound)
-    return encoder.fit(data, latents)
+    if len(data) <= MANY_ROWS or data.shape[1] <= MAX_RANK:
+        return encoder.set_params(decoder=decoder).fit(data, latents)
+    # Onto the manifold's image in the leading principal subspace, as in UKR of many rows.
+    subspace = Affine.leading_subspace(data[some_rows(len(data), MANY_ROWS)])
+    coordinates = subspace.into(data)
+    within = _fit_map(_settled(decoder), latents, coordinates)
+    return Chain((subspace, encoder.set_params(decoder=within).fit(coordinates, latents)))
 
 
 def _settled_width(fitted: Map) -> Map:
