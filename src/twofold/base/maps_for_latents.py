@@ -15,6 +15,7 @@ from twofold.maps import KernelRidgeMap, NadarayaWatson, RBFNetwork
 from twofold.maps.pair_selection import choose_pair, fit_pair
 from twofold.maps.projection import Projection
 from twofold.numerics.density import LatentDensity
+from twofold.numerics.threads import some_rows
 from twofold.numerics.units import CenteredUnits
 from twofold.numerics.validation import check_choice, check_int, check_methods
 from twofold.protocols import Array, Map
@@ -26,6 +27,8 @@ MAP_METHODS = ("fit", "predict", "jacobian", "normal_terms")
 
 MAX_KRR_CENTERS = 500
 MAX_RBF_CENTERS = 300
+MAX_DENSITY_POINTS = 50_000
+"""Latents that carry the density."""
 
 MapLike = str | Map | Projection
 
@@ -144,7 +147,7 @@ def learn_maps(
         downs = {name: settings.built(down, data, rng) for name, down in settings.downs.items()}
         pair = choose_pair(ups, downs, data, Z, rng)
     with problem.progress.phase("fitting the maps"):
-        density = LatentDensity().fit(Z)
+        density = LatentDensity().fit(Z[some_rows(len(Z), MAX_DENSITY_POINTS)])
         decoder, encoder = fit_pair(pair.up_map, pair.down_map, data, Z, density)
     found = {"up_": pair.up, "down_": pair.down, "candidates_": pair.table, **(attributes or {})}
     return Learned(latents, units, encoder, decoder, density, attributes=found)

@@ -8,10 +8,12 @@ from typing import Protocol
 import numpy as np
 
 from twofold.numerics.linalg import principal_axes, row_norms_sq, row_product
+from twofold.numerics.threads import map_blocks, row_blocks, some_rows
 from twofold.protocols import Array
 
 MAX_RANK = 50
 VARIANCE_SHARE = 0.99
+MAX_AXES_ROWS = 2_000
 
 
 class Predictor(Protocol):
@@ -89,6 +91,24 @@ class Affine:
         if self.backward is None:
             return _times(inside, np.transpose(self.forth) if np.ndim(self.forth) else self.forth)
         return _times(inside, self.backward)
+
+
+def leading_coordinates(targets: Array) -> Array:
+    """Return targets (n, D) in few columns, for the choice of a map's parameters.
+
+    Of more than 50 columns these are the leading principal coordinates; the others are noise that
+    no choice predicts. Some rows determine the axes.
+    """
+    if targets.shape[1] <= MAX_RANK:
+        return targets
+    some = targets[some_rows(len(targets), MAX_AXES_ROWS)]
+    center = some.mean(axis=0)
+    subspace = Affine.leading_subspace(some - center)
+
+    def work(rows: slice) -> Array:
+        return subspace.into(targets[rows] - center)
+
+    return np.concatenate(map_blocks(work, row_blocks(len(targets), 2 * 8 * len(center))))
 
 
 def _times(A: Array, factor: Array | float) -> Array:

@@ -41,17 +41,15 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
 from twofold.kernels import resolve_kernel
+from twofold.maps.left_out_widths import best_width
 from twofold.maps.normal import normal_products, normal_terms_of_blocks
 from twofold.numerics.bandwidths import width_grid
 from twofold.numerics.linalg import row_norms_sq, shifted_exp, sqdist
 from twofold.numerics.sums.dense import DenseSums
 from twofold.numerics.sums.neighbors import LocalMeans, LocalWeights, Neighbors, target_blocks
-from twofold.numerics.threads import map_blocks, row_blocks, some_rows
+from twofold.numerics.threads import map_blocks, row_blocks
 from twofold.numerics.validation import check_real, check_training_rows
 from twofold.protocols import Array, IntArray, NormalTerms, RadialKernel
-
-MAX_PAIRS = 2 * 10**7
-"""Pairs used to choose a bandwidth; of more, a sample of the targets."""
 
 SMALLEST_WIDTH = 1e-100
 """Smaller bandwidths are raised to this: the kernel is a nearest neighbor long before."""
@@ -115,7 +113,13 @@ class NadarayaWatson(BaseEstimator):
         """Remember the training pairs and choose the width."""
         self.inputs_, self.targets_ = np.array(inputs), np.array(targets)
         if self.bandwidth == "auto":
-            self.bandwidth_, self.error_ = self._best_bandwidth()
+            self.bandwidth_, self.error_ = best_width(
+                self.inputs_,
+                self.targets_,
+                resolve_kernel(self.kernel),
+                self._widths(),
+                self.n_jobs,
+            )
         else:
             width = check_real("bandwidth", self.bandwidth, also='"auto"')
             self.bandwidth_, self.error_ = max(width, SMALLEST_WIDTH), np.nan
@@ -285,46 +289,6 @@ class NadarayaWatson(BaseEstimator):
             nearest[rows] = distances.argmin(axis=1)
         targets: Array = self.targets_[nearest]
         return targets
-
-    def _best_bandwidth(self) -> tuple[float, float]:
-        """Return the bandwidth of lowest leave-one-out error, and the error: coarse to fine."""
-        rows = some_rows(len(self.inputs_), max(1, MAX_PAIRS // len(self.inputs_)))
-        errors = self._left_out_errors(self._widths(), rows)
-        best = min(errors, key=errors.__getitem__)
-        for ratio in (2.0**0.5, 2.0**0.25, 2.0**0.125):
-            errors |= self._left_out_errors([best / ratio, best * ratio], rows)
-            best = min(errors, key=errors.__getitem__)
-        return best, errors[best]
-
-    def _left_out_errors(self, widths: list[float], rows: IntArray) -> dict[float, float]:
-        """Return the mean squared leave-one-out residual of some rows for each width.
-
-        The distances of a block of rows serve all widths.
-        """
-        kernel = resolve_kernel(self.kernel)
-
-        def work(block: slice) -> Array:
-            some = rows[block]
-            own = (np.arange(len(some)), some)
-            distances = sqdist(self.inputs_[some], self.inputs_)
-            lost = np.empty(len(widths))
-            for number, width in enumerate(widths):
-                with np.errstate(over="ignore"):
-                    log_k = kernel.log_profile(distances / width / width)
-                log_k[own] = -np.inf
-                weights, shift = shifted_exp(log_k)
-                reached = np.isfinite(shift)
-                means = weights @ self.targets_
-                means /= np.where(reached, weights.sum(axis=1), 1.0)[:, None]
-                if not reached.all():
-                    far = some[~reached]
-                    means[~reached] = self._nearest_targets(self.inputs_[far], far)
-                lost[number] = np.square(self.targets_[some] - means).sum()
-            return lost
-
-        blocks = row_blocks(len(rows), 5 * 8 * len(self.inputs_))
-        total = np.sum(map_blocks(work, blocks, n_jobs=self.n_jobs), axis=0) / len(rows)
-        return dict(zip(widths, total.tolist(), strict=True))
 
     def _widths(self) -> list[float]:
         """Return the widths to try first."""

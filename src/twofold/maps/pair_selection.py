@@ -18,6 +18,8 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
+from twofold.maps.affine import MAX_RANK, Affine, Chain
+from twofold.maps.features import LinearInFeatures
 from twofold.maps.projection import MARGIN, Projection
 from twofold.numerics.codebooks import (
     SMALLEST_ERROR,
@@ -29,7 +31,7 @@ from twofold.numerics.codebooks import (
 from twofold.numerics.density import LatentDensity
 from twofold.numerics.linalg import row_norms_sq
 from twofold.numerics.neighbors import nearest
-from twofold.numerics.threads import map_blocks
+from twofold.numerics.threads import map_blocks, some_rows
 from twofold.protocols import Array, Map
 
 MIN_ROWS = 20
@@ -37,8 +39,14 @@ MAX_HELD_OUT = 500
 AS_GOOD = 1.03
 """Ratio to the lowest error up to which the score of the map decides."""
 
-MAX_KEPT = 10_000
+MAX_KEPT = 5_000
 """Rows that candidates are fitted to. The chosen pair is fitted to all rows."""
+
+MANY_ROWS = 4_000
+"""Rows from which on projections of wide data work in their leading principal subspace."""
+
+MAX_FITTED = 50_000
+"""Rows that a map with a fixed number of centers is fitted to: a hundred for each center."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +58,8 @@ class ChosenPair:
     up, down : str
         Names of the chosen maps.
     up_map, down_map : Map or Projection
-        Unfitted, with the bandwidths and ridges found if they were found on all rows.
+        Unfitted, with the bandwidths and ridges that were found. If they were found on a sample,
+        only with bandwidths that do not depend on the number of rows.
     table : list of dict
         Every pair compared, best first: "up", "down", the held-out "error", the "map_score", and
         "latent_error", the distance of the down-map from the embedding, in units of the latents'
@@ -74,7 +83,7 @@ def choose_pair(
     """Return the best pair of unfitted maps, by name.
 
     Of the pairs of about the lowest held-out error it is that of the highest score of the map. A
-    tenth of the rows, at most 500, is held out; at most 10,000 of the others are fitted to. With
+    tenth of the rows, at most 500, is held out; at most 5,000 of the others are fitted to. With
     fewer than 20 rows the first of each is taken.
     """
     first_up, first_down = next(iter(ups)), next(iter(downs))
@@ -84,7 +93,7 @@ def choose_pair(
     n_held_out = min(len(data) // 10, MAX_HELD_OUT)
     held_out = np.sort(order[:n_held_out])
     kept = np.sort(order[n_held_out : n_held_out + MAX_KEPT])
-    settle = _settled if len(kept) + n_held_out == len(data) else clone
+    settle = _settled if len(kept) + n_held_out == len(data) else _settled_width
     density = LatentDensity().fit(latents[kept])
     seed = int(rng.integers(2**31))
     books = [codewords(latents[kept], size, seed) for size in sizes_of_codebooks(len(kept))]
@@ -94,6 +103,13 @@ def choose_pair(
     fitted = map_blocks(lambda fit: clone(fit[0]).fit(fit[1][kept], fit[2][kept]), fits)
     decoders = dict(zip(ups, fitted, strict=False))
     encoders = dict(zip(regressions, fitted[len(ups) :], strict=True))
+    decoded = dict(
+        zip(
+            ups,
+            map_blocks(lambda up: [decoders[up].predict(codes) for codes in books], list(ups)),
+            strict=True,
+        )
+    )
     variance, latent_variance = (
         float(row_norms_sq(A - A.mean(axis=0)).mean()) or 1.0 for A in (data, latents)
     )
@@ -106,10 +122,8 @@ def choose_pair(
         Z = encoder.predict(data[held_out])
         lost = mean_squared_error(data[held_out], decoder.predict(Z)) / variance
         rounded = [
-            mean_squared_error(
-                data[held_out], decoder.predict(codes), nearest(codes, Z, 1)[0][:, 0]
-            )
-            for codes in books
+            mean_squared_error(data[held_out], images, nearest(codes, Z, 1)[0][:, 0])
+            for codes, images in zip(books, decoded[pair[0]], strict=True)
         ]
         score = -mean_log(np.append(np.divide(rounded, variance), lost))
         moved = float(np.sqrt(row_norms_sq(latents[held_out] - Z).mean() / latent_variance))
@@ -134,28 +148,49 @@ def fit_pair(
     up_map: Map, down_map: Map | Projection, data: Array, latents: Array, density: LatentDensity
 ) -> tuple[Map, Any]:
     """Fit a pair to all rows and return decoder and encoder; the density bounds a projection."""
-    decoder = clone(up_map).fit(latents, data)
+    decoder = _fit_map(up_map, latents, data)
     return decoder, _fit_down(down_map, decoder, data, latents, density)
+
+
+def _fit_map(map_: Map, inputs: Array, targets: Array) -> Any:
+    """Fit a copy of a map; of many rows a sample if their number does not change its size."""
+    if len(inputs) > MAX_FITTED and isinstance(map_, LinearInFeatures):
+        rows = some_rows(len(inputs), MAX_FITTED)
+        inputs, targets = inputs[rows], targets[rows]
+    return clone(map_).fit(inputs, targets)
 
 
 def _fit_down(
     down: Map | Projection, decoder: Map, data: Array, latents: Array, density: LatentDensity
 ) -> Any:
+    if not isinstance(down, Projection):
+        return _fit_map(down, data, latents)
     encoder = clone(down)
-    if isinstance(encoder, Projection):
-        encoder.set_params(decoder=decoder)
-        if encoder.density is None:
-            bound = density.log_threshold() - MARGIN
-            encoder.set_params(density=density, log_threshold=bound)
-    return encoder.fit(data, latents)
+    if encoder.density is None:
+        bound = density.log_threshold() - MARGIN
+        encoder.set_params(density=density, log_threshold=bound)
+    if len(data) <= MANY_ROWS or data.shape[1] <= MAX_RANK:
+        return encoder.set_params(decoder=decoder).fit(data, latents)
+    # Onto the manifold's image in the leading principal subspace, as in UKR of many rows.
+    subspace = Affine.leading_subspace(data[some_rows(len(data), MANY_ROWS)])
+    coordinates = subspace.into(data)
+    within = _fit_map(_settled(decoder), latents, coordinates)
+    return Chain((subspace, encoder.set_params(decoder=within).fit(coordinates, latents)))
 
 
-def _settled(fitted: Map) -> Map:
-    """Return an unfitted copy with the bandwidth and ridge that "auto" found."""
+def _settled_width(fitted: Map) -> Map:
+    """Return an unfitted copy with the bandwidth of a sample, if more rows do not change it."""
+    if isinstance(fitted, LinearInFeatures):  # its centers stay
+        return _settled(fitted, ("bandwidth", "gamma"))
+    return clone(fitted)  # type: ignore[no-any-return]
+
+
+def _settled(fitted: Map, names: tuple[str, ...] = ("bandwidth", "gamma", "alpha")) -> Map:
+    """Return an unfitted copy with the parameters that "auto" found."""
     fresh = clone(fitted)
     found = {
         name: getattr(fitted, f"{name}_")
-        for name in ("bandwidth", "gamma", "alpha")
+        for name in names
         if fresh.get_params().get(name) == "auto" and not np.isnan(getattr(fitted, f"{name}_"))
     }
     return fresh.set_params(**found)  # type: ignore[no-any-return]

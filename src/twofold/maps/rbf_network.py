@@ -34,6 +34,7 @@ from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits
 
 from twofold.kernels import Gaussian, resolve_kernel
+from twofold.maps.affine import leading_coordinates
 from twofold.maps.features import LinearInFeatures
 from twofold.maps.normal import normal_products, normal_terms_of_blocks
 from twofold.maps.ridge import Choice, RidgePath, alphas_to_try, best_path
@@ -165,13 +166,18 @@ class RadialFeatures(LinearInFeatures):
 
     def _chosen(self, inputs: Array, targets: Array, folds: list[IntArray] | None = None) -> Choice:
         """Choose scale and ridge by the held-out error, and set them."""
+        few_targets = leading_coordinates(targets)
 
         def path_at(scale: float) -> RidgePath:
             self._set_scale(scale)
-            return self._path(inputs, targets)
+            return self._path(inputs, few_targets)
 
         best = best_path(self._scales(), path_at, alphas_to_try(self.alpha), folds)
         self._set_scale(best.scale)
+        if few_targets is not targets:
+            path = self._path(inputs, targets)
+            error = path.held_out_error(best.alpha, folds)
+            best = Choice(best.scale, best.alpha, error, path)
         self.alpha_, self.error_ = best.alpha, best.error
         return best
 

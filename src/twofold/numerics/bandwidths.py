@@ -12,10 +12,17 @@ from collections.abc import Callable
 import numpy as np
 
 from twofold.numerics.linalg import sqdist
-from twofold.numerics.threads import some_rows
+from twofold.numerics.threads import BLOCK_BYTES, row_blocks, some_rows
 from twofold.protocols import Array
 
 MAX_ROWS = 500
+MAX_PAIRS = 10**7
+FEWEST_ROWS = 50
+"""Rows whose nearest neighbors measure the spacing: 500, or fewer of many, at least 50."""
+
+FEWEST_IN_BLOCK = 8
+"""Rows of a block, which each read all centers."""
+
 AS_GOOD = 1.01
 """A larger ridge is preferred up to this ratio to the lowest error."""
 
@@ -26,11 +33,13 @@ def width_grid(centers: Array, *, ratio: float = 2.0) -> list[float]:
     Neighboring widths differ by ``ratio``. Centers without extent give a single 1.0.
     """
     spread = float(np.sqrt(np.square(centers - centers.mean(axis=0)).sum(axis=1).mean()))
-    rows = some_rows(len(centers), MAX_ROWS)
-    distances = sqdist(centers[rows], centers)
-    distances[np.arange(len(rows)), rows] = np.inf
-    distances[distances <= 1e-12 * spread**2] = np.inf  # duplicates
-    nearest = distances.min(axis=1)
+    rows = some_rows(len(centers), min(MAX_ROWS, max(FEWEST_ROWS, MAX_PAIRS // len(centers))))
+    nearest = np.empty(len(rows))
+    for block in row_blocks(len(rows), min(2 * 8 * len(centers), BLOCK_BYTES // FEWEST_IN_BLOCK)):
+        distances = sqdist(centers[rows[block]], centers)
+        distances[np.arange(len(distances)), rows[block]] = np.inf
+        distances[distances <= 1e-12 * spread**2] = np.inf  # duplicates
+        nearest[block] = distances.min(axis=1)
     nearest = nearest[np.isfinite(nearest)]
     if not len(nearest):
         return [1.0]

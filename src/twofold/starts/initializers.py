@@ -35,6 +35,7 @@ import numpy as np
 from scipy import linalg
 from scipy.sparse import csr_array
 from scipy.sparse.linalg import ArpackNoConvergence, eigsh
+from scipy.spatial import cKDTree
 
 from twofold.geodesics.graph import (
     check_n_neighbors,
@@ -46,11 +47,12 @@ from twofold.geodesics.graph import (
     normalized_affinity,
 )
 from twofold.geodesics.scaling import classical_scaling, landmark_scaling, squared_geodesics
+from twofold.maps.affine import Affine
 from twofold.numerics.linalg import fix_signs, sqdist
 from twofold.numerics.neighbors import nearest, nearest_neighbors
 from twofold.numerics.threads import map_blocks, row_blocks
 from twofold.numerics.validation import warn_user
-from twofold.protocols import Array, IntArray
+from twofold.protocols import AnyArray, Array, IntArray
 from twofold.starts.linear import pad, pca, random
 from twofold.starts.tsne import few_points, many_points
 
@@ -108,10 +110,20 @@ def _on_landmarks(embed: Initializer) -> Initializer:
     def initializer(X: Array, n_components: int, rng: np.random.Generator, **options: Any) -> Array:
         n_landmarks = GEODESIC_LANDMARKS if embed.__name__ == "isomap" else None
         chosen = choose_landmarks(len(X), n_landmarks, rng)
-        latents = embed(X[chosen], n_components, rng, **options)
         if len(chosen) == len(X):
-            return latents
-        Z = extend_from_landmarks(X, X[chosen], latents)
+            return embed(X, n_components, rng, **options)
+        # Neighbors in many columns are found among the leading principal coordinates.
+        some = X[chosen]
+        center = some.mean(axis=0)
+        subspace = Affine.leading_subspace(some - center, n_components)
+        some = subspace.into(some - center)
+        latents = embed(some, n_components, rng, **options)
+        Z = np.empty((len(X), n_components))
+
+        def place(rows: slice) -> None:
+            Z[rows] = extend_from_landmarks(subspace.into(X[rows] - center), some, latents)
+
+        map_blocks(place, row_blocks(len(X), 8 * (2 * X.shape[1] + 24 * some.shape[1])))
         Z[chosen] = latents
         return Z
 
@@ -238,24 +250,28 @@ def choose_landmarks(n_samples: int, n_landmarks: int | None, rng: np.random.Gen
 
 def extend_from_landmarks(X: Array, landmarks: Array, latents: Array) -> Array:
     """Place points (n, D) by their nearest landmarks (m, D), whose latents (m, q) are known."""
+    # Weights that sum to one and reconstruct the point best: solve G w = 1, with G the Gram matrix
+    # of the neighbors relative to the point, and a ridge that keeps weights bounded.
     k = min(latents.shape[1] + 4, len(landmarks))
+    near = _nearest_landmarks(X, landmarks, k)
+    offsets = landmarks[near] - X[:, None, :]
+    gram = np.einsum("nkd,nld->nkl", offsets, offsets)
+    trace = np.einsum("nkk->n", gram)
+    diagonal = np.arange(k)
+    gram[:, diagonal, diagonal] += np.where(trace > 0.0, 1e-2 * trace, 1.0)[:, None]
+    weights = np.linalg.solve(gram, np.ones((len(near), k, 1)))[:, :, 0]
+    weights /= weights.sum(axis=1, keepdims=True)
+    placed: Array = np.einsum("nk,nkq->nq", weights, latents[near])
+    return placed
 
-    def place(rows: slice) -> Array:
-        # Weights that sum to one and reconstruct the point best: solve G w = 1, with G the Gram
-        # matrix of the neighbors relative to the point, and a ridge that keeps weights bounded.
-        near, _ = nearest(landmarks, X[rows], k)
-        offsets = landmarks[near] - X[rows, None, :]
-        gram = np.einsum("nkd,nld->nkl", offsets, offsets)
-        trace = np.einsum("nkk->n", gram)
-        diagonal = np.arange(k)
-        gram[:, diagonal, diagonal] += np.where(trace > 0.0, 1e-2 * trace, 1.0)[:, None]
-        weights = np.linalg.solve(gram, np.ones((len(near), k, 1)))[:, :, 0]
-        weights /= weights.sum(axis=1, keepdims=True)
-        placed: Array = np.einsum("nk,nkq->nq", weights, latents[near])
-        return placed
 
-    blocks = row_blocks(len(X), 8 * k * (3 * X.shape[1] + k))
-    return np.concatenate([place(rows) for rows in blocks])
+def _nearest_landmarks(X: Array, landmarks: Array, k: int) -> AnyArray:
+    """Return the numbers (n, k) of the landmarks nearest to points."""
+    if X.shape[1] <= FEW_FEATURES:
+        return np.asarray(cKDTree(landmarks).query(X, k=list(range(1, k + 1)))[1])
+    center = landmarks.mean(axis=0)
+    points, queries = (np.asarray(A - center, dtype=np.float32) for A in (landmarks, X))
+    return nearest(points, queries, k)[0]
 
 
 def _connected_graph(X: Array, n_neighbors: int | None, method: str) -> tuple[csr_array, float]:
