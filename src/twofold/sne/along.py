@@ -15,6 +15,7 @@ from scipy.sparse import csr_array
 
 from twofold.geodesics.graph import default_mutual_neighbors, mutual_graph, nearest_along
 from twofold.geodesics.scaling import classical_scaling, landmark_scaling, squared_geodesics
+from twofold.maps.affine import Affine
 from twofold.numerics.neighbors import nearest, nearest_neighbors
 from twofold.protocols import Array, IntArray
 
@@ -31,8 +32,13 @@ class Paths:
 
     @classmethod
     def of(cls, data: Array, rng: np.random.Generator, *, few: bool) -> Paths:
-        """Build the graph of data (n, D), connected; few rows get all paths."""
+        """Build the graph of centered data (n, D), connected; few rows get all paths.
+
+        Many rows are compared in their leading principal subspace.
+        """
         k = default_mutual_neighbors(len(data))
+        if not few:
+            data = Affine.leading_subspace(data).into(data)
         near = nearest(data, None, k)[0] if few else nearest_neighbors(data, k, rng)
         graph, _ = mutual_graph(data, near)
         return cls(graph, squared_geodesics(graph, None, np.float64) if few else None)

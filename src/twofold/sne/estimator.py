@@ -58,6 +58,7 @@ from twofold.numerics.probabilities import neighbor_matrix, probabilities_of, sp
 from twofold.numerics.sums.grid import weigh_many
 from twofold.numerics.sums.reach import kernel_radius
 from twofold.numerics.sums.weights import SelfWeights
+from twofold.numerics.threads import single_threaded_blas
 from twofold.numerics.units import bandwidth_in_units
 from twofold.numerics.validation import (
     RandomLike,
@@ -213,7 +214,8 @@ class SNE(TwoWayEstimator):
                 return callback(number, value, Z) or number >= most
 
             guided = guided_minimizer(minimizer, guide)
-            result = guided.minimize(objective, start, callback=on_iteration)
+            with single_threaded_blas():  # products with a few columns
+                result = guided.minimize(objective, start, callback=on_iteration)
         warn_if_cut_short(result, most, "divergence")
         attributes = {
             "kl_divergence_": max(0.0, result.value),  # rounding may give less than 0
