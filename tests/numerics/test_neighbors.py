@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 
+from twofold.numerics import neighbors
 from twofold.numerics.neighbors import nearest
 
 
@@ -41,3 +42,13 @@ def test_cells_serve_where_they_are_allowed(monkeypatch):
     own, squares = nearest(X, None, 3, rng=rng)
     expected = np.square(X[:, None] - X[own]).sum(axis=2)
     np.testing.assert_allclose(squares, expected, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("k", [2, 10, 40])
+def test_insertions_match_the_partition(k, monkeypatch):
+    values = np.random.default_rng(0).standard_normal((300, 600)).astype(np.float32)
+    values[5, 100:] = np.inf
+    inserted = neighbors._smallest(values, k)
+    monkeypatch.setattr(neighbors, "compiled", lambda *_: None)
+    for one, other in zip(inserted, neighbors._smallest(values, k), strict=True):
+        np.testing.assert_array_equal(one, other)

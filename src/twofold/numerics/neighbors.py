@@ -15,6 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from twofold.numerics.linalg import row_norms_sq
+from twofold.numerics.sums._compiled import compiled
 from twofold.numerics.threads import BLOCK_BYTES, map_blocks, row_blocks
 from twofold.protocols import AnyArray
 
@@ -212,6 +213,13 @@ def _smallest(values: AnyArray, k: int) -> tuple[AnyArray, AnyArray]:
     if k == 1:
         best = values.argmin(axis=1)[:, None]
         return best, np.take_along_axis(values, best, axis=1)
+    n_rows, n_columns = values.shape
+    few = k * k <= 3 * n_columns  # then insertions are faster than NumPy's partition
+    loops = compiled(values.size, "twofold.numerics._nearest_loops") if few else None
+    if loops is not None:
+        best, smallest = np.empty((n_rows, k), np.intp), np.empty((n_rows, k), values.dtype)
+        loops.smallest(values, best, smallest)
+        return best, smallest
     best = np.argpartition(values, k - 1, axis=1)[:, :k]
     smallest = np.take_along_axis(values, best, axis=1)
     ranked = np.argsort(smallest, axis=1)

@@ -9,9 +9,14 @@ the score of its map decides (`twofold.ukr.descent.compared`).
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
 
 from twofold.base.problem import Problem
 from twofold.numerics.neighbors import nearest_neighbors
+from twofold.numerics.threads import some_rows
 from twofold.numerics.validation import is_auto
 from twofold.protocols import Array
 from twofold.starts.candidates import Candidate, scaled_candidate
@@ -32,6 +37,9 @@ ALL_ROWS = ("pca", "isomap", "random")
 """Methods that embed many rows themselves."""
 
 N_NEIGHBORS = 10
+ALL_TRIED, N_TRIED = 5_000, 2_000
+CLEARLY = 0.15
+"""Of more rows, starts are tried whose map of 2,000 rows has a score within this of the best."""
 
 
 def candidates_of(
@@ -43,8 +51,12 @@ def candidates_of(
     """
     auto, rng = is_auto(init), problem.rng
     unit, coarse = unit_variance(coordinates), None
+    inits = named_inits(init, AUTO if scheme.many else AUTO_FEW)
+    if auto and len(unit) > ALL_TRIED:
+        with problem.progress.phase("starts of some rows"):
+            inits = _promising(inits, scheme, unit, problem)
     candidates = []
-    for name, one in named_inits(init, AUTO if scheme.many else AUTO_FEW):
+    for name, one in inits:
         coarsely = isinstance(one, str) and one.partition(":")[0] not in ALL_ROWS
         coarsely = coarsely and len(unit) > N_COARSE
         if coarsely and coarse is None:
@@ -63,6 +75,22 @@ def candidates_of(
     if not candidates:
         raise ValueError("No start succeeded; name one by init, such as init='pca'.")
     return candidates
+
+
+def _promising(
+    inits: list[tuple[str, Any]], scheme: KernelRegression, unit: Array, problem: Problem
+) -> list[tuple[str, Any]]:
+    """Return the starts whose maps of some rows are not clearly worse than the best."""
+    rows = some_rows(len(unit), N_TRIED)
+    part, embed = replace(scheme, data=scheme.data[rows]), _of_part
+    scores = {}
+    for name, one in inits:
+        Z = attempt(lambda one: embed(one, problem)(unit[rows]), one, auto=True)
+        if Z is not None:
+            candidate = scaled_candidate(name, Z, part, few=False)
+            scores[name] = part.map_score(candidate.latents)
+    best = max(scores.values(), default=-np.inf)
+    return [(name, one) for name, one in inits if scores.get(name, best) >= best - CLEARLY]
 
 
 def _of_part(name: object, problem: Problem) -> Callable[[Array], Array]:
