@@ -315,7 +315,7 @@ def test_n_jobs_limits_the_threads(data, monkeypatch):
     monkeypatch.setattr(threads, "ThreadPoolExecutor", pool)
     monkeypatch.setattr(threads, "BLOCK_BYTES", 2**12)
     TwoWay("pca", up="nw", down="nw", n_jobs=1).fit(data).transform(data)
-    assert seen == {1}
+    assert not seen  # one thread needs no pool
     with pytest.raises(ValueError, match="n_jobs=0"):
         TwoWay("pca", n_jobs=0).fit(data)
 
