@@ -95,8 +95,9 @@ def test_many_rows(tmp_path, monkeypatch):
 
 def test_projections_with_an_index(X, tmp_path, monkeypatch):
     monkeypatch.setattr("twofold.maps.projection.MAX_COMPARED", 40)
-    model = TwoWay("pca", up="rbf", down="projection", random_state=0).fit(X)
-    assert model.encoder_._index is not None
+    monkeypatch.setattr("twofold.ukr.settings.MANY_ROWS", 40)
+    model = UKR(init="pca", max_iter=20, random_state=0).fit(X)
+    assert model.encoder_.maps[-1]._index is not None
     model.save(tmp_path / "model.twofold")
     again = twofold.load(tmp_path / "model.twofold")
     np.testing.assert_array_equal(again.transform(X), model.transform(X))

@@ -109,3 +109,13 @@ def test_a_class_of_one():
     points = Supervised(Euclidean(X), np.array([0, 0, 0, 0, 0, 1]))
     neighbors = points.neighbors(5)
     assert np.array_equal(np.sort(neighbors, axis=1)[5], np.arange(5))
+
+
+def test_many_samples_of_many_features_are_searched_by_cells(monkeypatch):
+    X = np.random.default_rng(0).standard_normal((3_000, 20))
+    exact = Euclidean(X).neighbors(5)
+    monkeypatch.setattr("twofold.geodesics.dissimilarities.MOST_COMPARED", 10**6)
+    monkeypatch.setattr("twofold.numerics.neighbors.MOST_COMPARED", 10**6)
+    found = Euclidean(X).neighbors(5)
+    assert found.shape == exact.shape
+    assert np.mean([len(set(a) & set(b)) for a, b in zip(found, exact, strict=True)]) > 4.5

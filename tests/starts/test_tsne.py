@@ -72,7 +72,7 @@ def test_few_iterations_reach_the_divergence_of_scikit_learn():
 
 
 def test_many_points_grow_from_the_map_of_few(monkeypatch):
-    monkeypatch.setattr("twofold.starts.initializers.DEFAULT_LANDMARKS", 500)
+    monkeypatch.setattr("twofold.starts.initializers.N_COARSE", 500)
     monkeypatch.setattr("twofold.starts.coarse_map.N_COARSE", 500)
     many = initializer(DIGITS, 2, np.random.default_rng(0))
     few = tsne.few_points(DIGITS, 2)

@@ -57,7 +57,7 @@ from scipy.spatial.distance import cdist
 from sklearn.utils import check_array
 
 from twofold.numerics.linalg import k_smallest, sqdist
-from twofold.numerics.neighbors import nearest
+from twofold.numerics.neighbors import MOST_COMPARED, nearest
 from twofold.numerics.threads import row_blocks, some_rows
 from twofold.protocols import Array, IntArray
 
@@ -136,6 +136,18 @@ class Euclidean(_Distances):
         # points far from the origin. Unlike the mean, the median does not depend on the order of
         # the rows and keeps data on a grid on it, including ties.
         self.points: Array = points - np.median(points, axis=0)
+
+    def neighbors(self, n_neighbors: int, n_jobs: int | None = None) -> IntArray:
+        """Return the nearest others of each sample, shape (n_samples, n_neighbors).
+
+        Among many samples of many features the search is approximate, by cells.
+        """
+        n, n_features = self.points.shape
+        if n * n <= MOST_COMPARED or n_features <= FEW_FEATURES:
+            return super().neighbors(n_neighbors, n_jobs)
+        small = self.points.astype(np.float32)
+        found = nearest(small, None, n_neighbors, rng=np.random.default_rng(0), n_jobs=n_jobs)[0]
+        return found.astype(np.intp)
 
     def nearest(
         self, rows: IntArray, among: IntArray | None, n_neighbors: int, n_jobs: int | None = None

@@ -32,7 +32,7 @@ from twofold.maps.local_projection import LocalProjection
 from twofold.numerics.density import LatentDensity
 from twofold.numerics.linalg import k_smallest, row_norms_sq, row_product
 from twofold.numerics.neighbors import CellIndex
-from twofold.numerics.threads import map_blocks, row_blocks
+from twofold.numerics.threads import map_blocks, row_blocks, some_rows
 from twofold.optimize import GaussNewton, NewtonPolish
 from twofold.protocols import Array, IntArray, Map, NormalTerms
 
@@ -126,8 +126,11 @@ class Projection(BaseEstimator):
     ) -> Self:
         """Store the images of the training latents (n, q).
 
-        ``data`` is unused; ``images`` (n, D) default to the decoder's.
+        ``data`` is unused; ``images`` (n, D) default to the decoder's, of many latents those of
+        10,000.
         """
+        if images is None:
+            latents = latents[some_rows(len(latents), MAX_COMPARED)]
         distinct, first = np.unique(latents, axis=0, return_index=True)
         if self.density is not None:
             known = np.array_equal(self.density.points_, latents)

@@ -20,7 +20,7 @@ from twofold.numerics.neighbors import nearest
 from twofold.numerics.threads import map_blocks, row_blocks
 from twofold.protocols import AnyArray
 
-N_COARSE = 2_000
+N_COARSE = 3_000
 N_NEAREST = 5
 N_AVERAGES = 3
 N_SMOOTHINGS = 6

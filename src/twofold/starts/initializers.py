@@ -53,6 +53,7 @@ from twofold.numerics.neighbors import nearest, nearest_neighbors
 from twofold.numerics.threads import map_blocks, row_blocks
 from twofold.numerics.validation import warn_user
 from twofold.protocols import AnyArray, Array, IntArray
+from twofold.starts.coarse_map import N_COARSE
 from twofold.starts.linear import pad, pca, random
 from twofold.starts.tsne import few_points, many_points
 
@@ -201,7 +202,7 @@ def laplacian_eigenmaps(
 
 def tsne(X: Array, n_components: int, rng: np.random.Generator) -> Array:
     """Return t-SNE of perplexity 30, at most a third of the other points."""
-    if len(X) <= DEFAULT_LANDMARKS:
+    if len(X) <= N_COARSE:
         return few_points(X, n_components)
     if n_components > MOST_FIELD_DIMENSIONS:
         return _tsne_of_landmarks(X, n_components, rng)

@@ -1,6 +1,6 @@
 """Candidates for the initial latents (steps 1 to 3), at a cost nearly linear in the rows.
 
-Up to 2,000 rows, named methods embed all of them. Of more, they embed 2,000, and a neighborhood
+Up to 3,000 rows, named methods embed all of them. Of more, they embed 3,000, and a neighborhood
 graph in the leading principal subspace extends this coarse map to all (`twofold.starts.coarse_map`;
 Isomap has landmarks of its own, PCA needs none). Each candidate is brought to its best scale, and
 the score of its map decides (`twofold.ukr.descent.compared`).
