@@ -5,6 +5,8 @@ import importlib
 import logging
 import subprocess
 import sys
+import threading
+import time
 
 import numpy as np
 import pytest
@@ -118,3 +120,14 @@ def test_without_scikit_learns_callbacks(monkeypatch):
     finally:
         monkeypatch.undo()
         importlib.reload(_progress)
+
+
+def test_a_long_phase_says_that_it_goes_on(caplog, monkeypatch):
+    monkeypatch.setattr(_progress, "SECONDS_BETWEEN_LINES", 0.05)
+    progress = FitProgress(Fit(), verbose=1)
+    with caplog.at_level(logging.INFO, logger="twofold"), progress.phase("neighbors"):
+        time.sleep(0.3)
+    waiting = [record for record in caplog.records if record.progress.waiting]
+    assert len(waiting) >= 2
+    assert "so far" in waiting[0].getMessage()
+    assert not any(thread.name == "twofold-progress" for thread in threading.enumerate())

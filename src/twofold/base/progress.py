@@ -7,9 +7,10 @@ experimental. For older versions there are substitutes that do nothing.
 from __future__ import annotations
 
 import logging
+import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
@@ -40,7 +41,7 @@ class ProgressEvent:
     """One line of the log in machine-readable form: the attribute ``progress`` of a log record.
 
     ``at_most`` bounds the iterations of the phase, None if unknown; ``objective`` is None in phases
-    that minimize nothing.
+    that minimize nothing. ``waiting`` marks a line that only tells that the phase goes on.
     """
 
     estimator: str
@@ -49,13 +50,15 @@ class ProgressEvent:
     n_iter: int = 0
     objective: float | None = None
     ended: bool = False
+    waiting: bool = False
 
 
 class FitProgress:
     """Reports the phases and iterations of one fit to callbacks and to the log.
 
-    ``verbose=1`` logs each phase and, every few seconds, its objective and the time per iteration;
-    2 logs every iteration. The logger is "twofold", at level INFO; all other lines get DEBUG.
+    ``verbose=1`` logs each phase and, every few seconds, its objective and the time per iteration,
+    or that it goes on; 2 logs every iteration. The logger is "twofold", at level INFO; all other
+    lines get DEBUG.
     """
 
     def __init__(self, estimator: object, *, verbose: int = 0) -> None:
@@ -88,6 +91,14 @@ class FitProgress:
         event = ProgressEvent(type(self._estimator).__name__, name, at_most)
         self._log(f"{event.estimator}: {name}", event, shown=self._verbose >= 1)
         began = last_logged = time.perf_counter()
+
+        def still_waiting() -> None:
+            nonlocal last_logged
+            now = time.perf_counter()
+            if now - last_logged > 0.9 * SECONDS_BETWEEN_LINES:
+                line = f"{name}: {now - began:.0f} s so far"
+                self._log(line, replace(event, waiting=True), shown=self._verbose >= 1)
+
         context = None
         if self._context is not None:
             context = self._context.subcontext(task_name=name, max_subtasks=max_iter)
@@ -109,7 +120,9 @@ class FitProgress:
             step.call_on_fit_task_begin(estimator=self._estimator, metadata=metadata)
             return bool(step.call_on_fit_task_end(estimator=self._estimator, metadata=metadata))
 
-        yield on_iteration
+        level = logging.INFO if self._verbose else logging.DEBUG
+        with _repeated(still_waiting) if logger.isEnabledFor(level) else nullcontext():
+            yield on_iteration
         if context is not None:
             context.call_on_fit_task_end(estimator=self._estimator)
         seconds = time.perf_counter() - began
@@ -118,6 +131,24 @@ class FitProgress:
     def _log(self, line: str, event: ProgressEvent, *, shown: bool) -> None:
         level = logging.INFO if shown else logging.DEBUG
         logger.log(level, "%s", line, extra={"progress": event})
+
+
+@contextmanager
+def _repeated(work: Callable[[], None]) -> Iterator[None]:
+    """Call a function every few seconds, from a thread of its own."""
+    ended = threading.Event()
+
+    def repeat() -> None:
+        while not ended.wait(SECONDS_BETWEEN_LINES):
+            work()
+
+    thread = threading.Thread(target=repeat, name="twofold-progress", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        thread.join()
 
 
 def _show_on_stderr() -> None:

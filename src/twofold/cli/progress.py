@@ -19,7 +19,7 @@ from rich.text import Text
 from twofold.cli.messages import Messages
 from twofold.protocols import Array
 
-SECONDS_BETWEEN_LINES: Final = 10.0
+SECONDS_BETWEEN_LINES: Final = 5.0
 ROWS_PER_BLOCK: Final = 10_000
 
 
@@ -57,7 +57,7 @@ class Bar(logging.Handler):
         if record.levelno >= logging.INFO:  # from an estimator with verbose
             self.messages.line(record.getMessage())
         event = getattr(record, "progress", None)
-        if event is None:
+        if event is None or event.waiting:  # the bar moves by itself
             return
         if event.objective is None:  # a phase begins or ends
             if self.task is not None:
@@ -88,6 +88,8 @@ class Lines(logging.Handler):
             self.messages.line(record.getMessage())
         elif event is None:
             return
+        elif event.waiting:
+            self.messages.line(record.getMessage())
         elif event.objective is None:
             if event.ended and self.latest:
                 self.messages.line(self.latest)
