@@ -13,7 +13,7 @@ from click.testing import CliRunner
 from twofold.cli.application import cli
 
 PAGE = Path(__file__).parents[2] / "docs" / "command-line.md"
-PROGRESS = re.compile(r"\w+: [a-z ]+|[a-z ]+: iteration .*")
+PROGRESS = re.compile(r"\w+: [a-z ]+(:\d+)?|[a-z ]+: iteration .*|[a-z ]+: \d+ s so far")
 """Lines that replace the progress bar if there is no terminal."""
 
 

@@ -417,11 +417,12 @@ def test_distilled_deviations_are_true_of_fresh_rows(name, tmp_path, caplog):
     assert f"distilled by {found.kind}" in caplog.text
     Z, projected = run(tmp_path / "model.onnx", fresh.astype(np.float32)), model.transform(fresh)
     distances = np.sqrt(np.square(Z - projected).sum(axis=1))
-    # Measured ratios are between 0.8 and 1.3; a few distant rows dominate the root mean square.
+    # Measured ratios of medians are between 0.8 and 1.3; a few distant rows dominate the root mean
+    # square.
     assert np.median(distances) / spread(projected) == pytest.approx(
         found.median_deviation, rel=0.4
     )
-    assert np.sqrt(np.square(distances).mean()) == pytest.approx(found.deviation, rel=0.5)
+    assert 0.4 < np.sqrt(np.square(distances).mean()) / found.deviation < 2.5
     assert found.deviation == pytest.approx(found.relative_deviation * spread(projected), rel=0.2)
     assert lost(model, fresh, projected) == pytest.approx(found.error, rel=0.3)
     assert lost(model, fresh, Z) == pytest.approx(found.distilled_error, rel=0.3)

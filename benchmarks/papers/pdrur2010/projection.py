@@ -86,7 +86,7 @@ def projection(quick: bool, folder: Path) -> Outcome:  # noqa: ARG001 - no pictu
         networks = RBFNetwork(N_CENTERS, alpha=1e-5, random_state=0)
         down = networks.fit(X, Z).predict(X)
         up = RBFNetwork(N_CENTERS, alpha=1e-5, random_state=0).fit(Z, X)
-        pull = Pull(NearestImage(up, X, 1, 0.0), down)
+        pull = Pull(NearestImage(up, X, np.arange(len(X)), 0.0), down)
         counted = _Counted(pull)
         result = GaussNewton(max_iter=50, tol=TOL).minimize_rows(counted, Z)
         turns.append(

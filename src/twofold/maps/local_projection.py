@@ -45,10 +45,10 @@ class LocalProjection:
         cls, decoder: Map | None, density: LatentDensity | None, log_bound: float
     ) -> LocalProjection | None:
         """Return None if the decoder is another map, or kernels reach many points."""
-        if not isinstance(decoder, NadarayaWatson) or decoder.columns is None:
+        if not isinstance(decoder, NadarayaWatson) or decoder._columns is None:
             return None
         domain: tuple[Any, ...]
-        columns, bandwidth = decoder.columns, decoder.bandwidth_
+        columns, bandwidth = decoder._columns, decoder.bandwidth_
         if density is None:
             domain = (False, columns.sources, columns.cut, 1.0, -np.inf)
         else:

@@ -152,7 +152,7 @@ class NadarayaWatson(BaseEstimator):
         return means
 
     @property
-    def columns(self) -> LocalMeans | None:
+    def _columns(self) -> LocalMeans | None:
         """The training inputs for compiled loops; None if the kernel reaches many of them."""
         return None if self._neighbors is None else self._neighbors.columns
 

@@ -139,6 +139,11 @@ class Quantization:
         """Return latents (n, q) of lower or equal losses, Eq. (30)."""
         return self._around(up).lower(latents)[0]
 
+    def adapt(self, up: NodeExpansion, latents: Array) -> NodeExpansion:
+        """Return a map of lower or equal functional for given latents."""
+        around = self._around(up)
+        return self._adapted(around, latents, around.value(latents))[0].up
+
     def _adapted(self, around: Around, latents: Array, value: float) -> tuple[Around, float]:
         """Return a map of lower or equal functional, and that functional; now it is ``value``."""
         up = around.up

@@ -37,6 +37,9 @@ ALL_ROWS = ("pca", "isomap", "random")
 """Methods that embed many rows themselves."""
 
 N_NEIGHBORS = 10
+ALL_JUDGED = 500
+"""Rows up to which all of them judge the scales."""
+
 ALL_TRIED, N_TRIED = 5_000, 2_000
 CLEARLY = 0.15
 """Of more rows, starts are tried whose map of 2,000 rows has a score within this of the best."""
@@ -71,7 +74,7 @@ def candidates_of(
         with problem.progress.phase(f"start {name}"):
             Z = attempt(embed, one, auto)
             if Z is not None:
-                candidates.append(scaled_candidate(name, Z, scheme, few=not scheme.many))
+                candidates.append(scaled_candidate(name, Z, scheme, few=len(unit) <= ALL_JUDGED))
     if not candidates:
         raise ValueError("No start succeeded; name one by init, such as init='pca'.")
     return candidates
