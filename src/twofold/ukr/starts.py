@@ -40,7 +40,7 @@ N_NEIGHBORS = 10
 ALL_JUDGED = 500
 """Rows up to which all of them judge the scales."""
 
-ALL_TRIED, N_TRIED = 5_000, 2_000
+ALL_TRIED, N_TRIED = 10_000, 2_000
 CLEARLY = 0.15
 """Of more rows, starts are tried whose map of 2,000 rows has a score within this of the best."""
 
