@@ -39,7 +39,7 @@ MAX_HELD_OUT = 500
 AS_GOOD = 1.03
 """Ratio to the lowest error up to which the score of the map decides."""
 
-MAX_KEPT = 5_000
+MAX_KEPT = 3_000
 """Rows that candidates are fitted to. The chosen pair is fitted to all rows."""
 
 MANY_ROWS = 4_000
@@ -83,7 +83,7 @@ def choose_pair(
     """Return the best pair of unfitted maps, by name.
 
     Of the pairs of about the lowest held-out error it is that of the highest score of the map. A
-    tenth of the rows, at most 500, is held out; at most 5,000 of the others are fitted to. With
+    tenth of the rows, at most 500, is held out; at most 3,000 of the others are fitted to. With
     fewer than 20 rows the first of each is taken.
     """
     first_up, first_down = next(iter(ups)), next(iter(downs))

@@ -19,7 +19,7 @@ from twofold.maps.affine import Affine
 from twofold.numerics.neighbors import nearest, nearest_neighbors
 from twofold.protocols import Array, IntArray
 
-N_LANDMARKS = 500
+N_LANDMARKS = 250
 """Rows whose paths to all others give the start of many rows."""
 
 

@@ -16,9 +16,9 @@ steps minimize the plain divergence, and ``history_`` records the plain divergen
 
 Both maps are learned for the latents as in `TwoWay`, chosen by held-out error.
 
-Up to 2,000 rows all pairs count. Beyond, each row sees its nearest neighbors, three times the
-perplexity, and the normalizers of Eq. (2) are sums over cells or a grid: time and memory are linear
-in the number of rows.
+Up to 500 rows all pairs count (2,000 with a given bandwidth). Beyond, each row sees its nearest
+neighbors, three times the perplexity, and the normalizers of Eq. (2) are sums over cells or a grid:
+time and memory are linear in the number of rows.
 
 Notation
 --------
@@ -55,7 +55,8 @@ from twofold.maps.projection import Projection
 from twofold.numerics.linalg import sqdist
 from twofold.numerics.neighbors import nearest_neighbors
 from twofold.numerics.probabilities import neighbor_matrix, probabilities_of, sparse_probabilities
-from twofold.numerics.sums.grid import weigh_many
+from twofold.numerics.sums.cells import CellWeights
+from twofold.numerics.sums.grid import GridWeights, weigh_many
 from twofold.numerics.sums.reach import kernel_radius
 from twofold.numerics.sums.weights import SelfWeights
 from twofold.numerics.threads import single_threaded_blas
@@ -73,8 +74,8 @@ from twofold.sne.along import Paths
 from twofold.sne.divergence import NeighborEmbedding, SparseNeighborEmbedding
 from twofold.starts.named import latents_of, unit_variance
 
-MOST_DENSE = 2_000
-"""Rows up to which all pairs count."""
+MOST_DENSE, MOST_EXACT = 500, 2_000
+"""Rows up to which all pairs count: by default, and with the paper's single bandwidth."""
 
 NEIGHBORS_OF_FIXED = 90
 """Neighbors of each of many rows if the bandwidth is given."""
@@ -83,6 +84,27 @@ LEFT_OUT = 5e-5
 """Kernel values below this are left out if there are many rows."""
 
 LEAST_PERPLEXITY = 1.5
+EVALUATIONS_BETWEEN_CHOICES = 20
+
+
+class _Weigher:
+    """Gaussian weights by cells or on a grid; which costs less is found every 20 evaluations."""
+
+    def __init__(self, radius: float) -> None:
+        self._radius = radius
+        self._calls = 0
+        self._on_grid = False
+
+    def __call__(self, Z: Array) -> SelfWeights:
+        if self._calls % EVALUATIONS_BETWEEN_CHOICES == 0:
+            weights = weigh_many(Z, Gaussian(), self._radius, masses_alone=True)
+            self._on_grid = isinstance(weights, GridWeights)
+        elif self._on_grid:
+            weights = GridWeights(Z)
+        else:
+            weights = CellWeights.of(Z, Gaussian(), radius=self._radius)
+        self._calls += 1
+        return weights
 
 
 class SNE(TwoWayEstimator):
@@ -108,7 +130,7 @@ class SNE(TwoWayEstimator):
         Minimizes the divergence; "gd" is the paper's.
     max_iter : int, default=300
         Maximum number of iterations, including guided ones.
-    tol : float, default=1e-5
+    tol : float, default=3e-5
         Relative decrease of the divergence below which the run ends.
     init : str, array-like, callable or estimator, default="auto"
         The initial latents: the name of an initializer ("pca", "random", "isomap",
@@ -171,7 +193,7 @@ class SNE(TwoWayEstimator):
         guidance: str | SpectralGuidance | None = "auto",
         optimizer: str | Minimizer = "lbfgs",
         max_iter: int = 300,
-        tol: float = 1e-5,
+        tol: float = 3e-5,
         init: Any = "auto",
         up: str | Map = "auto",
         down: str | Map | Projection = "auto",
@@ -241,7 +263,7 @@ class SNE(TwoWayEstimator):
         """Return the paths along the data, None if distances are Euclidean."""
         if self.distances == "euclidean":
             return None
-        return Paths.of(problem.data, problem.rng, few=len(problem.data) <= MOST_DENSE)
+        return Paths.of(problem.data, problem.rng, few=self._is_dense(len(problem.data)))
 
     def _guidance(self) -> SpectralGuidance | None:
         """Return the guidance of the first steps."""
@@ -274,6 +296,10 @@ class SNE(TwoWayEstimator):
             return np.nan
         return min(float(self.perplexity), max((n - 1) / 3.0, LEAST_PERPLEXITY))
 
+    def _is_dense(self, n: int) -> bool:
+        """Tell whether all pairs of rows count."""
+        return n <= (MOST_DENSE if self.bandwidth is None else MOST_EXACT)
+
     def _objective(
         self, problem: Problem, perplexity: float, paths: Paths | None
     ) -> tuple[IntArray | None, Objective]:
@@ -282,7 +308,7 @@ class SNE(TwoWayEstimator):
         if self.bandwidth is not None:
             fixed = bandwidth_in_units(float(self.bandwidth), problem.units.unit(2))
             width = {"bandwidth": fixed}
-        if len(data) <= MOST_DENSE:
+        if self._is_dense(len(data)):
             given = None if paths is None else paths.squares
             squares = sqdist(data, data) if given is None else given
             return None, NeighborEmbedding(probabilities_of(squares, **width))
@@ -296,10 +322,7 @@ class SNE(TwoWayEstimator):
             sparse = sparse_probabilities(squares, neighbors, **width)
         radius = kernel_radius(Gaussian(), LEFT_OUT)
 
-        def weigh(Z: Array) -> SelfWeights:
-            return weigh_many(Z, Gaussian(), radius, masses_alone=True)
-
-        return neighbors, SparseNeighborEmbedding(sparse, weigh)
+        return neighbors, SparseNeighborEmbedding(sparse, _Weigher(radius))
 
     def _learn_constant(self, problem: Problem) -> Learned:
         learned = super()._learn_constant(problem)
