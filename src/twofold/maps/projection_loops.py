@@ -195,9 +195,9 @@ def _polish(x, z, decoder, values, floor, density, limits, room):  # type: ignor
 
 @serial
 def project(  # type: ignore[no-untyped-def]
-    rows, data, starts, decoder, values, floor, density, settings, limits, tie, latents
+    rows, data, starts, kept, decoder, values, floor, density, settings, limits, tie, latents
 ):
-    """Write the latents (n, q) of some rows of data from their starts (n, k, q).
+    """Write the latents (n, q) of some rows of data from those of their starts (n, k, q) to keep.
 
     Of starts that end equally low, up to a share ``tie`` of the loss, the first counts. A row whose
     losses are not finite gets NaN.
@@ -220,7 +220,8 @@ def project(  # type: ignore[no-untyped-def]
     for row in rows:
         x = data[row]
         ends[:] = starts[row]
-        for number in range(n_starts):
+        losses[:] = np.inf
+        for number in np.flatnonzero(kept[row]):
             losses[number] = _gauss_newton(
                 x, ends[number], decoder, values, floor, density, settings, room
             )
