@@ -29,6 +29,35 @@ from twofold.optimize.newton import AS_LOW, DEFINITE, DIFFERENCE
 
 
 @serial
+def _dot(a, b):  # type: ignore[no-untyped-def]
+    """Return the inner product of two vectors; array expressions would take long to compile."""
+    total = 0.0
+    for k in range(len(a)):
+        total += a[k] * b[k]
+    return total
+
+
+@serial
+def _trace(A):  # type: ignore[no-untyped-def]
+    total = 0.0
+    for k in range(len(A)):
+        total += A[k, k]
+    return total
+
+
+@serial
+def _copy(source, target):  # type: ignore[no-untyped-def]
+    for k in range(len(source)):
+        target[k] = source[k]
+
+
+@serial
+def _move(z, fraction, step, moved):  # type: ignore[no-untyped-def]
+    for k in range(len(z)):
+        moved[k] = z[k] + fraction * step[k]
+
+
+@serial
 def _solve(A, b, x):  # type: ignore[no-untyped-def]
     """Solve ``A x = b`` of q unknowns by elimination; ``A`` (q, q) is overwritten.
 
@@ -58,15 +87,16 @@ def _solve(A, b, x):  # type: ignore[no-untyped-def]
 def _damped_step(JTJ, JTr, damping, A, step):  # type: ignore[no-untyped-def]
     """Write the damped step; return the decrease it promises, -1 if it is not finite."""
     q = len(JTr)
-    trace = np.trace(JTJ)
+    trace = _trace(JTJ)
     size = trace if trace > 0.0 else 1.0
-    A[:] = JTJ / size
+    for row in range(q):
+        for column in range(q):
+            A[row, column] = JTJ[row, column] / size
+        A[row, row] += damping / q
+    _solve(A, JTr, step)
     for d in range(q):
-        A[d, d] += damping / q
-    _solve(A, JTr / size, step)
-    promise = 0.0
-    for d in range(q):
-        promise += JTr[d] * step[d]
+        step[d] /= size
+    promise = _dot(JTr, step)
     return promise if np.isfinite(promise) else -1.0
 
 
@@ -110,14 +140,14 @@ def _gauss_newton(  # type: ignore[no-untyped-def]
         promise = _damped_step(JTJ, JTr, least_damping, A, full)
         if promise < 0.0:
             break
-        short = np.sqrt(np.sum(full * full)) <= tol * np.sqrt(np.sum(z * z))
+        short = np.sqrt(_dot(full, full)) <= tol * np.sqrt(_dot(z, z))
         is_last = short or promise <= max(tol * loss, rounding)
-        step[:] = full
+        _copy(full, step)
         if damping > least_damping:
             promise = _damped_step(JTJ, JTr, damping, A, step)
         fraction, taken = 1.0, 0.0
-        for _ in range(max_halvings + 1 if np.any(step != 0.0) else 0):
-            trial[:] = z + fraction * step
+        for _ in range(max_halvings + 1 if _dot(step, step) > 0.0 else 0):
+            _move(z, fraction, step, trial)
             count, mass, shift, residual = _image(trial, x, decoder, values, lists, mean)
             found = residual + floor
             lower = found < loss and found <= loss - 2.0 * SUFFICIENT * fraction * promise
@@ -128,7 +158,7 @@ def _gauss_newton(  # type: ignore[no-untyped-def]
                 break
             fraction *= 0.5
         if taken > 0.0:
-            z[:] = trial
+            _copy(trial, z)
             loss = found
         if is_last or (taken == 0.0 and damping >= MAX_DAMPING):
             break
@@ -159,38 +189,48 @@ def _polish(x, z, decoder, values, floor, density, limits, room):  # type: ignor
     _, others, _, _, JTJ, JTr, A, step, descent, trial = room
     q = len(z)
     loss, _, _ = _terms(z, x, decoder, values, floor, room)
-    length = np.sqrt(loss / max(np.trace(JTJ), 1e-300))
+    length = np.sqrt(loss / max(_trace(JTJ), 1e-300))
     h = DIFFERENCE * length
     if not (h > 0.0 and np.isfinite(h)):
         return
-    descent[:] = JTr
+    _copy(JTr, descent)
     hessian = np.zeros((q, q))
     for column in range(q):
         for sign in (-1.0, 1.0):
-            trial[:] = z
+            _copy(z, trial)
             trial[column] += sign * h
             _terms(trial, x, decoder, values, floor, room)
             for row in range(q):
                 hessian[row, column] -= 0.25 * sign * JTr[row] / h
                 hessian[column, row] -= 0.25 * sign * JTr[row] / h
-    largest = np.abs(hessian).max()
+    largest = 0.0
+    for row in range(q):
+        for column in range(q):
+            largest = max(largest, abs(hessian[row, column]))
     if not (largest > 0.0 and np.isfinite(largest)):
         return
     for _ in range(max_iter):
-        A[:] = hessian / largest
-        if _solve(A, descent / largest, step) <= DEFINITE:
+        for row in range(q):
+            for column in range(q):
+                A[row, column] = hessian[row, column] / largest
+        if _solve(A, descent, step) <= DEFINITE:
             return
-        size = np.abs(step).max()
+        size = 0.0
+        for d in range(q):
+            step[d] /= largest
+            size = max(size, abs(step[d]))
         if not tol * length < size < length:
             return
-        trial[:] = z + step
+        _move(z, 1.0, step, trial)
         found, mass, shift = _terms(trial, x, decoder, values, floor, room)
-        smaller = np.sum(JTr * JTr) < np.sum(descent * descent)
+        smaller = _dot(JTr, JTr) < _dot(descent, descent)
         if not (smaller and found <= loss * AS_LOW):
             return
         if not _is_inside(trial, mass, shift, density, others):
             return
-        z[:], descent[:], loss = trial, JTr, found
+        _copy(trial, z)
+        _copy(JTr, descent)
+        loss = found
 
 
 @serial
@@ -219,18 +259,20 @@ def project(  # type: ignore[no-untyped-def]
     ends, losses = np.empty((n_starts, q)), np.empty(n_starts)
     for row in rows:
         x = data[row]
-        ends[:] = starts[row]
-        losses[:] = np.inf
-        for number in np.flatnonzero(kept[row]):
-            losses[number] = _gauss_newton(
-                x, ends[number], decoder, values, floor, density, settings, room
-            )
-        lowest = losses.min()
+        lowest = np.inf
+        for number in range(n_starts):
+            losses[number] = np.inf
+            if kept[row, number]:
+                _copy(starts[row, number], ends[number])
+                losses[number] = _gauss_newton(
+                    x, ends[number], decoder, values, floor, density, settings, room
+                )
+            lowest = min(lowest, losses[number])
         if not np.isfinite(lowest):
             latents[row] = np.nan
             continue
         best = 0
         while losses[best] > lowest * (1.0 + tie):
             best += 1
-        latents[row] = ends[best]
+        _copy(ends[best], latents[row])
         _polish(x, latents[row], decoder, values, floor, density, limits, room)

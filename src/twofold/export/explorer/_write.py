@@ -17,6 +17,7 @@ from twofold.export.explorer._packing import Packer
 from twofold.export.explorer._page import page
 from twofold.export.explorer._program import program
 from twofold.export.programs.translation import closed_form
+from twofold.maps.nadaraya_watson import NadarayaWatson
 from twofold.numerics.files import whole_file
 from twofold.numerics.threads import some_rows
 from twofold.numerics.validation import check_data, check_int, warn_user
@@ -105,7 +106,8 @@ def write(
     check_consistent_length(data, y, row_names, *extra.values())
     chosen = some_rows(len(data), check_int("max_points", max_points, low=1))
     rows = data[chosen]
-    content, packer = _content(estimator, rows, kind, image_shape)
+    latents = _latents(estimator, data, chosen)
+    content, packer = _content(estimator, rows, latents, kind, image_shape)
     content["title"] = title or f"{type(estimator).__name__} of {len(data):,} rows"
     content["n_rows"] = len(data)
     content["features"] = _feature_names(estimator, feature_names)
@@ -128,12 +130,11 @@ def write(
 
 
 def _content(
-    model: TwoWayEstimator, rows: Array, kind: str, image_shape: Any
+    model: TwoWayEstimator, rows: Array, latents: Array, kind: str, image_shape: Any
 ) -> tuple[dict[str, Any], Packer]:
     """Return the content that does not depend on names and labels, and its arrays."""
     form = closed_form(model, "up")
     packer = Packer()
-    latents = model._encode(rows)
     errors = model._data_units.distances(rows, model._decode(latents))
     content = {
         "model": {
@@ -154,6 +155,20 @@ def _content(
         ],
     }
     return content, packer
+
+
+def _latents(model: TwoWayEstimator, data: Array, chosen: IntArray) -> Array:
+    """Return the latents of the rows to show.
+
+    A decoder of weighted means holds its training rows, which have latents already: to project them
+    again would take longer than all the rest.
+    """
+    decoder = model.decoder_
+    if isinstance(decoder, NadarayaWatson) and len(data) == len(decoder.targets_):
+        held, given = decoder.targets_, model._data_units.into(data)
+        if np.allclose(held, given, rtol=1e-5, atol=1e-6 * float(np.abs(held).max())):
+            return np.asarray(model.embedding_[chosen])
+    return model._encode(data[chosen])
 
 
 def _feature_names(model: TwoWayEstimator, names: Any) -> list[str] | None:
