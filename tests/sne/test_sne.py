@@ -257,3 +257,18 @@ class TestFit:
             random_state=0,
         ).fit(sheet)
         assert (np.diff(fitted.history_) <= 0.0).all()
+
+
+def test_rows_in_another_order_have_the_same_divergence():
+    X = RNG.standard_normal((150, 4))
+    P = neighbor_matrix(X, nearest(X, None, 20)[0], perplexity=6.0)
+    Z, order = RNG.standard_normal((150, 2)), RNG.permutation(150)
+
+    def weigh(points):
+        return DenseWeights.of(points, Gaussian())
+
+    embedding = SparseNeighborEmbedding(P, weigh)
+    value, gradient = embedding.value_and_grad(Z)
+    moved, other = embedding.take(order).value_and_grad(Z[order])
+    assert moved == pytest.approx(value)
+    np.testing.assert_allclose(other, gradient[order], atol=1e-10)

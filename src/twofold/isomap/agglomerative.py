@@ -149,8 +149,8 @@ class AgglomerativeIsomap(TwoWayEstimator):
         ``n_centers``.
     n_centers : int or "auto", default="auto"
         Number of rows that are centers of the kernel ridge regressions. "auto" means all up to
-        2,000, else 500. Each regression needs about 32 bytes per row and center, more than the
-        geodesic distances of few landmarks: 1.6 GB for 100,000 rows.
+        1,000, then fewer, 500 from 4,000 rows on. Each regression needs about 32 bytes per row and
+        center, more than the geodesic distances of few landmarks: 1.6 GB for 100,000 rows.
     cross_fit : bool, default=False
         Whether ``fit_transform`` returns for each row what the down-map predicts without it (in
         closed form), for a model that is to be trained on the latents. ``embedding_`` is exact in

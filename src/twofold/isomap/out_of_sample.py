@@ -1,6 +1,6 @@
 """The maps of a geodesic embedding: kernel ridge regression, or a general regression network.
 
-Factorizing the kernel of n rows costs ``n^3``. So beyond 2,000 rows some of them are centers: the
+Factorizing the kernel of n rows costs ``n^3``. So beyond 1,000 rows some of them are centers: the
 scale of the kernel is chosen on a sample, then all rows are fitted once, with a new ridge.
 """
 
@@ -14,11 +14,12 @@ from twofold.numerics.density import LatentDensity, likelihood_cv_bandwidth
 from twofold.numerics.threads import some_rows
 from twofold.protocols import Array
 
-MOST_CENTERS = 2_000
+MOST_CENTERS = 1_000
 """Rows up to which every row is a center."""
 
 FEWER_CENTERS = 500
-"""Number of centers beyond."""
+"""Least number of centers beyond. With ``M`` centers the cost is ``n M^2``, so in between ``M``
+falls with the root of ``n``: no table costs more than a larger one."""
 
 CHOICE_ROWS = 1_000
 """Rows on which the scale is chosen if all rows are centers."""
@@ -39,7 +40,8 @@ DENSITY_ROWS = 1_000
 def centers_among(n: int, n_centers: int | str) -> int:
     """Return how many of n rows are centers, for a number or "auto"."""
     if n_centers == "auto":
-        n_centers = n if n <= MOST_CENTERS else FEWER_CENTERS
+        fewer = max(FEWER_CENTERS, int(MOST_CENTERS * np.sqrt(MOST_CENTERS / n)))
+        n_centers = n if n <= MOST_CENTERS else fewer
     return min(n, int(n_centers))
 
 

@@ -38,7 +38,7 @@ from scipy.sparse import csr_array
 
 from twofold.numerics.linalg import row_norms_sq, shifted_exp, sqdist
 from twofold.numerics.sums.weights import SelfWeights
-from twofold.protocols import Array
+from twofold.protocols import Array, IntArray
 
 LEAST_MASS = 1e-3
 
@@ -81,6 +81,14 @@ class SparseNeighborEmbedding:
 
     P: csr_array
     weigh: Callable[[Array], SelfWeights]
+
+    def take(self, order: IntArray) -> SparseNeighborEmbedding:
+        """Return the divergence of the same rows in another order (n,)."""
+        rows: Any = self.P[order]
+        place = np.empty_like(order)
+        place[order] = np.arange(len(order))
+        P = csr_array((rows.data, place[rows.indices], rows.indptr), shape=rows.shape)
+        return SparseNeighborEmbedding(P, self.weigh)
 
     @cached_property
     def _minus_entropy(self) -> float:

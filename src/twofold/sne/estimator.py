@@ -55,7 +55,7 @@ from twofold.maps.projection import Projection
 from twofold.numerics.linalg import sqdist
 from twofold.numerics.neighbors import nearest_neighbors
 from twofold.numerics.probabilities import neighbor_matrix, probabilities_of, sparse_probabilities
-from twofold.numerics.sums.cells import CellWeights
+from twofold.numerics.sums.cells import CellWeights, sorted_into_columns
 from twofold.numerics.sums.grid import GridWeights, weigh_many
 from twofold.numerics.sums.reach import kernel_radius
 from twofold.numerics.sums.weights import SelfWeights
@@ -228,6 +228,11 @@ class SNE(TwoWayEstimator):
         with problem.progress.phase("start"):
             start = self._start(problem, paths)
             guide = prepare_guide(self._guidance(), problem.data, unit, neighbors)
+            order = np.arange(len(start))
+            if isinstance(objective, SparseNeighborEmbedding):  # neighbors close in memory
+                order, _ = sorted_into_columns(start)
+                objective = objective.take(order)
+                guide = None if guide is None else guide.take(order)
         minimizer = resolve_minimizer(self.optimizer, max_iter=int(self.max_iter), tol=self.tol)
         most = int(getattr(minimizer, "max_iter", self.max_iter))
         with problem.progress.phase("minimization", max_iter=None, at_most=most) as callback:
@@ -237,8 +242,10 @@ class SNE(TwoWayEstimator):
 
             guided = guided_minimizer(minimizer, guide)
             with single_threaded_blas():  # products with a few columns
-                result = guided.minimize(objective, start, callback=on_iteration)
+                result = guided.minimize(objective, start[order], callback=on_iteration)
         warn_if_cut_short(result, most, "divergence")
+        Z = np.empty_like(result.Z)
+        Z[order] = result.Z
         attributes = {
             "kl_divergence_": max(0.0, result.value),  # rounding may give less than 0
             "history_": result.history,
@@ -246,7 +253,7 @@ class SNE(TwoWayEstimator):
             "guidance_bandwidth_": np.nan if guide is None else guide.bandwidth * unit,
             "n_iter_": max(1, result.n_iter),
         }
-        return learn_maps(settings, problem, result.Z - result.Z.mean(axis=0), attributes)
+        return learn_maps(settings, problem, Z - Z.mean(axis=0), attributes)
 
     def _checked_maps(self) -> MapSettings:
         """Check all settings and return those of the maps."""

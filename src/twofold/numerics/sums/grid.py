@@ -94,7 +94,7 @@ class GridWeights:
     @cached_property
     def mass(self) -> Array:
         """``sum_j k_ij``, shape (n,)."""
-        return np.maximum(self._sums(np.ones((len(self.Z), 1)))[:, 0] - 1.0, 0.0)
+        return np.maximum(self._interpolated(self._field_of_ones)[:, 0] - 1.0, 0.0)
 
     def mass_and_apply(self, values: AnyArray) -> tuple[Array, AnyArray]:
         """Return ``sum_j k_ij`` (n,) and ``sum_j k_ij v_j`` (n, D)."""
@@ -105,15 +105,20 @@ class GridWeights:
     def gradient(self, left: AnyArray, right: AnyArray, offset: Array) -> Array:
         """Return the gradient of ``sum_ij k_ij (left_i . right_j + offset_i)``, shape (n, q)."""
         # The kernel is at its maximum on the point itself, and has no slope there.
-        ones = np.ones((len(self.Z), 1))
-        factors = np.hstack([left, offset[:, None], right, ones])
-        values = np.hstack([right, ones, left, offset[:, None]])
-        gradient = np.zeros(self.Z.shape)
+        column, gradient = offset[:, None], np.zeros(self.Z.shape)
+        self._add_slopes(column, self._field_of_ones, gradient)
+        factors = np.hstack([left, right, np.ones_like(column)])
+        values = np.hstack([right, left, column])
         for start in range(0, values.shape[1], COLUMNS_AT_ONCE):
             some = slice(start, start + COLUMNS_AT_ONCE)
             self._add_slopes(factors[:, some], self._convolved(values[:, some]), gradient)
         gradient /= self.spacing
         return gradient
+
+    @cached_property
+    def _field_of_ones(self) -> Array:
+        """The convolved mass at the nodes, shape (n_nodes, 1), for masses and their slopes."""
+        return self._convolved(np.ones((len(self.Z), 1)))
 
     def _sums(self, values: AnyArray) -> Array:
         """Return the sums (n, D) over all points, each included in its own."""
