@@ -204,8 +204,8 @@ def table(records):
             )
     machine = records["machine"]
     about = (
-        f"Medians of {records['repeats']} (one fit from 20 s on) on {machine['cores']} cores ({machine['processor']}), "
-        f"at {records['commit']}."
+        f"Medians of {records['repeats']} (one fit from 20 s on), {machine['cores']} cores "
+        f"({machine['processor']}), commit {records['commit']}."
     )
     return "\n".join([*lines, "", *pages, "", about])
 
