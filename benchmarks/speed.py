@@ -3,8 +3,9 @@
     python -m benchmarks.speed [CASE ...] [--repeats 3] [--output speed.json] [--publish]
 
 Each case runs in a process of its own and is fitted once before the clock starts, on at most 6,000
-rows, so that compiled code is loaded. Figures are medians of ``--repeats`` fits, fewer if they take
-20 seconds together: wall seconds, CPU seconds, and errors of held-out rows. ``--publish`` writes the table into docs/guide/costs.md and keeps the records beside
+rows, so that compiled code is loaded. Figures of fits are medians of ``--repeats``, fewer if they
+take 20 seconds together: wall seconds, CPU seconds, peak memory of the process, and errors of
+held-out rows. ``--publish`` writes the table into docs/guide/costs.md and keeps the records beside
 this file. Cases of real data need the folder that ``TWOFOLD_DATA`` names.
 """
 
@@ -19,7 +20,7 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.growth.sheet import make_sheet
-from benchmarks.harness import ROOT
+from benchmarks.harness import ROOT, memory
 from benchmarks.harness.jobs import Limits, run_job
 from benchmarks.harness.machine import is_installed
 from benchmarks.harness.records import described, write_json
@@ -146,6 +147,7 @@ def measure(notes, method, table, repeats):
     notes.add(fit=seconds, cpu=cpu, spread=max(timings)[0] - min(timings)[0])
     if method == "umap-learn":
         return
+    notes.add(peak_gb=memory.peak_bytes() / 2**30)
     notes.step("new rows")
     notes.add(error=1.0 - model.score(new[:NEW_ROWS]))
     notes.add(transform=_seconds(lambda: model.transform(new)), n_new=len(new))
@@ -182,20 +184,25 @@ def _seconds(function):
 def table(records):
     """Return the figures as a table of Markdown."""
     lines = [
-        "| table | method | fit, s | CPU, s | held-out error | new rows, ms each | one row, ms |",
-        "|---|---|---|---|---|---|---|",
+        "| table | method | fit, s | CPU, s | GB | error | new rows, ms each | one row, ms |",
+        "|---|---|---|---|---|---|---|---|",
     ]
     pages = []
     for one in records["results"]:
         if one["status"] != "ok":
-            lines.append(f"| {one['table']} | `{one['method']}` | {one['status']} | | | | |")
+            lines.append(f"| {one['table']} | `{one['method']}` | {one['status']} | | | | | |")
             continue
         cells = [one["table"], f"`{one['method']}`", f"{one['fit']:.3g}", f"{one['cpu']:.3g}"]
         if "error" in one:
             each = 1e3 * one["transform"] / one["n_new"]
-            cells += [f"{one['error']:.3g}", f"{each:.2g}", f"{1e3 * one['one_row']:.2g}"]
+            cells += [
+                f"{one['peak_gb']:.1f}",
+                f"{one['error']:.3g}",
+                f"{each:.2g}",
+                f"{1e3 * one['one_row']:.2g}",
+            ]
         else:
-            cells += ["", "", ""]
+            cells += [""] * 4
         lines.append(f"| {' | '.join(cells)} |")
         if "page" in one:
             pages.append(

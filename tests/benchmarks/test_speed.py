@@ -20,7 +20,14 @@ def test_a_case_is_measured_and_written(tmp_path, monkeypatch, capsys):
 
 def test_the_table_names_failures_and_pages():
     done = {"method": "UKR()", "table": "a sheet", "status": "ok", "fit": 1.0, "cpu": 2.0}
-    new = {"error": 0.5, "transform": 2.0, "n_new": 1_000, "one_row": 1e-3, "page": 3.0}
+    new = {
+        "error": 0.5,
+        "transform": 2.0,
+        "n_new": 1_000,
+        "one_row": 1e-3,
+        "page": 3.0,
+        "peak_gb": 1.5,
+    }
     lost = {"method": "SNE()", "table": "a sheet", "status": "time"}
     records = {
         "results": [done | new, lost],
@@ -29,7 +36,7 @@ def test_the_table_names_failures_and_pages():
         "commit": "abc",
     }
     text = speed.table(records)
-    assert "| a sheet | `UKR()` | 1 | 2 | 0.5 | 2 | 1 |" in text
+    assert "| a sheet | `UKR()` | 1 | 2 | 1.5 | 0.5 | 2 | 1 |" in text
     assert "| a sheet | `SNE()` | time |" in text
     assert "takes 3 s" in text
 

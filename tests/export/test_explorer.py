@@ -305,3 +305,15 @@ def test_units_far_from_one(tmp_path, iris, scale):
     content = content_of(explorer.write(manifold, X, path=tmp_path / "p.html"))
     assert np.log2(np.array(content["data"]["step"]) / scale) == pytest.approx(1, abs=2)
     assert content["appearance"]["high"] == X.max()
+
+
+def test_training_rows_of_kernel_regression_keep_their_latents(tmp_path, monkeypatch):
+    X = load_iris().data
+    model = UKR(init="pca", homotopy=False, max_iter=3, random_state=0).fit(X)
+    encoded = []
+    encode = UKR._encode
+    monkeypatch.setattr(UKR, "_encode", lambda self, rows: encoded.append(1) or encode(self, rows))
+    explorer.write(model, X, path=tmp_path / "own.html")
+    assert not encoded
+    explorer.write(model, X[:100], path=tmp_path / "other.html")
+    assert encoded

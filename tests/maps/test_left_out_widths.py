@@ -39,3 +39,15 @@ def test_a_sample_of_rows_gives_a_narrower_width_for_all(monkeypatch):
     monkeypatch.setattr("twofold.maps.left_out_widths.MAX_ROWS", 500)
     sampled, _ = best_width(Z, X, resolve_kernel("gaussian"), WIDTHS)
     assert sampled == pytest.approx(full, rel=0.35)
+    assert sampled < 0.85 * best_width(Z[::4], X[::4], resolve_kernel("gaussian"), WIDTHS)[0]
+
+
+@pytest.mark.parametrize("scale", [1e-25, 1e25])
+def test_widths_follow_the_units(scale):
+    Z, X = sheet(200, 5)
+    width, error = best_width(Z, X, resolve_kernel("gaussian"), WIDTHS)
+    other, lost = best_width(
+        scale * Z, X / scale, resolve_kernel("gaussian"), [scale * w for w in WIDTHS]
+    )
+    assert other == pytest.approx(scale * width, rel=1e-3)
+    assert lost == pytest.approx(error / scale**2, rel=1e-3)

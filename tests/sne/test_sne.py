@@ -18,7 +18,7 @@ from twofold.numerics.probabilities import (
     transition_probabilities,
 )
 from twofold.numerics.sums.dense import DenseWeights
-from twofold.numerics.sums.grid import weigh_many
+from twofold.numerics.sums.grid import GridWeights, weigh_many
 from twofold.numerics.sums.reach import kernel_radius
 from twofold.optimize import GradientDescent, SpectralGuidance
 from twofold.sne import divergence as neighbor_embedding
@@ -272,3 +272,12 @@ def test_rows_in_another_order_have_the_same_divergence():
     moved, other = embedding.take(order).value_and_grad(Z[order])
     assert moved == pytest.approx(value)
     np.testing.assert_allclose(other, gradient[order], atol=1e-10)
+
+
+def test_weights_of_a_spreading_map_do_not_need_a_huge_grid():
+    weigh = module._Weigher(4.0)
+    Z = RNG.standard_normal((3_000, 2))
+    assert isinstance(weigh(Z), GridWeights)
+    assert isinstance(weigh(1.1 * Z), GridWeights)
+    Z[0] = 1e5
+    assert not isinstance(weigh(Z), GridWeights)

@@ -1,5 +1,7 @@
 """Sums, searches and fits for many rows: each against the exact way on sizes where both can run."""
 
+import warnings
+
 import numpy as np
 import pytest
 from differences import central_gradient
@@ -416,3 +418,34 @@ def test_sums_run_where_they_are_cheaper():
 def test_grid_error_falls_with_its_spacing():
     bounds = [error_bound(spacing, 2) for spacing in (0.8, 0.4, 0.2)]
     assert bounds[0] > 10.0 * bounds[1] > 100.0 * bounds[2]
+
+
+class TestOneFitForAllSizes:
+    """Settings that stay exact between 200 and 5,000 rows, and starts of many rows."""
+
+    def test_exact_settings_keep_all_columns_and_double_precision(self):
+        rng = np.random.default_rng(0)
+        X, truth = make_noisy_spiral(250, random_state=0)
+        wide = X @ rng.standard_normal((2, 60)) + 0.1 * rng.standard_normal((250, 60))
+        exact = UKR(1, init=truth, pseudo_count=0.0, max_iter=5, tol=1e9, random_state=0).fit(wide)
+        assert exact.history_[-1] == pytest.approx(exact.cv_error_, rel=1e-6)
+        assert exact.decoder_.targets_.dtype == np.float64
+
+    @pytest.mark.parametrize("settings", [{"leave_out": 3}, {"kernel": "student"}])
+    def test_groups_and_heavy_tails(self, settings):
+        X, _ = make_noisy_spiral(650, random_state=0)
+        model = UKR(1, init="isomap", max_iter=10, random_state=0, **settings)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            model.fit(X[:600])
+        assert model.score(X[600:]) > 0.95
+
+    def test_hopeless_starts_of_many_rows_are_left_out(self, monkeypatch):
+        monkeypatch.setattr("twofold.ukr.starts.ALL_TRIED", 500)
+        monkeypatch.setattr("twofold.ukr.starts.N_TRIED", 300)
+        X, _ = make_noisy_spiral(900, random_state=0)
+        model = UKR(1, random_state=0).fit(X)
+        names = [row["name"] for row in model.candidates_]
+        assert "pca" not in names
+        assert "isomap" in names or "tsne" in names
+        assert model.score(X) > 0.98

@@ -95,7 +95,8 @@ class FitProgress:
         def still_waiting() -> None:
             nonlocal last_logged
             now = time.perf_counter()
-            if now - last_logged > 0.9 * SECONDS_BETWEEN_LINES:
+            if now - last_logged > SECONDS_BETWEEN_LINES:
+                last_logged = now
                 line = f"{name}: {now - began:.0f} s so far"
                 self._log(line, replace(event, waiting=True), shown=self._verbose >= 1)
 
@@ -135,11 +136,11 @@ class FitProgress:
 
 @contextmanager
 def _repeated(work: Callable[[], None]) -> Iterator[None]:
-    """Call a function every few seconds, from a thread of its own."""
+    """Call a function ten times as often as lines are due, from a thread of its own."""
     ended = threading.Event()
 
     def repeat() -> None:
-        while not ended.wait(SECONDS_BETWEEN_LINES):
+        while not ended.wait(0.1 * SECONDS_BETWEEN_LINES):
             work()
 
     thread = threading.Thread(target=repeat, name="twofold-progress", daemon=True)

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from twofold.optimize import LBFGS
 from twofold.protocols import Array, IntArray, Objective, RadialKernel
 from twofold.ukr.regression import KernelRegression
-from twofold.ukr.settings import MANY_ROWS, is_many
+from twofold.ukr.settings import MANY_ROWS, MOST_EXACT, is_many
 
 FEWEST_MASS = 1e-12
 
@@ -75,7 +75,7 @@ class Refinement:
 
     def __call__(self, data: Array, latents: Array, own: NDArray[np.bool_]) -> Refined:
         """Refine the own rows of a tile (m, D)."""
-        many = is_many(len(data), self.kernel, MANY_ROWS)
+        many = is_many(len(data), self.kernel, MANY_ROWS if self.pseudo_count else MOST_EXACT)
         scheme = KernelRegression.of(data, self.kernel, many=many, pseudo_count=self.pseudo_count)
         before = float(self._errors(scheme, latents)[own].sum())
         if not self.n_iter or len(data) < 2:

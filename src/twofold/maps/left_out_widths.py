@@ -1,10 +1,10 @@
 """The kernel width of the lowest leave-one-out error of weighted means, coarse to fine.
 
 The distances of the judged rows to all others are computed once for all widths. Of many rows a
-sample is judged, and the targets count by their leading principal coordinates, in single precision.
-Of more than 50,000 rows a sample is searched, and its
-width shrinks by the ratio of the counts to the power 1 / (q + 4), the rate at which optimal widths
-fall.
+sample is judged, and the targets count by their leading principal coordinates. Inputs and targets
+are in units of their spread, so that single precision suffices. Of more than 50,000 rows a sample
+is searched, and its width shrinks by the ratio of the counts to the power 1 / (q + 4), the rate at
+which optimal widths fall.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import numpy as np
 from twofold.maps.affine import leading_coordinates
 from twofold.numerics.linalg import FEW_COLUMNS, row_norms_sq, row_product, shifted_exp, sqdist
 from twofold.numerics.threads import BLOCK_BYTES, map_blocks, row_blocks, some_rows
+from twofold.numerics.units import CenteredUnits
 from twofold.protocols import AnyArray, Array, IntArray, RadialKernel
 
 MAX_ROWS = 50_000
@@ -44,15 +45,17 @@ def best_width(
     kept = some_rows(n, MAX_ROWS)
     if len(kept) < n:
         inputs, targets = inputs[kept], targets[kept]
-    judged = JudgedRows.of(inputs, kernel, n_jobs)
+    across, along = CenteredUnits.of(inputs), CenteredUnits.of(targets)
+    judged = JudgedRows.of(across.into(inputs), kernel, n_jobs)
+    targets = along.into(targets)
     leading = leading_coordinates(targets).astype(np.float32, copy=False)
-    errors = judged.errors(widths, leading)
+    errors = judged.errors([width / across.unit(1) for width in widths], leading)
     best = min(errors, key=errors.__getitem__)
     for ratio in REFINEMENTS:
         errors |= judged.errors([best / ratio, best * ratio], leading)
         best = min(errors, key=errors.__getitem__)
-    error = judged.errors([best], targets)[best]
-    return best * (len(kept) / n) ** (1.0 / (q + 4.0)), error
+    error = judged.errors([best], targets)[best] * along.unit(2)
+    return best * across.unit(1) * (len(kept) / n) ** (1.0 / (q + 4.0)), error
 
 
 @dataclass(frozen=True)

@@ -172,7 +172,8 @@ def _fit_down(
     if len(data) <= MANY_ROWS or data.shape[1] <= MAX_RANK:
         return encoder.set_params(decoder=decoder).fit(data, latents)
     # Onto the manifold's image in the leading principal subspace, as in UKR of many rows.
-    subspace = Affine.leading_subspace(data[some_rows(len(data), MANY_ROWS)])
+    some = data[some_rows(len(data), MANY_ROWS)]
+    subspace = Affine.leading_subspace(some, latents.shape[1])
     coordinates = subspace.into(data)
     within = _fit_map(_settled(decoder), latents, coordinates)
     return Chain((subspace, encoder.set_params(decoder=within).fit(coordinates, latents)))

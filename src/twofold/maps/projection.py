@@ -21,7 +21,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -201,6 +201,12 @@ class Projection(BaseEstimator):
         center = self.images_.mean(axis=0)
         images = self.images_ - center
         return center, images, row_norms_sq(images)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out what is computed again when it is needed."""
+        computed = ("_local", "_centered_images")
+        state = super().__getstate__()
+        return {name: value for name, value in state.items() if name not in computed}
 
     @cached_property
     def _local(self) -> LocalProjection | None:

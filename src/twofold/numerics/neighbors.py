@@ -29,6 +29,9 @@ SAMPLE_PER_CELL = 40
 FEW_QUERIES = 8
 """Queries up to which one thread searches: starting others would take longer."""
 
+FEWEST_WORTH_LOOPS = 300
+"""Rows of a block with which columns count as worth a compiled search."""
+
 FEW = 7
 """Neighbors of each neighbor that the second pass searches."""
 
@@ -215,7 +218,9 @@ def _smallest(values: AnyArray, k: int) -> tuple[AnyArray, AnyArray]:
         return best, np.take_along_axis(values, best, axis=1)
     n_rows, n_columns = values.shape
     few = k * k <= 3 * n_columns  # then insertions are faster than NumPy's partition
-    loops = compiled(values.size, "twofold.numerics._nearest_loops") if few else None
+    # The number of rows must not decide: ties would depend on the batch.
+    work = FEWEST_WORTH_LOOPS * n_columns
+    loops = compiled(work, "twofold.numerics._nearest_loops") if few else None
     if loops is not None:
         best, smallest = np.empty((n_rows, k), np.intp), np.empty((n_rows, k), values.dtype)
         loops.smallest(values, best, smallest)

@@ -171,7 +171,9 @@ class DomainProjection:
             )
 
         if latents is not None:
-            lowest = self.losses(data, latents)
+            blocks = row_blocks(len(data), 3 * 8 * (len(self.grid) + data.shape[1]))
+            parts = map_blocks(lambda rows: self.losses(data[rows], latents[rows]), blocks)
+            lowest = np.concatenate(parts)
         if everywhere:
             map_blocks(start, row_blocks(len(data), 3 * 8 * len(self.grid)))
         if not self.domain.is_discrete:
@@ -296,8 +298,8 @@ def _order_of_distances(images: Array) -> Callable[[Array], Array]:
 
 
 def are_many(n_rows: int, up: NodeExpansion) -> bool:
-    """Return whether compiled loops pay off; a row evaluates the map up to ``MOST_STEPS`` times."""
-    return n_rows * up.weights_.size * MOST_STEPS >= WORTH_COMPILING
+    """Return whether compiled loops pay off."""
+    return n_rows * up.weights_.size >= WORTH_COMPILING
 
 
 def losses_at(loss: Loss, data: Array, images: Array) -> Array:

@@ -55,7 +55,7 @@ from twofold.maps.projection import Projection
 from twofold.numerics.linalg import sqdist
 from twofold.numerics.neighbors import nearest_neighbors
 from twofold.numerics.probabilities import neighbor_matrix, probabilities_of, sparse_probabilities
-from twofold.numerics.sums.cells import CellWeights, sorted_into_columns
+from twofold.numerics.sums.cells import sorted_into_columns
 from twofold.numerics.sums.grid import GridWeights, weigh_many
 from twofold.numerics.sums.reach import kernel_radius
 from twofold.numerics.sums.weights import SelfWeights
@@ -88,22 +88,23 @@ EVALUATIONS_BETWEEN_CHOICES = 20
 
 
 class _Weigher:
-    """Gaussian weights by cells or on a grid; which costs less is found every 20 evaluations."""
+    """Gaussian weights by cells or on a grid; which costs less is found every 20 evaluations.
+
+    It is found again if the latents spread, since a grid has nodes between them too.
+    """
 
     def __init__(self, radius: float) -> None:
         self._radius = radius
         self._calls = 0
-        self._on_grid = False
+        self._most_nodes = 0
 
     def __call__(self, Z: Array) -> SelfWeights:
-        if self._calls % EVALUATIONS_BETWEEN_CHOICES == 0:
-            weights = weigh_many(Z, Gaussian(), self._radius, masses_alone=True)
-            self._on_grid = isinstance(weights, GridWeights)
-        elif self._on_grid:
-            weights = GridWeights(Z)
-        else:
-            weights = CellWeights.of(Z, Gaussian(), radius=self._radius)
         self._calls += 1
+        grid = GridWeights(Z)
+        if self._calls % EVALUATIONS_BETWEEN_CHOICES != 1 and grid.n_nodes <= self._most_nodes:
+            return grid
+        weights = weigh_many(Z, Gaussian(), self._radius, masses_alone=True)
+        self._most_nodes = 2 * grid.n_nodes if isinstance(weights, GridWeights) else 0
         return weights
 
 

@@ -10,7 +10,8 @@ Isomap links mutual neighbors, without short circuits (`mutual_graph`). With ten
 neighbors, gaps in the graph still cost accuracy on noisy rolls; with 20 they are closed.
 
 Of more than 5,000 points, 2,000 landmarks (Isomap: 5,000) are embedded, and the others are placed
-by them; ``random`` and ``pca``, whose cost is linear in n, embed all. Kernel PCA extends to other
+by them; ``random``, ``pca`` and in up to two dimensions ``tsne``, whose cost is nearly linear in n,
+embed all. Kernel PCA extends to other
 points by the Nystrom formula. The other methods use the weights that best reconstruct a point from
 its nearest landmarks (sum one, least squares, as in locally linear embedding); they are exact for
 locally linear maps and need no bandwidth. Isomap finds the paths from 250 points only: that many

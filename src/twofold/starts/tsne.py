@@ -62,6 +62,9 @@ N_AVERAGED = 10
 PAIRS_AT_ONCE = 2**22
 """Pairs of a block, which one thread takes: less than a millisecond."""
 
+MULTIPLICATIONS = 5
+"""For a pair of points."""
+
 LOOPS = "twofold.starts._tsne_loops"
 
 Forces = Callable[[AnyArray, float], AnyArray]
@@ -127,14 +130,13 @@ def _descend(
 def _gradient(P: csr_array, repulsion: Repulsion) -> Forces:
     """Return the gradient with these affinities and this repulsion."""
     n = P.shape[0]
-    loops = compiled(P.nnz * sum(ITERATIONS), LOOPS)
-    small, owners = P.data.astype(np.float32), np.repeat(np.arange(n), np.diff(P.indptr))
+    loops, small = compiled(MULTIPLICATIONS * n * n, LOOPS), P.data.astype(np.float32)
     blocks = row_blocks(n, BLOCK_BYTES * P.nnz // (n * PAIRS_AT_ONCE) + 1)
 
     def attraction(points: AnyArray) -> AnyArray:
         """Return ``sum_j P_ij W_ij (z_i - z_j)``."""
         if loops is None:
-            differences = points[owners] - points[P.indices]
+            differences = np.repeat(points, np.diff(P.indptr), axis=0) - points[P.indices]
             weights = small / (1.0 + row_norms_sq(differences))
             return np.add.reduceat(weights[:, None] * differences, P.indptr[:-1], axis=0)
         pull, columns = np.empty_like(points), np.ascontiguousarray(points.T)
@@ -159,7 +161,7 @@ def _all_pairs(Z: AnyArray) -> tuple[float, AnyArray]:
     points: AnyArray = Z.astype(np.float32)
     sums, push = np.empty(n, dtype=np.float32), np.empty((n, q), dtype=np.float32)
     blocks = row_blocks(n, BLOCK_BYTES * n // PAIRS_AT_ONCE)
-    loops = compiled(n * n, LOOPS)
+    loops = compiled(MULTIPLICATIONS * n * n, LOOPS)
     if loops is not None:
         columns = np.ascontiguousarray(points.T)
         map_blocks(lambda rows: loops.repel(rows.start, rows.stop, columns, sums, push), blocks)

@@ -136,15 +136,17 @@ class UKR(TwoWayEstimator):
         The latents, in units of the kernel's width.
     candidates_ : list of dict
         "name", "scales", "cv_error" and "map_score" of each start, best first: the leave-one-out
-        error of the start, and the score of its map on held-out rows, for the first three after ten
-        iterations (minus infinity for fewer than 20 rows, where the error decides). The paper's
-        choice is the start of the lowest "cv_error".
+        error of the start, and the score of its map on held-out rows, up to 2,000 rows for the
+        first three after ten iterations. The score is minus infinity for a single start, and for
+        fewer than 20 rows, where the error decides. The paper's choice is the start of the lowest
+        "cv_error".
     init_ : str
         The start that won.
     cv_error_ : float
         Leave-one-out error at the end, Eq. (10), in squared units of the data (or feature space).
     history_ : ndarray of shape (n_iter_ + 1,)
-        The objective at the start and after each iteration, in the same units.
+        The objective at the start and after each iteration, in the same units. Of more than 200
+        rows of more than 50 columns it is that of the data in their leading principal subspace.
     validation_history_ : ndarray of shape (n_checks,)
         Scores of the map on held-out rows, every five iterations of the free minimization (or once,
         at its end, if it was shorter); empty without validation.

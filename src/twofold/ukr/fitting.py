@@ -131,7 +131,7 @@ def assembled(
         encoder = Chain((space, projection))
         if not space.is_identity:
             decoder = scheme.decoder(Z, problem.data)
-            scheme = replace(scheme, data=problem.data.astype(np.float32))
+            scheme = replace(scheme, data=problem.data.astype(scheme.data.dtype))
     elif space is not None:
         encoder = FeatureEncoder(space, regression, projection)
         decoder = PreimageDecoder(space, regression)
@@ -148,13 +148,15 @@ def assembled(
 def _space_and_data(settings: UKRSettings, problem: Problem) -> tuple[Space | None, Array]:
     """Return the space of the manifold, None for the data space, and the data (n, r) in it."""
     data, q, metric = problem.data, problem.n_components, settings.metric
-    if is_metric(metric, "euclidean"):
+    if settings.in_subspace:
         # The decoder's copy of the data; in single precision the data, sums, residuals and their
         # sorted copies; latents, their L-BFGS history, neighbors and cells.
         row_bytes = 36.0 * data.shape[1] + 250.0 * q + 800.0
         check_memory(len(data), row_bytes, "arrays of all rows")
         subspace = Affine.leading_subspace(data, q)
         return subspace, subspace.into(data)
+    if is_metric(metric, "euclidean"):
+        return None, data
     check_memory(len(data), 4 * 8.0 * len(data), "matrices of all pairs")
     space = FeatureSpace.of(data, metric, settings.metric_params)
     n_directions = space.coordinates.shape[1]

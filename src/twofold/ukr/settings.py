@@ -60,8 +60,9 @@ class UKRSettings:
     """The checked parameters of a `UKR` that its parts need.
 
     With ``many`` rows, sums run over cells, in single precision; ``keep_gram`` tells whether they
-    are few enough for a matrix of inner products. ``pseudo_count=None`` means "auto": the noise of
-    the start, `pseudo_count_of_noise`. ``homotopy=None`` means "auto": of few rows, if PCA is the
+    are few enough for a matrix of inner products, ``in_subspace`` whether the data are reduced to
+    their leading subspace. ``pseudo_count=None`` means "auto": the noise of the start,
+    `pseudo_count_of_noise`. ``homotopy=None`` means "auto": of few rows, if PCA is the
     only start. ``minimum_density`` is the constraint of the plain reconstruction error; None means
     the leave-one-out error. The domain of the map ends at a share ``threshold`` of the kernel's
     maximum, or if that is None at a ``quantile`` of the density, less a ``margin`` of the log
@@ -70,6 +71,7 @@ class UKRSettings:
 
     many: bool
     keep_gram: bool
+    in_subspace: bool
     max_iter: int
     homotopy: bool | None
     minimum_density: float | None
@@ -125,6 +127,7 @@ class UKRSettings:
         return cls(
             many=many,
             keep_gram=n_samples <= MOST_EXACT,
+            in_subspace=many and is_metric(model.metric, "euclidean"),
             max_iter=MAX_ITER if is_auto(model.max_iter) else int(model.max_iter),
             homotopy=None if isinstance(model.homotopy, str) else model.homotopy,
             minimum_density=threshold if plain else None,

@@ -38,10 +38,10 @@ ALL_ROWS = ("pca", "isomap", "random")
 
 N_NEIGHBORS = 10
 ALL_JUDGED = 500
-"""Rows up to which all of them judge the scales."""
+"""Rows up to which all of them judge the scales, as they do wherever sums are exact."""
 
 ALL_TRIED, N_TRIED = 10_000, 2_000
-CLEARLY = 0.15
+CLEARLY_WORSE = 0.15
 """Of more rows, starts are tried whose map of 2,000 rows has a score within this of the best."""
 
 
@@ -74,7 +74,11 @@ def candidates_of(
         with problem.progress.phase(f"start {name}"):
             Z = attempt(embed, one, auto)
             if Z is not None:
-                candidates.append(scaled_candidate(name, Z, scheme, few=len(unit) <= ALL_JUDGED))
+                candidates.append(
+                    scaled_candidate(
+                        name, Z, scheme, few=len(unit) <= ALL_JUDGED or not scheme.many
+                    )
+                )
     if not candidates:
         raise ValueError("No start succeeded; name one by init, such as init='pca'.")
     return candidates
@@ -85,15 +89,15 @@ def _promising(
 ) -> list[tuple[str, Any]]:
     """Return the starts whose maps of some rows are not clearly worse than the best."""
     rows = some_rows(len(unit), N_TRIED)
-    part, embed = replace(scheme, data=scheme.data[rows]), _of_part
+    part = replace(scheme, data=scheme.data[rows])
     scores = {}
     for name, one in inits:
-        Z = attempt(lambda one: embed(one, problem)(unit[rows]), one, auto=True)
+        Z = attempt(lambda one: _of_part(one, problem)(unit[rows]), one, auto=True)
         if Z is not None:
             candidate = scaled_candidate(name, Z, part, few=False)
             scores[name] = part.map_score(candidate.latents)
     best = max(scores.values(), default=-np.inf)
-    return [(name, one) for name, one in inits if scores.get(name, best) >= best - CLEARLY]
+    return [(name, one) for name, one in inits if scores.get(name, best) >= best - CLEARLY_WORSE]
 
 
 def _of_part(name: object, problem: Problem) -> Callable[[Array], Array]:

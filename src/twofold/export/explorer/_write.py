@@ -19,12 +19,15 @@ from twofold.export.explorer._program import program
 from twofold.export.programs.translation import closed_form
 from twofold.maps.nadaraya_watson import NadarayaWatson
 from twofold.numerics.files import whole_file
-from twofold.numerics.threads import some_rows
+from twofold.numerics.threads import row_blocks, some_rows
 from twofold.numerics.validation import check_data, check_int, warn_user
 from twofold.protocols import Array, IntArray
+from twofold.ukr import UKR
 
 MOST_POINTS = 100_000
 LARGE_PAGE = 50_000_000
+SAME_VALUE = 1e-6
+"""Share of the largest value up to which values are equal: decoders may hold single precision."""
 
 
 def write(
@@ -160,14 +163,16 @@ def _content(
 def _latents(model: TwoWayEstimator, data: Array, chosen: IntArray) -> Array:
     """Return the latents of the rows to show.
 
-    A decoder of weighted means holds its training rows, which have latents already: to project them
-    again would take longer than all the rest.
+    The decoder of `UKR` holds its training rows, which have latents already: to project them again
+    would take longer than all the rest.
     """
-    decoder = model.decoder_
-    if isinstance(decoder, NadarayaWatson) and len(data) == len(decoder.targets_):
-        held, given = decoder.targets_, model._data_units.into(data)
-        if np.allclose(held, given, rtol=1e-5, atol=1e-6 * float(np.abs(held).max())):
-            return np.asarray(model.embedding_[chosen])
+    if isinstance(model, UKR) and isinstance(model.decoder_, NadarayaWatson):
+        held, units = model.decoder_.targets_, model._data_units
+        if len(data) == len(held) == len(model.embedding_):
+            least = SAME_VALUE * float(np.abs(held).max())
+            blocks = row_blocks(len(data), 3 * data.itemsize * data.shape[1])
+            if all(np.abs(held[rows] - units.into(data[rows])).max() <= least for rows in blocks):
+                return np.asarray(model.embedding_[chosen])
     return model._encode(data[chosen])
 
 

@@ -288,7 +288,7 @@ class _StudentGrid(GridWeights):
         return _student_transfer(self.shape, self.spacing)
 
 
-@lru_cache(maxsize=2)
+@lru_cache(maxsize=1)
 def _student_transfer(shape: tuple[int, ...], spacing: float) -> AnyArray:
     """Return the spectrum of the kernel ``1 / (1 + d^2)`` over that of the splines, squared."""
     squares, blur = np.zeros(()), np.ones(())
