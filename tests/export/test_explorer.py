@@ -309,7 +309,7 @@ def test_units_far_from_one(tmp_path, iris, scale):
 
 def test_training_rows_of_kernel_regression_keep_their_latents(tmp_path, monkeypatch):
     X = load_iris().data
-    model = UKR(init="pca", homotopy=False, max_iter=3, random_state=0).fit(X)
+    model = UKR(init="pca", homotopy=False, random_state=0).fit(X)
     encoded = []
     encode = UKR._encode
     monkeypatch.setattr(UKR, "_encode", lambda self, rows: encoded.append(1) or encode(self, rows))
