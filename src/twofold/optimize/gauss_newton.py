@@ -239,7 +239,8 @@ class GaussNewton:
             n_iter[active] += 1
             steps, solved = damped_steps(curvature, descent, np.full(active.size, self.damping))
             descent = np.where(solved[:, None], descent, 0.0)
-            short = norm(steps, axis=1) <= self.tol * norm(Z[active], axis=1)
+            with np.errstate(over="ignore"):  # steps from a flat place are very long
+                short = norm(steps, axis=1) <= self.tol * norm(Z[active], axis=1)
             promise = np.einsum("ij,ij->i", descent, steps)
             poor = promise <= np.maximum(self.tol * losses[active], rounding[active])
             last = solved & (short | poor)
