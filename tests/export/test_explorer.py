@@ -310,6 +310,7 @@ def test_units_far_from_one(tmp_path, iris, scale):
 def test_training_rows_of_kernel_regression_keep_their_latents(tmp_path, monkeypatch):
     X = load_iris().data
     model = UKR(init="pca", homotopy=False, random_state=0).fit(X)
+    monkeypatch.setattr("twofold.export.explorer._write.MOST_PROJECTED", 120)
     encoded = []
     encode = UKR._encode
     monkeypatch.setattr(UKR, "_encode", lambda self, rows: encoded.append(1) or encode(self, rows))

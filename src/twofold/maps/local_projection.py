@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from twofold.maps.nadaraya_watson import NadarayaWatson
 from twofold.numerics.density import LOG_FLOOR, LatentDensity
@@ -72,7 +71,6 @@ class LocalProjection:
         self,
         data: Array,
         starts: Array,
-        kept: NDArray[np.bool_],
         floor: float,
         solver: GaussNewton,
         polish: NewtonPolish,
@@ -80,8 +78,7 @@ class LocalProjection:
     ) -> Array:
         """Return the latents (n, q) of data (n, D) from starts (n, k, q), NaN if losses overflow.
 
-        ``kept`` (n, k) tells which starts are tried. Losses have a floor; of starts with equal
-        losses, up to the share ``tie``, the first counts.
+        Losses have a floor; of starts with equal losses, up to the share ``tie``, the first counts.
         """
         loop = compiled(1 << 62, LOOPS).project  # type: ignore[union-attr]
         data = np.ascontiguousarray(data)
@@ -97,7 +94,6 @@ class LocalProjection:
                 visits[rows],
                 data,
                 starts,
-                kept,
                 (self.decoder.sources, self.decoder.cut),
                 self.values,
                 floor,

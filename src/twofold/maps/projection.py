@@ -29,7 +29,6 @@ from sklearn.base import BaseEstimator
 
 from twofold.maps.features import LinearInFeatures
 from twofold.maps.local_projection import LocalProjection
-from twofold.maps.nadaraya_watson import NadarayaWatson
 from twofold.numerics.density import LatentDensity
 from twofold.numerics.linalg import k_smallest, row_norms_sq, row_product
 from twofold.numerics.neighbors import CellIndex
@@ -53,9 +52,6 @@ SAME_START = 2.0
 """Starts closer to an earlier one than this, in bandwidths of the density, are left out: networks
 are smooth at this scale, and both starts would end at the same latent. On rolls, sheets, mixtures
 of Gaussians and digits this halves the evaluations; errors change by less than 0.05 %."""
-
-SAME_LOCAL_START = 0.5
-"""The same for weighted means, in bandwidths of the decoder."""
 
 MARGIN = 8.0
 """How far below the lowest log density at a latent the domain of a pair of maps ends.
@@ -221,8 +217,7 @@ class Projection(BaseEstimator):
         solver = GaussNewton(max_iter=self.max_iter, tol=self.tol, max_halvings=MAX_HALVINGS)
         if self._local is None or not self._local.is_available:
             return self._from_starts(data, starts, solver)
-        kept = self._distinct(starts)
-        Z = self._local.project(data, starts, kept, self._floor, solver, NewtonPolish(), TIE)
+        Z = self._local.project(data, starts, self._floor, solver, NewtonPolish(), TIE)
         missing = np.isnan(Z[:, 0])
         if missing.any():
             Z[missing] = self._from_starts(data[missing], starts[missing], solver)
@@ -251,12 +246,9 @@ class Projection(BaseEstimator):
         """Return which starts (n, k) differ from those before them; see `SAME_START`."""
         n, k, _ = starts.shape
         kept = np.ones((n, k), dtype=np.bool_)
-        if isinstance(self.decoder, NadarayaWatson):
-            reach_sq = (SAME_LOCAL_START * self.decoder.bandwidth_) ** 2
-        elif self.density is not None and isinstance(self.decoder, LinearInFeatures):
-            reach_sq = (SAME_START * self.density.bandwidth_) ** 2
-        else:
+        if self.density is None or not isinstance(self.decoder, LinearInFeatures):
             return kept
+        reach_sq = (SAME_START * self.density.bandwidth_) ** 2
         for one in range(1, k):
             for other in range(one):
                 close = row_norms_sq(starts[:, one] - starts[:, other]) < reach_sq

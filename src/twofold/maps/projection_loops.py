@@ -235,9 +235,9 @@ def _polish(x, z, decoder, values, floor, density, limits, room):  # type: ignor
 
 @serial
 def project(  # type: ignore[no-untyped-def]
-    rows, data, starts, kept, decoder, values, floor, density, settings, limits, tie, latents
+    rows, data, starts, decoder, values, floor, density, settings, limits, tie, latents
 ):
-    """Write the latents (n, q) of some rows of data from those of their starts (n, k, q) to keep.
+    """Write the latents (n, q) of some rows of data from their starts (n, k, q).
 
     Of starts that end equally low, up to a share ``tie`` of the loss, the first counts. A row whose
     losses are not finite gets NaN.
@@ -261,12 +261,10 @@ def project(  # type: ignore[no-untyped-def]
         x = data[row]
         lowest = np.inf
         for number in range(n_starts):
-            losses[number] = np.inf
-            if kept[row, number]:
-                _copy(starts[row, number], ends[number])
-                losses[number] = _gauss_newton(
-                    x, ends[number], decoder, values, floor, density, settings, room
-                )
+            _copy(starts[row, number], ends[number])
+            losses[number] = _gauss_newton(
+                x, ends[number], decoder, values, floor, density, settings, room
+            )
             lowest = min(lowest, losses[number])
         if not np.isfinite(lowest):
             latents[row] = np.nan

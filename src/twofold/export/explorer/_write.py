@@ -26,6 +26,9 @@ from twofold.ukr import UKR
 
 MOST_POINTS = 100_000
 LARGE_PAGE = 50_000_000
+MOST_PROJECTED = 20_000
+"""More training rows of `UKR` are shown at their ``embedding_``."""
+
 SAME_VALUE = 1e-6
 """Share of the largest value up to which values are equal: decoders may hold single precision."""
 
@@ -58,7 +61,8 @@ def write(
         A fitted model whose decoder has a closed form: every estimator, except for UKR in a feature
         space of a metric other than "linear" and "l1", and for user-supplied maps or kernels.
     X : array-like of shape (n_samples, n_features)
-        Rows to show, of the training data or others.
+        Rows to show, of the training data or others. They are shown at their ``transform``; more
+        than 20,000 training rows of `UKR`, for which that would take long, at their ``embedding_``.
     y : array-like of shape (n_samples,), default=None
         Their labels or values, which set the initial colors.
     path : str or path-like
@@ -163,10 +167,11 @@ def _content(
 def _latents(model: TwoWayEstimator, data: Array, chosen: IntArray) -> Array:
     """Return the latents of the rows to show.
 
-    The decoder of `UKR` holds its training rows, which have latents already: to project them again
-    would take longer than all the rest.
+    The decoder of `UKR` holds its training rows, which have latents already: to project many of
+    them again would take longer than all the rest.
     """
-    if isinstance(model, UKR) and isinstance(model.decoder_, NadarayaWatson):
+    many = len(chosen) > MOST_PROJECTED
+    if many and isinstance(model, UKR) and isinstance(model.decoder_, NadarayaWatson):
         held, units = model.decoder_.targets_, model._data_units
         if len(data) == len(held) == len(model.embedding_):
             least = SAME_VALUE * float(np.abs(held).max())
