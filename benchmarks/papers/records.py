@@ -1,11 +1,15 @@
 """An experiment and its outcome.
 
 An `Experiment` names its place in a paper and quotes what the paper reports there. Running it gives
-an `Outcome`: rows that compare a figure of the paper with ours, all numbers measured, and pictures.
+an `Outcome`: rows that compare figures of the paper with ours, all numbers measured, and pictures.
 
-A row is compared in one of two ways. If the paper gives a figure, ours is judged against it within
-a margin. If the paper gives words ("recovers the Swiss roll"), `Row.bound` is the number that
-stands for them, and the report shows it.
+A row has three columns: the paper's figure, ours by the paper's protocol (its data, settings,
+optimizer and number of steps), and ours by our defaults (what a user gets who sets nothing). A
+column that an experiment does not have stays empty.
+
+Each of ours is compared in one of two ways. If the paper gives a figure, ours is judged against it
+within a margin. If the paper gives words ("recovers the Swiss roll"), `Row.bound` is the number
+that stands for them, and the report shows it.
 """
 
 from __future__ import annotations
@@ -31,18 +35,22 @@ class Absent(Exception):
 
 @dataclass(frozen=True)
 class Row:
-    """One quantity, the paper's figure and ours.
+    """One quantity: the paper's figure, ours by its protocol, ours by our defaults.
 
     Attributes
     ----------
     quantity : str
         What was measured.
-    paper, here : float, int, str or None
-        The paper's figure or words, and ours.
+    paper : float, int, str or None
+        The paper's figure or words.
+    literal : float, int, str or None
+        Ours by the paper's protocol, without anything that the paper does not have.
     better : {"lower", "higher"} or None
         Which direction is better. With None there is no verdict.
     margin : float or None
         Difference up to which two figures count as equal; None means 5 % of the paper's.
+    default : float, int, str or None
+        Ours by our defaults, on the same data. A note names every setting that is not the default.
     bound : float or None
         Number that stands for the paper's words: ours must be at most (``better="lower"``) or at
         least (``"higher"``) this.
@@ -52,17 +60,21 @@ class Row:
         What a reader has to know to compare the two.
     form : str
         Format specification of the numbers.
+    highlight : bool
+        Whether the row is one of the few that ``docs/measured.md`` shows.
     """
 
     quantity: str
     paper: Value = None
-    here: Value = None
+    literal: Value = None
     better: Better | None = None
     margin: float | None = None
+    default: Value = None
     bound: float | None = None
     beside: str = ""
     note: str = ""
     form: str = ".3g"
+    highlight: bool = False
 
 
 @dataclass(frozen=True)

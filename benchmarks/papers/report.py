@@ -12,12 +12,13 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.papers.pictures import as_data_uri
-from benchmarks.papers.verdict import MARGIN, is_number
+from benchmarks.papers.verdict import COLUMNS, MARGIN, is_number
 
 STYLE = Path(__file__).with_name("report.css")
 
 UNITS = {"cores": "{} cores", "memory_gb": "{} GB of memory"}
-COLUMNS = ("met", "better", "below", "no figure", "absent", "failed")
+COUNTED = ("met", "better", "below", "no figure", "absent", "failed")
+TITLES = {"literal": "by the paper's protocol", "default": "by our defaults"}
 
 LEGEND = (
     ("met", f"as good as the paper's figure, within {MARGIN:.0%} or the margin noted in the row"),
@@ -77,39 +78,48 @@ def _head(results: dict[str, Any]) -> str:
 <p>Every experiment of the papers that <strong>twofold</strong> implements, run by
 <code>python -m benchmarks.papers</code>.</p>
 <dl class="facts">{listed}</dl>
-<p><small>Verdicts are computed from the two numbers of a row: {legend} nothing if there is no
-figure to compare with. If the paper has words and no figure, the row names the number that stands
-for them, and the verdict is <em>met</em> or <em>below</em>.</small></p>
+<p><small>A row has the paper's figure, ours by the paper's protocol (its settings, optimizer and
+number of steps), and ours by our defaults. Verdicts are computed from the numbers: {legend} nothing
+if there is no figure to compare with. If the paper has words and no figure, the row names the
+number that stands for them, and the verdict is <em>met</em> or <em>below</em>.</small></p>
 </header>"""
 
 
 def _summary(papers: dict[str, Any]) -> str:
-    counted = {name: _counts(paper["experiments"].values()) for name, paper in papers.items()}
-    columns = [word for word in COLUMNS if any(counts[word] for counts in counted.values())]
-    head = "".join(f'<th class="count" scope="col">{escape(word)}</th>' for word in columns)
+    counted = {
+        (name, column): _counts(paper["experiments"].values(), column)
+        for name, paper in papers.items()
+        for column in COLUMNS
+    }
+    words = [word for word in COUNTED if any(counts[word] for counts in counted.values())]
+    head = "".join(f'<th class="count" scope="col">{escape(word)}</th>' for word in words)
     lines = []
-    for name, paper in papers.items():
-        seconds = sum(one["seconds"] for one in paper["experiments"].values())
-        cells = "".join(f'<td class="count">{counted[name][word] or ""}</td>' for word in columns)
+    for (name, column), counts in counted.items():
+        seconds = sum(one["seconds"] for one in papers[name]["experiments"].values())
+        cells = "".join(f'<td class="count">{counts[word] or ""}</td>' for word in words)
+        first = column == COLUMNS[0]
+        link = f'<a href="#{escape(name)}">{escape(name)}</a>' if first else ""
         lines.append(
-            f'<tr><th scope="row"><a href="#{escape(name)}">{escape(name)}</a></th>{cells}'
-            f'<td class="count">{seconds:.0f}</td></tr>'
+            f'<tr><th scope="row">{link}</th><td>{escape(TITLES[column])}</td>{cells}'
+            f'<td class="count">{f"{seconds:.0f}" if first else ""}</td></tr>'
         )
     return f"""<div class="card"><table class="summary">
-<thead><tr><th scope="col">paper</th>{head}<th class="count" scope="col">seconds</th></tr></thead>
+<thead><tr><th scope="col">paper</th><th scope="col">ours</th>{head}
+<th class="count" scope="col">seconds</th></tr></thead>
 <tbody>{"".join(lines)}</tbody>
 </table></div>"""
 
 
-def _counts(experiments: Any) -> Counter[str]:
-    """Count rows by verdict, and experiments that did not run."""
+def _counts(experiments: Any, column: str) -> Counter[str]:
+    """Count the verdicts of one of our columns, and experiments that did not run."""
     counts: Counter[str] = Counter()
     for one in experiments:
         if one["status"] != "done":
             counts[one["status"]] += 1
         for row in one["rows"]:
-            word = row["verdict"] or "no figure"
-            counts["below" if word == "no number" else word] += 1
+            if row[column] is not None or row["verdicts"][column]:
+                word = row["verdicts"][column] or "no figure"
+                counts["below" if word == "no number" else word] += 1
     return counts
 
 
@@ -118,6 +128,7 @@ def _paper(name: str, paper: dict[str, Any], folder: Path) -> str:
     missing = "".join(f"<li>{escape(sentence)}</li>" for sentence in paper["missing"])
     if missing:
         missing = f"<p>What cannot be repeated or compared:</p><ul>{missing}</ul>"
+    heads = "".join(f'<th scope="col" class="here">{TITLES[column]}</th>' for column in COLUMNS)
     pictures = "".join(
         _picture(picture, one["title"], folder)
         for one in paper["experiments"].values()
@@ -129,8 +140,7 @@ def _paper(name: str, paper: dict[str, Any], folder: Path) -> str:
 {missing}
 <div class="card"><table class="quantities">
 <thead><tr><th scope="col">experiment</th><th scope="col" class="paper">the paper</th>
-<th scope="col" class="here">here</th><th scope="col">in the same run</th>
-<th scope="col" class="verdict">verdict</th>
+{heads}<th scope="col">in the same run</th>
 <th scope="col" class="seconds">seconds</th></tr></thead>
 {bodies}
 </table></div>
@@ -147,9 +157,9 @@ def _experiment(one: dict[str, Any]) -> str:
     ]
     if one["status"] != "done":
         empty = '<td class="empty"></td>'
-        chip = f'<td data-label="verdict">{_chip(one["status"])}</td>'
+        chip = f'<td data-label="status">{_chip(one["status"])}</td>'
         error = f'<th scope="row">{escape(one["error"])}</th>'
-        lines.append(f"<tr>{error}{3 * empty}{chip}{empty}</tr>")
+        lines.append(f"<tr>{error}{empty}{chip}{3 * empty}</tr>")
     lines += [_row(row, quick=bool(one["quick"])) for row in one["rows"]]
     return f"<tbody>{''.join(lines)}</tbody>"
 
@@ -169,23 +179,31 @@ def _conditions(one: dict[str, Any]) -> str:
 
 def _row(row: dict[str, Any], *, quick: bool) -> str:
     form = row["form"]
-    paper, here = _cell(row["paper"], form), _cell(row["here"], form)
+    paper = _cell(row["paper"], form)
     if row["bound"] is not None:
         sign = {"lower": "&le;", "higher": "&ge;"}.get(row["better"], "")
         paper += f"<small>read as {sign} {escape(format(row['bound'], form))}</small>"
-    if row["verdict"] == "no number":
-        here = "not a number"
-    mark = ' <span class="quick">quick</span>' if quick and here else ""
     note = f"<small>{escape(row['note'])}</small>" if row["note"] else ""
-    chip = _chip(row["verdict"]) if row["verdict"] else ""
+    ours = (
+        _labelled(TITLES[column], _ours(row, column, quick=quick), "here") for column in COLUMNS
+    )
     return (
         f'<tr><th scope="row">{escape(row["quantity"])}{note}</th>'
         + _labelled("the paper", paper, "paper")
-        + _labelled("here", here + mark if here else "", "here")
+        + "".join(ours)
         + _labelled("same run", escape(row["beside"]), "")
-        + _labelled("verdict", chip, "verdict")
         + '<td class="seconds empty"></td></tr>'
     )
+
+
+def _ours(row: dict[str, Any], column: str, *, quick: bool) -> str:
+    """Return one of our figures with its verdict, marked if it was measured quickly."""
+    word = row["verdicts"][column]
+    shown = "not a number" if word == "no number" else _cell(row[column], row["form"])
+    if not shown:
+        return ""
+    mark = ' <span class="quick">quick</span>' if quick else ""
+    return f"{shown}{mark} {_chip(word) if word else ''}"
 
 
 def _labelled(label: str, content: str, kind: str) -> str:

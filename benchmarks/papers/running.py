@@ -12,12 +12,13 @@ import traceback
 import warnings
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from benchmarks.harness.records import described, write_json
 from benchmarks.papers.records import Absent, Experiment, Outcome, Paper, Row
-from benchmarks.papers.verdict import verdict
+from benchmarks.papers.verdict import COLUMNS, verdict
 from twofold.cli.measurement import as_json
 from twofold.datasets import data_folder
 
@@ -105,8 +106,7 @@ def _check_data(files: tuple[str, ...]) -> None:
 
 
 def _row(row: Row) -> dict[str, Any]:
-    cells = ("quantity", "paper", "here", "better", "bound", "beside", "note", "form")
-    return {cell: getattr(row, cell) for cell in cells} | {"verdict": verdict(row)}
+    return asdict(row) | {"verdicts": {column: verdict(row, column) for column in COLUMNS}}
 
 
 def _counted(caught: list[warnings.WarningMessage]) -> dict[str, int]:
@@ -120,6 +120,9 @@ def _counted(caught: list[warnings.WarningMessage]) -> dict[str, int]:
 def _in_short(result: dict[str, Any]) -> str:
     if result["status"] != DONE:
         return f"{result['status']}, {result['error']}"
-    verdicts = Counter(row["verdict"] for row in result["rows"] if row["verdict"])
-    counts = ", ".join(f"{count} {word}" for word, count in verdicts.items())
-    return f"{result['seconds']:.1f} s; {counts or 'nothing to compare'}"
+    said = []
+    for column in COLUMNS:
+        found = Counter(row["verdicts"][column] for row in result["rows"])
+        counts = ", ".join(f"{count} {word}" for word, count in found.items() if word)
+        said.append(f"{column}: {counts}" if counts else "")
+    return f"{result['seconds']:.1f} s; {'; '.join(filter(None, said)) or 'nothing to compare'}"

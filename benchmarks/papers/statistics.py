@@ -13,15 +13,16 @@ def median(values: Iterable[float]) -> float:
     return float(np.median(list(values)))
 
 
-def reach(values: Iterable[float], figure: float) -> float:
-    """Return how far the last value on the side of a figure lies from the median.
+def sampling_margin(values: Iterable[float], figure: float) -> float:
+    """Return the difference between a paper's single sample and our median that may be chance.
 
-    A figure of a single sample that lies within the range of ours is what one of ours might have
-    been.
+    It is the distance from our median to the quartile on the side of the paper's figure, at most a
+    quarter of the figure: samples that scatter widely must not make everything count as equal.
     """
     found = list(values)
-    middle = median(found)
-    return middle - min(found) if figure < middle else max(found) - middle
+    lower, middle, upper = np.quantile(found, [0.25, 0.5, 0.75])
+    spread = middle - lower if figure < middle else upper - middle
+    return float(min(spread, 0.25 * abs(figure)))
 
 
 def quartiles(values: Any) -> list[float]:

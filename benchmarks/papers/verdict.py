@@ -1,4 +1,4 @@
-"""Verdicts, computed from the two numbers of a row.
+"""Verdicts, computed from the paper's figure and one of ours.
 
 =============  ==================================================================
 "better"       ours is better than the paper's figure by more than the margin
@@ -13,8 +13,14 @@ from __future__ import annotations
 
 import math
 from numbers import Real
+from typing import Literal
 
 from benchmarks.papers.records import Row
+
+Column = Literal["literal", "default"]
+"""Our two columns: by the paper's protocol, and by our defaults."""
+
+COLUMNS: tuple[Column, ...] = ("literal", "default")
 
 MARGIN = 0.05
 """Share of the paper's figure within which ours counts as equal, if a row states no margin."""
@@ -27,11 +33,12 @@ def is_number(value: object) -> bool:
     return isinstance(value, Real) and not isinstance(value, bool)
 
 
-def verdict(row: Row) -> str:
-    """Return the verdict of a row, one of `VERDICTS`."""
-    if not is_number(row.here):
+def verdict(row: Row, column: Column = "literal") -> str:
+    """Return the verdict of one of our two columns of a row, one of `VERDICTS`."""
+    ours = getattr(row, column)
+    if not is_number(ours):
         return ""
-    here = float(row.here)  # type: ignore[arg-type]
+    here = float(ours)
     if not math.isfinite(here):
         return "no number"
     if row.better is None:

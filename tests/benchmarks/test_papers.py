@@ -19,7 +19,7 @@ from benchmarks.papers.records import Absent, Experiment, Outcome, Paper, Row
 from benchmarks.papers.report import report_page
 from benchmarks.papers.running import run_experiment, run_papers
 from benchmarks.papers.sgd2005.circle import eigenvectors
-from benchmarks.papers.statistics import reach
+from benchmarks.papers.statistics import sampling_margin
 from benchmarks.papers.verdict import VERDICTS, verdict
 from twofold.cli.measurement import as_json
 from twofold.datasets import data_folder
@@ -145,10 +145,21 @@ class TestVerdicts:
         assert verdict(row) == expected
         assert expected in VERDICTS
 
-    def test_reach_goes_to_the_last_value_on_the_side_of_the_figure(self):
-        values = [1.0, 2.0, 3.0, 5.0, 9.0]
-        assert reach(values, 2.5) == 2.0
-        assert reach(values, 40.0) == 6.0
+    def test_each_column_has_its_verdict(self):
+        row = Row("q", 1.0, 2.0, "lower", default=0.5)
+        assert verdict(row, "literal") == "below"
+        assert verdict(row, "default") == "better"
+        assert verdict(Row("q", 1.0, better="lower"), "default") == ""
+
+    def test_chance_is_the_quartile_on_the_side_of_the_figure(self):
+        values = [10.0, 11.0, 12.0, 14.0, 18.0]
+        assert sampling_margin(values, 11.5) == 1.0
+        assert sampling_margin(values, 40.0) == 2.0
+
+    def test_a_wide_scatter_does_not_make_twice_the_figure_equal(self):
+        values = [0.001, 0.004, 0.009, 0.012, 0.03]
+        row = Row("q", 0.0043, 0.009, "lower", sampling_margin(values, 0.0043))
+        assert verdict(row) == "below"
 
 
 class TestRunning:
@@ -161,8 +172,8 @@ class TestRunning:
         assert found["status"] == "done"
         assert found["numbers"] == {"x": [0, 1, 2], "5": [1, None]}
         assert found["seeds"] == [7]
-        assert found["rows"][0]["here"] == 2.0
-        assert found["rows"][0]["verdict"] == "below"
+        assert found["rows"][0]["literal"] == 2.0
+        assert found["rows"][0]["verdicts"] == {"literal": "below", "default": ""}
         assert {"commit", "versions", "machine", "seconds", "started", "quick"} <= set(results)
         assert lines[0].startswith("fake2000, a: ")
         assert "1 below" in lines[0]
@@ -210,7 +221,7 @@ class TestRunning:
         rows = [Row("a", 1.0, math.nan, "lower"), Row("b", math.inf, 2.0, "lower")]
         results, page, _ = run(tmp_path, fake("a", measured(*rows, numbers={"x": [math.nan]})))
         found = results["papers"]["fake2000"]["experiments"]["a"]
-        assert [row["verdict"] for row in found["rows"]] == ["no number", ""]
+        assert [row["verdicts"]["literal"] for row in found["rows"]] == ["no number", ""]
         assert found["numbers"] == {"x": [None]}
         assert "not a number" in page
         assert as_json({"a": {1.5, 2.5} & {1.5}}) == {"a": "{1.5}"}
@@ -289,7 +300,7 @@ class TestReport:
 
     def test_texts_are_escaped(self, tmp_path):
         evil = "<script>alert('x')</script>&\"quote\""
-        row = Row(evil, evil, evil, beside=evil, note=evil)
+        row = Row(evil, evil, evil, default=evil, beside=evil, note=evil)
         one = fake("a", measured(row), title=evil, where=evil, reports=evil, quick=evil)
         paper = Paper("fake2000", evil, evil, (one,), (evil,))
         results = run_papers([paper], quick=True, folder=tmp_path, progress=lambda line: None)
@@ -299,11 +310,13 @@ class TestReport:
         assert evil in "".join(Page(page).words)
 
     def test_counts(self, tmp_path):
-        rows = [Row("a", 1.0, h, "lower") for h in (1.0, 0.5, 2.0, 3.0)] + [Row("b", None, 1.0)]
+        rows = [Row("a", 1.0, h, "lower", default=h) for h in (1.0, 0.5, 2.0, 3.0)]
+        rows += [Row("b", None, 1.0), Row("c", 1.0)]
         _, page, _ = run(tmp_path, fake("a", measured(*rows)))
         summary = page[page.index('class="summary"') :]
         cells = re.findall(r'<td class="count">(\d*)</td>', summary[: summary.index("</table>")])
         assert cells[:4] == ["1", "1", "2", "1"]
+        assert cells[5:9] == ["1", "1", "2", ""]
         assert "absent" not in summary[: summary.index("</table>")]
 
     def test_pictures_are_small_and_of_few_colors(self, tmp_path):
@@ -347,7 +360,7 @@ def checked(paper, experiment, tmp_path):
     assert result["status"] == "done", result["traceback"]
     json.dumps(result, allow_nan=False)
     assert result["rows"] or result["pictures"]
-    assert not any(row["verdict"] == "no number" for row in result["rows"])
+    assert not any("no number" in row["verdicts"].values() for row in result["rows"])
     for picture in result["pictures"]:
         assert Path(picture["file"]).read_bytes().startswith(b"\x89PNG")
     return result
@@ -360,7 +373,7 @@ def checked(paper, experiment, tmp_path):
 )
 def test_the_quickest_experiments(paper, experiment, tmp_path):
     result = checked(paper, experiment, tmp_path)
-    judged = [row["verdict"] for row in result["rows"] if row["verdict"]]
+    judged = [word for row in result["rows"] for word in row["verdicts"].values() if word]
     assert judged
     assert set(judged) <= {"met", "better"}
 
@@ -371,8 +384,8 @@ def test_the_quickest_experiments(paper, experiment, tmp_path):
 def test_the_graph_of_the_oil_flow_data_is_connected_from_46_neighbors_on(tmp_path):
     oil_starts = papers.papers_of("ukr2005:oil_starts")[0].experiments[0]
     connected, larger = checked("ukr2005", oil_starts, tmp_path)["rows"]
-    assert connected["here"] == connected["paper"] == 46
-    assert larger["verdict"] == "met"
+    assert connected["literal"] == connected["paper"] == 46
+    assert larger["verdicts"]["literal"] == "met"
 
 
 @pytest.mark.slow

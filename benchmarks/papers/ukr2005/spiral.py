@@ -10,7 +10,7 @@ import numpy as np
 from benchmarks.harness.parallel import in_processes
 from benchmarks.papers.pictures import draw
 from benchmarks.papers.records import Outcome, Row
-from benchmarks.papers.statistics import median, reach
+from benchmarks.papers.statistics import median, sampling_margin
 from twofold import UKR
 from twofold.datasets import make_noisy_spiral
 from twofold.optimize import RProp
@@ -88,7 +88,7 @@ def starts(quick: bool, folder: Path) -> Outcome:
                 PAPERS_ERRORS[0],
                 median(lowest),
                 "lower",
-                reach(lowest, PAPERS_ERRORS[0]),
+                sampling_margin(lowest, PAPERS_ERRORS[0]),
                 beside=_ranging(lowest),
                 note="The paper's is one sample: met if it lies within the range of our "
                 f"{len(seeds)}.",
@@ -165,7 +165,7 @@ def spiral(quick: bool, folder: Path) -> Outcome:
             stages[f"by L-BFGS from our own starts, {name}"] = name, figures[1_000]
         for stage, (name, figure) in stages.items():
             values = of(name, key)
-            margin, beside = reach(values, figure), _ranging(values)
+            margin, beside = sampling_margin(values, figure), _ranging(values)
             row = Row(f"{words} {stage}", figure, median(values), "lower", margin, beside=beside)
             rows.append(row)
     curves = {name: runs[0][name]["curve"] for name in runs[0]}
