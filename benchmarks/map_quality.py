@@ -1,6 +1,7 @@
 """Does the map read well? Noisy rolls, smoothing of `UKR`, and the choice by the map's score.
 
     python -m benchmarks.map_quality [rolls] [smoothing] [choice] [--seeds 20] [--json results.json]
+                                     [--publish]
 
 *rolls*: R^2 with the truth of estimators with default settings on noisy Swiss rolls, 1,000 rows,
 noise 0.5, of two kinds: ours (a sheet of 90 by 50) and scikit-learn's (90 by 21). *smoothing*:
@@ -8,7 +9,8 @@ noise 0.5, of two kinds: ours (a sheet of 90 by 50) and scikit-learn's (90 by 21
 *choice*: eight estimators on each set of at most ``--rows`` rows, and the one that
 `twofold.metrics.map_score` takes. The sets are those of ``benchmarks.rivals``, and Statlog Landsat.
 
-All three take about an hour on two cores.
+``--publish`` keeps the parts that ran in ``map_quality.json`` beside this file and writes the
+section of docs/measured.md from that file.
 """
 
 import argparse
@@ -20,7 +22,9 @@ from pathlib import Path
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from benchmarks.harness.records import described, write_json
+from benchmarks.harness import ROOT
+from benchmarks.harness.kept import figures_table, origin, publish, recorded
+from benchmarks.harness.records import write_json
 from benchmarks.rivals.data import DataSet, Split, catalogue, split
 from twofold import DRUR, SNE, UKR, AgglomerativeIsomap, PrincipalManifold, TwoWay, datasets
 from twofold.datasets import make_swiss_roll
@@ -36,6 +40,11 @@ from twofold.metrics import (
     trustworthiness,
 )
 
+KEPT = ROOT / "benchmarks" / "map_quality.json"
+MARKS = (
+    "<!-- map quality: written by python -m benchmarks.map_quality --publish; do not edit -->",
+    "<!-- map quality: end -->",
+)
 ROWS, NOISE = 1_000, 0.5
 ESTIMATORS = {
     "UKR()": lambda seed: UKR(random_state=seed),
@@ -67,25 +76,29 @@ def sklearn_roll(seed):
 
 
 def rolls(seeds, names):
-    """Print and return R^2 for each estimator, kind of roll and seed."""
+    """Return R^2 for each estimator, kind of roll and seed."""
     found = {}
-    print("| noisy rolls, R^2 with the truth | kind | median | lowest | at least 0.98 | 0.99 |")
-    print("|---|---|---|---|---|---|")
     for name in names:
         for kind, make in (("90 x 50", own_roll), ("90 x 21", sklearn_roll)):
-            r2 = []
+            r2 = found[f"{name}, {kind}"] = []
             for seed in seeds:
                 X, truth = make(seed)
                 r2.append(procrustes_r2(truth, ESTIMATORS[name](0).fit(X).embedding_))
-            found[f"{name}, {kind}"] = r2
-            good = [sum(one >= bound for one in r2) for bound in (0.98, 0.99)]
-            of = f"of {len(r2)}"
-            print(
-                f"| `{name}` | {kind} | {statistics.median(r2):.4f} | {min(r2):.4f} | "
-                f"{good[0]} {of} | {good[1]} {of} |",
-                flush=True,
-            )
     return found
+
+
+def rolls_table(found):
+    """Return the table of `rolls` in Markdown."""
+    lines = [
+        "| estimator | sheet | median | lowest | at least 0.98 | at least 0.99 |",
+        "|---|---|---|---|---|---|",
+    ]
+    for label, r2 in found.items():
+        name, _, kind = label.rpartition(", ")
+        good = [f"{sum(one >= bound for one in r2)} of {len(r2)}" for bound in (0.98, 0.99)]
+        figures = f"{statistics.median(r2):.4f} | {min(r2):.4f} | {good[0]} | {good[1]}"
+        lines.append(f"| `{name}` | {kind} | {figures} |")
+    return "\n".join(lines)
 
 
 def sets(most_rows):
@@ -99,11 +112,8 @@ def sets(most_rows):
 
 
 def smoothing(loaded):
-    """Print and return the figures of `UKR` with default and with unsmoothed settings."""
+    """Return the figures of `UKR` with default and with unsmoothed settings."""
     found = {}
-    columns = "error", "codebook, K = 64", "jitter", "placement", "1-NN", "trust", "continuity", "s"
-    print(f"| set | settings | {' | '.join(columns)} |")
-    print("|---|---|" + "---|" * len(columns))
     for name in SMOOTHING_SETS:
         if name not in loaded:
             continue
@@ -111,62 +121,90 @@ def smoothing(loaded):
         for label, settings in (("unsmoothed", UNSMOOTHED), ("`UKR()`", {})):
             began = time.process_time()
             model = UKR(random_state=0, **settings).fit(one.X_train)
-            figures = {**judged(model, one), "s": time.process_time() - began}
+            figures = {**judged(model, one), "CPU seconds": time.process_time() - began}
             found[f"{name}, {label}"] = figures
-            values = " | ".join(f"{value:.4g}" for value in figures.values())
-            print(f"| {name} | {label} | {values} |", flush=True)
     return found
+
+
+def smoothing_table(found):
+    """Return the table of `smoothing` in Markdown."""
+    return figures_table("set, settings", found)
 
 
 def judged(model, one):
     """Return the figures of a fitted model on held-out rows."""
     X, Z = one.X_test, model.transform(one.X_test)
+    codebooks = [codebook_error(model, X, 64, random_state=seed) for seed in range(3)]
     figures = {
         "error": relative_reconstruction_error(X, model.inverse_transform(Z)),
-        "codebook": statistics.mean(codebook_error(model, X, 64, random_state=s) for s in range(3)),
+        "codebook error, K = 64": statistics.mean(codebooks),
         "jitter": jitter_error(model, X),
         "placement": neighbor_placement_error(model, X, one.X_train),
-        "accuracy": np.nan,
+        "1-NN accuracy": None,
         "trustworthiness": trustworthiness(X, Z),
         "continuity": continuity(X, Z),
     }
     if one.y_train is not None:
-        figures["accuracy"] = nearest_neighbor_accuracy(
+        figures["1-NN accuracy"] = nearest_neighbor_accuracy(
             model.embedding_, one.y_train, Z, one.y_test
         )
     return figures
 
 
 def choice(loaded):
-    """Print and return what the map's score chooses, beside the best on either number."""
+    """Return scores, errors and codebook errors of all estimators on each set."""
     found = {}
-    print("| set | chosen | error | lowest error | codebook, K = 64 | lowest | within 5 % |")
-    print("|---|---|---|---|---|---|---|")
     for name, one in loaded.items():
-        scores, errors, codebooks = {}, {}, {}
+        figures = found[name] = {"scores": {}, "errors": {}, "codebooks": {}}
+        # Half of the held-out rows choose, the other half judge the choice.
+        half = len(one.X_test) // 2
+        X, X_judge = one.X_test[:half], one.X_test[half:]
         for method, make in ESTIMATORS.items():
             model = make(0).fit(one.X_train)
-            X = one.X_test
-            # Half of the held-out rows choose, the other half judge the choice.
-            half = len(X) // 2
-            scores[method] = map_score(model, X[:half])
-            rebuilt = model.inverse_transform(model.transform(X[half:]))
-            errors[method] = relative_reconstruction_error(X[half:], rebuilt)
-            codebooks[method] = codebook_error(model, X[half:], 64)
-        chosen = max(scores, key=scores.get)
-        ratios = [
-            values[chosen] / min(values.values()) if min(values.values()) > 0 else 1.0
-            for values in (errors, codebooks)
-        ]
-        found[name] = {"scores": scores, "errors": errors, "codebooks": codebooks}
-        print(
-            f"| {name} | `{chosen}` | {errors[chosen]:.3g} | {min(errors.values()):.3g} "
-            f"(`{min(errors, key=errors.get)}`) | {codebooks[chosen]:.3g} | "
-            f"{min(codebooks.values()):.3g} (`{min(codebooks, key=codebooks.get)}`) | "
-            f"{'yes' if max(ratios) <= 1.05 else 'no'} ({ratios[0]:.2f}, {ratios[1]:.2f}) |",
-            flush=True,
-        )
+            rebuilt = model.inverse_transform(model.transform(X_judge))
+            figures["scores"][method] = map_score(model, X)
+            figures["errors"][method] = relative_reconstruction_error(X_judge, rebuilt)
+            figures["codebooks"][method] = codebook_error(model, X_judge, 64)
     return found
+
+
+def choice_table(found):
+    """Return what the map's score chooses, beside the best on either number, in Markdown."""
+    lines = [
+        "| set | chosen | error | lowest error | codebook, K = 64 | lowest | within 5 % |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    for name, figures in found.items():
+        chosen = max(figures["scores"], key=figures["scores"].get)
+        cells, ratios = [], []
+        for key in ("errors", "codebooks"):
+            values = figures[key]
+            best = min(values, key=values.get)
+            ratios.append(values[chosen] / values[best] if values[best] > 0 else 1.0)
+            cells.append(f"{values[chosen]:.3g} | {values[best]:.3g} (`{best}`)")
+        within = f"{'yes' if max(ratios) <= 1.05 else 'no'} ({ratios[0]:.2f}, {ratios[1]:.2f})"
+        lines.append(f"| {name} | `{chosen}` | {' | '.join(cells)} | {within} |")
+    return "\n".join(lines)
+
+
+TABLES = {"rolls": rolls_table, "smoothing": smoothing_table, "choice": choice_table}
+WORDS = {
+    "rolls": "$R^2$ with the true sheet on noisy Swiss rolls of 1,000 rows and noise 0.5, of two "
+    "kinds (ours and scikit-learn's), default settings:",
+    "smoothing": "`UKR()` beside the settings that minimize the leave-one-out error further, on "
+    f"held-out rows. Unsmoothed: `{', '.join(f'{k}={v!r}' for k, v in UNSMOOTHED.items())}`.",
+    "choice": "The estimator with the best map score on half of the held-out rows, judged on the "
+    "other half:",
+}
+
+
+def section(parts):
+    """Return the section of docs/measured.md, each part with its command, commit and date."""
+    written = []
+    for part, record in parts.items():
+        said = origin(f"python -m benchmarks.map_quality {part}", record)
+        written += [f"{said} {WORDS[part]}", TABLES[part](record["figures"])]
+    return "\n\n".join(written)
 
 
 def _scaled(raw):
@@ -181,9 +219,7 @@ def _scaled(raw):
 
 def main(arguments=None):
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument(
-        "parts", nargs="*", choices=["rolls", "smoothing", "choice", []], default=[]
-    )
+    parser.add_argument("parts", nargs="*", choices=[*TABLES, []], default=[])
     parser.add_argument("--seeds", type=int, default=20, help="number of rolls of each kind")
     parser.add_argument("--first-seed", type=int, default=300, help="seed of the first roll")
     parser.add_argument("--rows", type=int, default=10_000, help="most rows to fit")
@@ -191,22 +227,24 @@ def main(arguments=None):
         "--estimators", nargs="*", default=["UKR()", "DRUR()", "PrincipalManifold()"]
     )
     parser.add_argument("--json", type=Path, help="file for all figures")
+    parser.add_argument("--publish", action="store_true", help="write docs/measured.md")
     options = parser.parse_args(arguments)
-    parts = options.parts or ["rolls", "smoothing", "choice"]
+    parts = options.parts or list(TABLES)
     warnings.simplefilter("ignore", ConvergenceWarning)
     warnings.simplefilter("ignore", UserWarning)
-    record = described()
-    if "rolls" in parts:
-        seeds = range(options.first_seed, options.first_seed + options.seeds)
-        record["rolls"] = rolls(seeds, options.estimators)
-    if {"smoothing", "choice"} & set(parts):
-        loaded = sets(options.rows)
-        if "smoothing" in parts:
-            record["smoothing"] = smoothing(loaded)
-        if "choice" in parts:
-            record["choice"] = choice(loaded)
+    measured = {}
+    for part in parts:
+        if part == "rolls":
+            seeds = range(options.first_seed, options.first_seed + options.seeds)
+            figures = rolls(seeds, options.estimators)
+        else:
+            figures = {"smoothing": smoothing, "choice": choice}[part](sets(options.rows))
+        measured[part] = recorded(figures)
+        print(TABLES[part](figures), flush=True)
     if options.json:
-        write_json(options.json, record)
+        write_json(options.json, measured)
+    if options.publish:
+        publish(KEPT, measured, TABLES, ROOT / "docs" / "measured.md", MARKS, section)
 
 
 if __name__ == "__main__":

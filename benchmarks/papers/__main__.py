@@ -1,4 +1,8 @@
-"""The command line: ``python -m benchmarks.papers NAME ... [--quick] [--output FOLDER]``."""
+"""The command line: run experiments, or publish the results of runs.
+
+python -m benchmarks.papers NAME ... [--quick] [--output FOLDER]
+python -m benchmarks.papers publish FOLDER ...
+"""
 
 import argparse
 import logging
@@ -10,6 +14,9 @@ from benchmarks.papers import NAMES, ExperimentsFailed, main
 
 def run(arguments=None):
     """Read the command line, run the experiments, and return the exit code."""
+    words = sys.argv[1:] if arguments is None else list(arguments)
+    if words[:1] == ["publish"]:
+        return publish_runs(words[1:])
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.papers",
         description="Run the papers' experiments and write a report with their numbers beside "
@@ -27,7 +34,7 @@ def run(arguments=None):
         metavar="FOLDER",
         help="folder for the report and its pictures (default: twofold-papers)",
     )
-    options = parser.parse_args(arguments)
+    options = parser.parse_args(words)
     logging.basicConfig(level=logging.INFO, format="%(message)s", stream=sys.stderr)
     try:
         report = main(options.names, quick=options.quick, folder=options.output)
@@ -40,6 +47,25 @@ def run(arguments=None):
         sys.stderr.write("interrupted; results.json holds the finished experiments\n")
         return 130
     print(report)
+    return 0
+
+
+def publish_runs(words):
+    """Keep the results of runs in the repository and write the documentation from them."""
+    from benchmarks.papers.publishing import publish
+
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.papers publish",
+        description="Keep the results of runs, and write the documentation's pages from all that "
+        "are kept.",
+    )
+    parser.add_argument("folders", nargs="*", type=Path, metavar="FOLDER", help="output of a run")
+    options = parser.parse_args(words)
+    for folder in options.folders:
+        if not (folder / "results.json").is_file():
+            parser.error(f"{folder} has no results.json; name the output folder of a run.")
+    for page in publish(options.folders):
+        print(page)
     return 0
 
 

@@ -55,6 +55,12 @@ def draw(
 
 def as_data_uri(path: Path) -> tuple[str, bool]:
     """Return a picture as a data URI, and whether it is a wide one."""
+    content, wide = as_png(path)
+    return f"data:image/png;base64,{base64.b64encode(content).decode('ascii')}", wide
+
+
+def as_png(path: Path) -> tuple[bytes, bool]:
+    """Return a picture as a small PNG file of few colors, and whether it is a wide one."""
     from PIL import Image  # comes with matplotlib, which drew the picture
 
     with Image.open(path) as picture:
@@ -66,5 +72,4 @@ def as_data_uri(path: Path) -> tuple[str, bool]:
         few = small.quantize(COLORS, dither=Image.Dither.NONE)
     stream = BytesIO()
     few.save(stream, "png", optimize=True)
-    text = base64.b64encode(stream.getvalue()).decode("ascii")
-    return f"data:image/png;base64,{text}", wide
+    return stream.getvalue(), wide

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from collections.abc import Iterable
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -87,16 +88,16 @@ number that stands for them, and the verdict is <em>met</em> or <em>below</em>.<
 
 def _summary(papers: dict[str, Any]) -> str:
     counted = {
-        (name, column): _counts(paper["experiments"].values(), column)
+        (name, column): counts(paper["experiments"].values(), column)
         for name, paper in papers.items()
         for column in COLUMNS
     }
-    words = [word for word in COUNTED if any(counts[word] for counts in counted.values())]
+    words = [word for word in COUNTED if any(found[word] for found in counted.values())]
     head = "".join(f'<th class="count" scope="col">{escape(word)}</th>' for word in words)
     lines = []
-    for (name, column), counts in counted.items():
+    for (name, column), found in counted.items():
         seconds = sum(one["seconds"] for one in papers[name]["experiments"].values())
-        cells = "".join(f'<td class="count">{counts[word] or ""}</td>' for word in words)
+        cells = "".join(f'<td class="count">{found[word] or ""}</td>' for word in words)
         first = column == COLUMNS[0]
         link = f'<a href="#{escape(name)}">{escape(name)}</a>' if first else ""
         lines.append(
@@ -110,17 +111,17 @@ def _summary(papers: dict[str, Any]) -> str:
 </table></div>"""
 
 
-def _counts(experiments: Any, column: str) -> Counter[str]:
+def counts(experiments: Iterable[dict[str, Any]], column: str) -> Counter[str]:
     """Count the verdicts of one of our columns, and experiments that did not run."""
-    counts: Counter[str] = Counter()
+    found: Counter[str] = Counter()
     for one in experiments:
         if one["status"] != "done":
-            counts[one["status"]] += 1
+            found[one["status"]] += 1
         for row in one["rows"]:
             if row[column] is not None or row["verdicts"][column]:
                 word = row["verdicts"][column] or "no figure"
-                counts["below" if word == "no number" else word] += 1
-    return counts
+                found["below" if word == "no number" else word] += 1
+    return found
 
 
 def _paper(name: str, paper: dict[str, Any], folder: Path) -> str:

@@ -16,7 +16,12 @@ import twofold
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
-PAGES = [ROOT / "README.md", *sorted(DOCS.glob("*.md")), *sorted(DOCS.glob("guide/*.md"))]
+PAGES = [
+    ROOT / "README.md",
+    *sorted(DOCS.glob("*.md")),
+    *sorted(DOCS.glob("guide/*.md")),
+    *sorted(DOCS.glob("papers/*.md")),
+]
 API_PAGES = sorted(DOCS.glob("api/*.md"))
 MODULES = [
     module.name
