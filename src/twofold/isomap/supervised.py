@@ -94,10 +94,10 @@ class SupervisedIsomap(AgglomerativeIsomap):
         Whether distances are divided by their mean first. Without it, dissimilarities depend on the
         units of the data, as in the paper.
     n_neighbors : int or "auto", default="auto"
-        Neighbors of each row in the graph, by dissimilarity. "auto" means 10 for the graph "knn"
-        and 20 for "mutual", or all others if there are fewer. Components of the graph are joined; a
-        warning is given only if a class lies in more than one, since labels are meant to separate
-        classes.
+        Neighbors of each row in the graph, by dissimilarity. "auto" means 10 for the graphs
+        "linked" and "knn" and 20 for "mutual", or all others if there are fewer. Components of the
+        graph are joined; a warning is given only if a class lies in more than one, since labels are
+        meant to separate classes.
     graph : {"linked", "knn", "mutual"}, default="linked"
         Which rows share an edge. "knn" is the paper's graph: every row and its neighbors. "linked"
         adds an edge from every row to the nearest row of another class. "mutual" is that of
