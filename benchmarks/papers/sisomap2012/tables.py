@@ -23,8 +23,6 @@ from sklearn.model_selection import train_test_split
 from benchmarks.papers.records import Absent, Outcome, Row
 from benchmarks.papers.sisomap2012 import small_classes
 from benchmarks.papers.sisomap2012.comparison import (
-    DOMINATES,
-    MOST_SETS,
     Accuracies,
     against_grnn,
     against_raw,
@@ -123,14 +121,14 @@ def _absent_tables(values: Accuracies) -> list[Row]:
 def gain(quick: bool, folder: Path) -> Outcome:  # noqa: ARG001 - no pictures
     """Compare KRR with GRNN on ten tables: three repeats of five folds."""
     values = _uci(quick)
-    rows = [*against_grnn(values, DOMINATES, tested=True), *_absent_tables(values)]
+    rows = [*against_grnn(values, tested=True), *_absent_tables(values)]
     return Outcome(rows=rows, numbers=_numbers(values), seeds=list(_seeds(quick)))
 
 
 def table(quick: bool, folder: Path) -> Outcome:
     """Compare supervised Isomap with direct classifiers and with A-Isomap, in the same runs."""
     values = _uci(quick)
-    rows = [*against_raw(values, MOST_SETS), *by_labels(values)]
+    rows = [*against_raw(values, tested=True), *by_labels(values)]
     pictures = bars(values, folder / "table.png", "accuracies by table and method")
     seeds = list(_seeds(quick))
     return Outcome(rows=rows, numbers=as_table(values), pictures=pictures, seeds=seeds)
@@ -149,7 +147,7 @@ def few(quick: bool, folder: Path) -> Outcome:
         N_FOLDS_QUICK if quick else N_FOLDS,
         _seeds(quick),
     )
-    rows = [*against_grnn(values, None, tested=False), *against_raw(values, None)]
+    rows = [*against_grnn(values, tested=False), *against_raw(values, tested=False)]
     pictures = bars(values, folder / "few.png", "accuracies with 24 rows a class")
     return Outcome(
         rows=rows, numbers=_numbers(values), pictures=pictures, seeds=list(_seeds(quick))
