@@ -241,6 +241,7 @@ class TestAgglomerative:
             ({"n_neighbors": 250}, 'n_neighbors=250 must be between 1 and 249, or "auto"'),
             ({"dissimilarity": "cosine"}, "dissimilarity='cosine'"),
             ({"graph": "directed"}, "graph='directed'"),
+            ({"graph": "linked"}, "graph='linked'"),
             ({"out_of_sample": "nyström"}, "out_of_sample='nyström'"),
             ({"n_landmarks": 1}, "n_landmarks=1"),
             ({"n_centers": 0}, "n_centers=0"),
@@ -260,7 +261,7 @@ class TestAgglomerative:
             ({"n_components": None}, 'n_components=None must be an integer, or "auto"'),
             ({"n_centers": "x"}, "n_centers='x' must be an integer, or \"auto\""),
             ({"n_landmarks": "auto"}, "n_landmarks='auto' must be an integer, or None"),
-            ({"cross_fit": "yes"}, "cross_fit='yes' must be True or False"),
+            ({"cross_fit": "yes"}, "cross_fit='yes' must be True or False, or \"embedding\""),
             (
                 {"out_of_sample": None},
                 "out_of_sample=None must be 'krr', 'grnn' or 'auto', or an object",
@@ -278,10 +279,15 @@ class TestSupervised:
     @joined
     def test_classes_lie_apart_and_new_rows_find_them(self, wine):
         X, y = wine
-        model = SupervisedIsomap(3).fit(X[::2], y[::2])
-        exact = KNeighborsClassifier(5).fit(model.embedding_, y[::2])
-        assert exact.score(model.embedding_, y[::2]) == 1.0
-        assert exact.score(model.transform(X[1::2]), y[1::2]) > 0.95
+        accuracies = []
+        for half, other in ((1, 0), (0, 1)):
+            model = SupervisedIsomap(3)
+            Z = model.fit_transform(X[half::2], y[half::2])
+            exact = KNeighborsClassifier(5).fit(model.embedding_, y[half::2])
+            assert exact.score(model.embedding_, y[half::2]) == 1.0
+            predicted = KNeighborsClassifier(5).fit(Z, y[half::2])
+            accuracies.append(predicted.score(model.transform(X[other::2]), y[other::2]))
+        assert np.mean(accuracies) > 0.95
         assert model.classes_.tolist() == [0, 1, 2]
         assert model.beta_ == 1.0
         assert model.reconstruction_error(X[1::2]).max() < 10.0
@@ -370,7 +376,7 @@ class TestSupervised:
         rng = np.random.default_rng(0)
         places = np.repeat([[0.0, 0.0], [9.0, 0.0], [0.0, 9.0]], 30, axis=0)
         X = places + rng.standard_normal((90, 2))
-        model = SupervisedIsomap(2, n_neighbors=5)
+        model = SupervisedIsomap(2, n_neighbors=5, graph="knn")
         assert model.fit(X, np.repeat([0, 1, 2], 30)).n_pieces_ == 3  # warnings are errors
         with pytest.warns(UserWarning, match=r"had 3 .*; 1 of the 3 classes lay in more than one"):
             model.fit(X, np.r_[np.repeat([0, 0, 1], 30)[:-1], 2])
@@ -433,10 +439,10 @@ class TestSupervised:
     @pytest.mark.parametrize(
         ("settings", "message"),
         [
-            ({"beta": "x"}, "beta='x' must be a number, or \"auto\""),
-            ({"beta": None}, 'beta=None must be a number, or "auto"'),
+            ({"beta": "x"}, 'beta=\'x\' must be a number, or "auto" or "literal"'),
+            ({"beta": None}, 'beta=None must be a number, or "auto" or "literal"'),
             ({"scale_distances": "no"}, "scale_distances='no' must be True or False"),
-            ({"cross_fit": "yes"}, "cross_fit='yes' must be True or False"),
+            ({"cross_fit": "yes"}, "cross_fit='yes' must be True or False, or \"embedding\""),
             (
                 {"out_of_sample": None},
                 "out_of_sample=None must be 'krr', 'grnn' or 'auto', or an object",

@@ -1,166 +1,166 @@
-"""How classifiers are judged: all parameters are chosen inside the training rows, for all methods.
+"""How classifiers are judged: parameters are chosen inside the training rows, for all methods.
 
-Columns are standardized on the training rows of each split. Neighbors, alpha and dimension of the
-embedding and the parameters of the classifiers are chosen by three inner folds of the training
-rows, for all methods. Leave-one-out chooses widths and ridges of the maps. beta is 1.0, the mean
-distance, everywhere. For support vector machines the embedding is chosen with C = 10 and the
+Columns are standardized on the training rows of each split. Three inner folds of the training rows
+choose what a method leaves open and the parameters of the classifiers. Leave-one-out chooses widths
+and ridges of the maps. For support vector machines the embedding is chosen with C = 10 and the
 default width, then C and width for that embedding.
 
-The inner loops share work between settings: one factorization for each width serves all of them.
-The experiment "check" compares their results with the estimators.
+Two protocols are compared. *Literal* is the method of the paper: Eq. (1) with ``beta`` the mean
+distance in the units of the (standardized) data, the graph of nearest neighbors with agglomerated
+components, and classifiers trained on the exact embedding; neighbors, ``alpha`` and dimension are
+left open. *Default* is what `twofold.SupervisedIsomap` does with its defaults; only the dimension
+is left open.
+
+The inner loops share work between settings (`benchmarks.papers.sisomap2012.shared_maps`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
 import numpy as np
-from scipy import linalg
 from sklearn.model_selection import StratifiedKFold
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
+from benchmarks.papers.sisomap2012.shared_maps import OfDimension, SharedMaps
 from twofold.geodesics.dissimilarities import Euclidean, Supervised
-from twofold.geodesics.graph import connect_components, knn_graph
+from twofold.geodesics.graph import (
+    connect_components,
+    default_mutual_neighbors,
+    graph_of_neighbors,
+    mutual_graph,
+)
 from twofold.geodesics.scaling import classical_scaling, squared_geodesics
-from twofold.maps.ridge import ALPHAS
-from twofold.numerics.bandwidths import width_grid
 from twofold.numerics.linalg import sqdist
 from twofold.protocols import AnyArray, Array
 
-NEIGHBORS = (5, 15)
-LABELS = ((0.0, 1.0), (0.75, 1.0))
 DIMENSIONS = (2, 4, 8, 16)
 VOTERS = (1, 3, 5, 9, 15, 25)
-SVMS = [(C, factor) for C in (0.1, 1.0, 10.0, 100.0, 1000.0) for factor in (0.125, 0.5, 1.0, 2.0)]
+SVMS = tuple(product((1.0, 10.0, 100.0), (0.125, 0.5, 1.0, 2.0)))
 USUAL_SVM = (10.0, 1.0)
 KINDS = ("k-NN", "SVM")
+DEFAULT_NEIGHBORS = 10
 
-Labels = tuple[float, float] | None
-"""alpha and beta; None without labels."""
+Key = tuple[str, str]
+"""A method and a kind of classifier."""
 
-Setting = tuple[int, Labels, int]
-"""Neighbors, labels, dimension."""
 
-OfDimension = Callable[[int], tuple[Array, Array]]
-"""Maps a number of columns to leave-one-out predictions of the rows and those of the query."""
+@dataclass(frozen=True)
+class Embedding:
+    """How rows are embedded.
 
-METHODS: dict[str, tuple[tuple[Labels, ...], str, bool]] = {
-    "KRR": (LABELS, "krr", False),
-    "GRNN": (LABELS, "grnn", False),
-    "KRR, exact": (LABELS, "krr", True),
-    "GRNN, exact": (LABELS, "grnn", True),
-    "A-Isomap": ((None,), "krr", False),
+    Attributes
+    ----------
+    labels : {"literal", "scaled"} or None
+        Eq. (1) in units of the data, or with distances divided by their mean; None without labels.
+    alpha : float
+        The parameter of Eq. (1).
+    graph : {"knn", "linked", "mutual"}
+        As in `twofold.SupervisedIsomap`.
+    neighbors : int
+        Neighbors of each row.
+    """
+
+    labels: str | None
+    alpha: float = 0.5
+    graph: str = "knn"
+    neighbors: int = DEFAULT_NEIGHBORS
+
+
+@dataclass(frozen=True)
+class Method:
+    """What is fixed, and what inner folds choose.
+
+    Attributes
+    ----------
+    embeddings : tuple of Embedding
+        To choose from.
+    map : {"krr", "grnn", "by labels", "by error"}
+        The out-of-sample map.
+    exact : bool
+        Whether classifiers are trained on the exact embedding, not on cross-fitted latents.
+    dimensions : tuple of int
+        To choose from.
+    """
+
+    embeddings: tuple[Embedding, ...]
+    map: str
+    exact: bool = False
+    dimensions: tuple[int, ...] = DIMENSIONS
+
+
+LITERAL = tuple(Embedding("literal", a, "knn", h) for h in (5, 15) for a in (0.0, 0.75))
+DEFAULT = (Embedding("scaled", 0.5, "linked"),)
+
+METHODS: dict[str, Method] = {
+    "literal KRR": Method(LITERAL, "krr", exact=True),
+    "literal GRNN": Method(LITERAL, "grnn", exact=True),
+    "literal A-Isomap": Method(
+        tuple(Embedding(None, neighbors=h) for h in (5, 15)), "krr", exact=True
+    ),
+    "default": Method(DEFAULT, "by labels"),
+    "default, 2 dimensions": Method(DEFAULT, "by labels", dimensions=(2,)),
+    "default, KRR": Method(DEFAULT, "krr"),
+    "default, GRNN": Method(DEFAULT, "grnn"),
+    "default A-Isomap": Method((Embedding(None, graph="mutual"),), "by error"),
 }
-"""Values of alpha and beta (None: no labels), the map, and whether to train on exact latents."""
+
+Setting = tuple[Embedding, int]
+"""An embedding and its dimension."""
 
 
-def _embedded(X: Array, y: AnyArray, neighbors: int, labels: Labels, n_components: int) -> Array:
+def _embedded(X: Array, y: AnyArray, how: Embedding, n_components: int) -> Array:
     """Return the exact embedding."""
-    distances: Any = Euclidean(X / np.sqrt(np.square(X - X.mean(axis=0)).sum(axis=1).mean()))
-    if labels is not None:
-        distances = Supervised(distances, y, alpha=labels[0], beta=labels[1])
-    graph = knn_graph(distances, min(neighbors, len(X) - 1))
-    graph, _ = connect_components(graph, distances)
+    spread = float(np.sqrt(np.square(X - X.mean(axis=0)).sum(axis=1).mean()))
+    points: Any = Euclidean(X / spread)
+    if how.labels is not None:
+        unit = 1.0 / spread if how.labels == "literal" else None
+        points = Supervised(points, y, alpha=how.alpha, unit=unit)
+    mutual = how.graph == "mutual"
+    k = default_mutual_neighbors(len(X)) if mutual else min(how.neighbors, len(X) - 1)
+    near = points.neighbors(k, 1)
+    if how.graph == "linked":
+        near = np.hstack([near, points.nearest_of_others(1)])
+    if mutual:
+        graph, _ = mutual_graph(points, near)
+    else:
+        graph, _ = connect_components(graph_of_neighbors(points, near), points)
     return classical_scaling(squared_geodesics(graph, None, np.float64), n_components)
-
-
-class _Maps:
-    """Both out-of-sample maps of many embeddings of the same rows: factorised once."""
-
-    def __init__(self, X: Array, query: Array) -> None:
-        self.widths = width_grid(X)
-        own, other = sqdist(X, X), sqdist(query, X)
-        self.ridge = []
-        for width in self.widths:
-            values, vectors = linalg.eigh(np.exp(-0.5 * own / width**2), driver="evd")
-            kept = values > 1e-10 * values[-1]
-            values, vectors = values[kept], vectors[:, kept]
-            hats = [1.0 - np.square(vectors) @ (values / (values + alpha)) for alpha in ALPHAS]
-            self.ridge.append((values, vectors, np.maximum(hats, 1e-12)))
-        self.to_query = [np.exp(-0.5 * other / width**2) for width in self.widths]
-        np.fill_diagonal(own, np.inf)
-        self.squares = {"own": own, "other": other}
-        self.known: dict[tuple[str, str], Array] = {}
-
-    def _means(self, width: float, of: str) -> Array:
-        """Return regression weights of the query, or of the rows with each left out."""
-        key = f"{width:.10e}", of
-        if key not in self.known:
-            logs = -0.5 * self.squares[of] / width**2
-            weights = np.exp(logs - logs.max(axis=1, keepdims=True))
-            self.known[key] = weights / weights.sum(axis=1, keepdims=True)
-        return self.known[key]
-
-    def krr(self, Z: Array) -> OfDimension:
-        """Return leave-one-out and query predictions by kernel ridge for each dimension."""
-        errors = np.empty((len(self.widths), len(ALPHAS), Z.shape[1]))
-        projected = [vectors.T @ Z for _, vectors, _ in self.ridge]
-        for (w, (values, vectors, rest)), (a, alpha) in product(
-            enumerate(self.ridge), enumerate(ALPHAS)
-        ):
-            fit = vectors @ (projected[w] * (values / (values + alpha))[:, None])
-            errors[w, a] = np.square((Z - fit) / rest[a][:, None]).sum(axis=0)
-
-        def of(d: int) -> tuple[Array, Array]:
-            total = errors[:, :, :d].sum(axis=2)
-            ridges = [max(np.flatnonzero(row <= 1.01 * row.min())) for row in total]
-            w = int(np.argmin([row[a] for row, a in zip(total, ridges, strict=True)]))
-            a = ridges[w]
-            values, vectors, rest = self.ridge[w]
-            weights = vectors @ (projected[w][:, :d] / (values + ALPHAS[a])[:, None])
-            fit = vectors @ (projected[w][:, :d] * (values / (values + ALPHAS[a]))[:, None])
-            left_out = Z[:, :d] - (Z[:, :d] - fit) / rest[a][:, None]
-            return left_out, self.to_query[w] @ weights
-
-        return of
-
-    def grnn(self, Z: Array) -> OfDimension:
-        """Return the same for the general regression network, its width searched as in `GRNN`."""
-        errors: dict[str, Array] = {}
-
-        def error(width: float, d: int) -> float:
-            key = f"{width:.10e}"
-            if key not in errors:
-                errors[key] = np.square(Z - self._means(width, "own") @ Z).sum(axis=0)
-            return float(errors[key][:d].sum())
-
-        def of(d: int) -> tuple[Array, Array]:
-            first = self.widths[0]
-            tried = [first / 8.0, first / 4.0, first / 2.0, *self.widths]
-            best = min(tried, key=lambda width: error(width, d))
-            for ratio in (2.0**0.5, 2.0**0.25, 2.0**0.125):
-                best = min((best, best / ratio, best * ratio), key=lambda width: error(width, d))
-            return self._means(best, "own") @ Z[:, :d], self._means(best, "other") @ Z[:, :d]
-
-        return of
 
 
 def coordinates(
     X: Array, y: AnyArray, query: Array, wanted: dict[str, Iterable[Setting]]
 ) -> Iterator[tuple[str, Setting, Array, Array]]:
     """Yield method, setting, training and query coordinates for the wanted settings."""
-    maps = _Maps(X, query)
-    done: dict[tuple[int, Labels], tuple[Array, OfDimension, OfDimension]] = {}
-    for method, settings in wanted.items():
-        _, kind, exact = METHODS[method]
-        for setting in settings:
-            neighbors, labels, d = setting
-            key = (neighbors, labels)
-            if key not in done:
-                Z = _embedded(X, y, neighbors, labels, min(max(DIMENSIONS), X.shape[1]))
-                done[key] = (Z, maps.krr(Z), maps.grnn(Z))
-            Z, krr, grnn = done[key]
-            left_out, predicted = (grnn if kind == "grnn" else krr)(d)
-            yield method, setting, Z[:, :d] if exact else left_out, predicted
+    shared = SharedMaps(X, query)
+    latents: dict[Embedding, Array] = {}
+    maps: dict[tuple[Embedding, str], OfDimension] = {}
+    for name, settings in wanted.items():
+        method = METHODS[name]
+        for how, d in settings:
+            if how not in latents:
+                latents[how] = _embedded(X, y, how, min(max(DIMENSIONS), X.shape[1]))
+            Z = latents[how]
+            if (how, method.map) not in maps:
+                fitted = {
+                    "krr": lambda Z=Z: shared.krr(Z),
+                    "grnn": lambda Z=Z: shared.grnn(Z),
+                    "by labels": lambda Z=Z: shared.by_labels(Z, y),
+                    "by error": lambda Z=Z: shared.by_error(Z),
+                }
+                maps[how, method.map] = fitted[method.map]()
+            left_out, predicted = maps[how, method.map](d)
+            yield name, (how, d), Z[:, :d] if method.exact else left_out, predicted
 
 
-def _settings_of(method: str, n_features: int) -> list[Setting]:
-    labels = METHODS[method][0]
-    dimensions = [d for d in DIMENSIONS if d <= n_features]
-    return list(product(NEIGHBORS, labels, dimensions))
+def _settings_of(name: str, n_features: int) -> list[Setting]:
+    method = METHODS[name]
+    dimensions = [d for d in method.dimensions if d <= n_features]
+    return list(product(method.embeddings, dimensions))
 
 
 def _knn(Z: Array, y: AnyArray, query: Array, voters: tuple[int, ...] = VOTERS) -> AnyArray:
@@ -188,7 +188,7 @@ def scaled(X: Array, *others: Array) -> list[Array]:
 
 def _chosen(
     X: Array, y: AnyArray, methods: tuple[str, ...], seed: int
-) -> dict[tuple[str, str], tuple[Any, Any]]:
+) -> dict[Key, tuple[Any, Any]]:
     """Choose the setting and the parameters of each method and classifier by inner folds."""
     folds = StratifiedKFold(3, shuffle=True, random_state=seed)
     parts = [
@@ -209,7 +209,7 @@ def _chosen(
             key = method, "SVM", setting, USUAL_SVM
             hits = _svm(Z, y_train, query_Z, *USUAL_SVM) == y_valid
             scores[key] = scores.get(key, 0.0) + float(np.mean(hits))
-    chosen: dict[tuple[str, str], tuple[Any, Any]] = {}
+    chosen: dict[Key, tuple[Any, Any]] = {}
     for method, kind in product((*methods, "raw"), KINDS):
         best = max((key for key in scores if key[:2] == (method, kind)), key=scores.__getitem__)
         chosen[method, kind] = best[2], best[3]
@@ -228,7 +228,7 @@ def _chosen(
 
 def _classified(
     X: Array, y: AnyArray, query: Array, methods: tuple[str, ...], seed: int
-) -> dict[tuple[str, str], AnyArray]:
+) -> dict[Key, AnyArray]:
     """Return the labels each method and classifier predicts."""
     chosen = _chosen(X, y, methods, seed)
     X, query = scaled(X, query)
@@ -251,7 +251,7 @@ def _classified(
 
 def accuracies(
     X: Array, y: AnyArray, methods: tuple[str, ...], n_folds: int, seed: int
-) -> dict[tuple[str, str], float]:
+) -> dict[Key, float]:
     """Return percent correct of each method and classifier over the folds of one split.
 
     Parameters
@@ -267,7 +267,7 @@ def accuracies(
     seed : int
         Deals rows to folds.
     """
-    correct: dict[tuple[str, str], int] = {}
+    correct: dict[Key, int] = {}
     folds = StratifiedKFold(n_folds, shuffle=True, random_state=seed)
     for train, test in folds.split(X, y):
         labels = _classified(X[train], y[train], X[test], methods, seed)

@@ -108,6 +108,9 @@ BYTES_PER_GIVEN = 48.0
 
 AUTO = '"auto"'
 
+EMBEDDING = "embedding"
+"""Value of ``cross_fit`` for the exact latents of the training rows."""
+
 
 class _LeaveOneOut(Protocol):
     """A fitted map that predicts each training row from the others."""
@@ -151,10 +154,11 @@ class AgglomerativeIsomap(TwoWayEstimator):
         Number of rows that are centers of the kernel ridge regressions. "auto" means all up to
         1,000, then fewer, 500 from 4,000 rows on. Each regression needs about 32 bytes per row and
         center, more than the geodesic distances of few landmarks: 1.6 GB for 100,000 rows.
-    cross_fit : bool, default=False
-        Whether ``fit_transform`` returns for each row what the down-map predicts without it (in
-        closed form), for a model that is to be trained on the latents. ``embedding_`` is exact in
-        any case.
+    cross_fit : bool or "embedding", default=False
+        What ``fit_transform`` returns. True: for each row the prediction of the encoder without it
+        (in closed form), for a model that is to be trained on the latents. False: ``transform(X)``.
+        "embedding": ``embedding_`` itself, on which the paper trains classifiers. ``embedding_`` is
+        exact in any case.
     random_state : int, RandomState, Generator or None, default=None
         Draws landmarks and centers; small problems need none.
     n_jobs : int or None, default=None
@@ -193,6 +197,7 @@ class AgglomerativeIsomap(TwoWayEstimator):
     """
 
     graph = "knn"  # of models in files that are older than the parameter
+    _graphs: tuple[str, ...] = ("mutual", "knn")
 
     residual_variance_: Array
     n_pieces_: int
@@ -208,7 +213,7 @@ class AgglomerativeIsomap(TwoWayEstimator):
         out_of_sample: str | Map = "auto",
         n_landmarks: int | None = None,
         n_centers: int | str = "auto",
-        cross_fit: bool = False,
+        cross_fit: bool | str = False,
         random_state: RandomLike = None,
         n_jobs: int | None = None,
         verbose: int = 0,
@@ -238,7 +243,8 @@ class AgglomerativeIsomap(TwoWayEstimator):
         Returns
         -------
         ndarray of shape (n_samples, n_components)
-            With ``cross_fit=True`` the prediction of each row by the others, else ``transform(X)``.
+            With ``cross_fit=True`` the prediction of each row by the others, with
+            ``cross_fit="embedding"`` the embedding, else ``transform(X)``.
 
         Examples
         --------
@@ -249,17 +255,18 @@ class AgglomerativeIsomap(TwoWayEstimator):
         (100, 2)
         """
         self._check_out_of_sample()
-        crossed = check_bool("cross_fit", self.cross_fit)
-        map_ = self.out_of_sample
-        if crossed and not isinstance(map_, str) and not hasattr(map_, "leave_one_out"):
+        crossed, map_ = self._checked_cross_fit(), self.out_of_sample
+        if crossed is True and not isinstance(map_, str) and not hasattr(map_, "leave_one_out"):
             raise TypeError(
                 f"out_of_sample={map_!r} has no leave_one_out, which cross_fit=True needs. Use "
                 "KernelRidgeMap, GRNN or NadarayaWatson, or cross_fit=False."
             )
         self.fit(X, y)
-        if not crossed or self._variance == 0.0:
+        if self._variance == 0.0 or crossed is False:
             return self.transform(X)
         data, dtype = check_data(self, X, reset=False)
+        if crossed == EMBEDDING:
+            return cast_back(self.embedding_.copy(), dtype)
         encoder = cast(_LeaveOneOut, self.encoder_)
         with self._threads():
             latents = encoder.leave_one_out(
@@ -285,7 +292,7 @@ class AgglomerativeIsomap(TwoWayEstimator):
             n_components = self._most_dimensions(n)
         with progress.phase("neighborhood graph"):
             dissimilarities, attributes = self._dissimilarities(problem)
-            neighbors = dissimilarities.neighbors(self._n_neighbors(n), self.n_jobs)
+            neighbors = self._linked_rows(dissimilarities, self._n_neighbors(n))
             if self.graph == "mutual":
                 graph, n_pieces = mutual_graph(dissimilarities, neighbors)
             else:
@@ -310,7 +317,7 @@ class AgglomerativeIsomap(TwoWayEstimator):
         with progress.phase("maps"):
             units = CenteredUnits.of(latents, name="the embedding")
             Z = units.into(latents)
-            encoder = self._fitted_encoder(problem.data, Z, problem.rng)
+            encoder = self._fitted_encoder(problem, Z)
             best = ridge_or_network if is_auto(self.out_of_sample) else fitted_ridge
             decoder = best(Z, problem.data, self.n_centers, problem.rng)
             density = fitted_density(Z)
@@ -329,9 +336,9 @@ class AgglomerativeIsomap(TwoWayEstimator):
     def _check_settings(self, data: Array) -> None:
         """Check every parameter before anything is computed."""
         n = len(data)
-        check_bool("cross_fit", self.cross_fit)
+        self._checked_cross_fit()
         check_choice("dissimilarity", self.dissimilarity, ("euclidean", "precomputed"))
-        check_choice("graph", self.graph, ("mutual", "knn"))
+        check_choice("graph", self.graph, self._graphs)
         self._check_out_of_sample()
         self._n_neighbors(n)
         if not is_auto(self.n_components):
@@ -350,6 +357,11 @@ class AgglomerativeIsomap(TwoWayEstimator):
         self._check_memory(n)
         if self.dissimilarity == "precomputed":
             check_distances(data)
+
+    def _checked_cross_fit(self) -> bool | str:
+        if isinstance(self.cross_fit, str) and self.cross_fit == EMBEDDING:
+            return EMBEDDING
+        return check_bool("cross_fit", self.cross_fit, also=f'"{EMBEDDING}"')
 
     def _check_out_of_sample(self) -> None:
         if isinstance(self.out_of_sample, str):
@@ -405,6 +417,10 @@ class AgglomerativeIsomap(TwoWayEstimator):
         """Return the dissimilarities, and learned attributes that a subclass adds."""
         return self._base_distances(problem)[0], {}
 
+    def _linked_rows(self, dissimilarities: Dissimilarities, n_neighbors: int) -> IntArray:
+        """Return the rows that each row is linked to, shape (n, at least n_neighbors)."""
+        return dissimilarities.neighbors(n_neighbors, self.n_jobs)
+
     def _warn_of_pieces(
         self,
         n_pieces: int,
@@ -418,15 +434,19 @@ class AgglomerativeIsomap(TwoWayEstimator):
             UserWarning,
         )
 
-    def _fitted_encoder(self, data: Array, Z: Array, rng: np.random.Generator) -> Predictor:
+    def _fitted_encoder(self, problem: Problem, Z: Array) -> Predictor:
         if not isinstance(self.out_of_sample, str):
             own: Map = clone(self.out_of_sample)
-            return own.fit(data, Z)
+            return own.fit(problem.data, Z)
         if self.out_of_sample == "grnn":
-            return GRNN(n_jobs=self.n_jobs).fit(data, Z)
+            return GRNN(n_jobs=self.n_jobs).fit(problem.data, Z)
         if self.out_of_sample == "krr":
-            return fitted_ridge(data, Z, self.n_centers, rng)
-        return ridge_or_network(data, Z, self.n_centers, rng, self.n_jobs)
+            return fitted_ridge(problem.data, Z, self.n_centers, problem.rng)
+        return self._best_encoder(problem, Z)
+
+    def _best_encoder(self, problem: Problem, Z: Array) -> Predictor:
+        """Return the encoder that "auto" means."""
+        return ridge_or_network(problem.data, Z, self.n_centers, problem.rng, self.n_jobs)
 
     def __sklearn_tags__(self) -> Any:
         """Declare that precomputed distances are split in rows and columns."""

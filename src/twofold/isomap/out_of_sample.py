@@ -2,6 +2,12 @@
 
 Factorizing the kernel of n rows costs ``n^3``. So beyond 1,000 rows some of them are centers: the
 scale of the kernel is chosen on a sample, then all rows are fitted once, with a new ridge.
+
+Which of the two is better depends on the data. A ridge regression is smooth and shrinks toward the
+mean, which suits sheets, overlapping classes and many dimensions. A network returns means of nearby
+latents, which suits compact classes in few dimensions: with two dimensions for 10 or 15 classes of
+24 rows it is up to 25 percentage points better in front of a classifier. Without labels the lower
+leave-one-out error of the latents decides. With labels the error of a classifier decides.
 """
 
 from __future__ import annotations
@@ -11,8 +17,9 @@ import numpy as np
 from twofold.kernels import Gaussian
 from twofold.maps import GRNN, KernelRidgeMap
 from twofold.numerics.density import LatentDensity, likelihood_cv_bandwidth
+from twofold.numerics.neighbors import nearest
 from twofold.numerics.threads import some_rows
-from twofold.protocols import Array
+from twofold.protocols import AnyArray, Array, IntArray
 
 MOST_CENTERS = 1_000
 """Rows up to which every row is a center."""
@@ -29,6 +36,13 @@ CHOICE_CENTERS = 300
 
 MOST_COMPARED = 20_000
 """Rows up to which a general regression network is compared: it predicts from all of them."""
+
+VOTERS = 5
+"""Nearest latents whose labels predict that of a row, in the comparison by labels."""
+
+STANDARD_ERRORS = 1.0
+"""Standard errors of the difference by which a network must be better in the comparison by labels.
+With 2 the choice is as good in 8 and 16 dimensions and worse in 2 and 4."""
 
 DENSITY_POINTS = 4_000
 """Number of latents that carry the density."""
@@ -79,13 +93,66 @@ def ridge_or_network(
     if len(inputs) > MOST_COMPARED:
         return ridge
     network = GRNN(n_jobs=n_jobs).fit(inputs, targets)
-    first = np.sort(np.unique(inputs, axis=0, return_index=True)[1])
     error_of_ridge, error_of_network = ridge.error_, network.error_
+    first = _distinct(inputs)
     if len(first) < len(inputs):
         distinct, wanted = inputs[first], targets[first]
         error_of_ridge = fitted_ridge(distinct, wanted, n_centers, rng).error_
         error_of_network = GRNN(n_jobs=n_jobs).fit(distinct, wanted).error_
     return network if error_of_network < error_of_ridge else ridge
+
+
+def ridge_or_network_by_labels(
+    inputs: Array,
+    targets: Array,
+    labels: AnyArray,
+    n_centers: int | str,
+    rng: np.random.Generator,
+    n_jobs: int | None = None,
+) -> KernelRidgeMap | GRNN:
+    """Return the network if its latents predict clearly more labels than those of the ridge map.
+
+    Both maps predict the latents of each row from the other rows. Five nearest neighbors among
+    these latents predict its label. The network is returned if its share of right labels exceeds
+    that of the ridge map by more than one standard error of the difference. Copies of a row would
+    predict each other, so both are compared on distinct rows. Beyond 20,000 rows it is the ridge
+    map.
+    """
+    ridge = fitted_ridge(inputs, targets, n_centers, rng)
+    first = _distinct(inputs)
+    if len(inputs) > MOST_COMPARED or len(first) <= VOTERS:
+        return ridge
+    network = GRNN(n_jobs=n_jobs).fit(inputs, targets)
+    pair: tuple[KernelRidgeMap, GRNN] = ridge, network
+    if len(first) < len(inputs):
+        inputs, targets, labels = inputs[first], targets[first], labels[first]
+        pair = (
+            fitted_ridge(inputs, targets, n_centers, rng),
+            GRNN(n_jobs=n_jobs).fit(inputs, targets),
+        )
+    right = [
+        _right_votes(one.leave_one_out(inputs, targets), labels, n_jobs).astype(float)
+        for one in pair
+    ]
+    gain = right[1] - right[0]
+    clear = STANDARD_ERRORS * gain.std() / np.sqrt(len(gain))
+    return network if gain.mean() > clear else ridge
+
+
+def _right_votes(Z: Array, labels: AnyArray, n_jobs: int | None) -> AnyArray:
+    """Return for each row (n,) whether its nearest others, by majority, have its label."""
+    classes, numbers = np.unique(labels, return_inverse=True)
+    near = nearest(Z, None, VOTERS, n_jobs=n_jobs)[0]
+    votes = np.zeros((len(Z), len(classes)), dtype=np.int8)
+    np.add.at(votes, (np.arange(len(Z))[:, None], numbers[near]), 1)
+    right: AnyArray = votes.argmax(axis=1) == numbers
+    return right
+
+
+def _distinct(inputs: Array) -> IntArray:
+    """Return the numbers of the first of equal rows, in ascending order."""
+    first: IntArray = np.sort(np.unique(inputs, axis=0, return_index=True)[1])
+    return first
 
 
 def fitted_density(Z: Array) -> LatentDensity:

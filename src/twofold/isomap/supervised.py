@@ -8,6 +8,16 @@ own labels, better than predictions of new rows can be, and a classifier trained
 separation too much. So ``fit_transform`` returns cross-fitted latents: each row is predicted from
 the latents of the others, as new rows will be. scikit-learn's ``TargetEncoder`` does the same.
 
+The paper's graph links a row to its nearest neighbors. If classes have more rows than that and lie
+apart, all neighbors are of the row's own class: each class is a component, and the agglomeration
+joins components by a tree of single edges. Paths between classes then depend on which two rows
+happen to be closest, and rows that are close in the data can be far apart in the embedding. Ridge
+regression predicts such latents badly. With ``graph="linked"``, the default, every row is also
+linked to its nearest row of another class.
+
+To the letter the method of the paper is ``SupervisedIsomap(d, n_neighbors=h, alpha=alpha,
+beta="literal", graph="knn", out_of_sample="krr", cross_fit="embedding")``.
+
 Only the map is cross-fitted, not the embedding: a row's label has shaped the graph, and so the
 latents of the others that predict it. Therefore do not cross-validate on the output of
 ``fit_transform``, where noise can look like structure. Cross-validate the whole pipeline, which
@@ -27,7 +37,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from numbers import Real
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -38,6 +48,8 @@ from sklearn.utils.validation import check_consistent_length, column_or_1d
 from twofold.base.problem import Learned, Problem
 from twofold.geodesics.dissimilarities import Dissimilarities, Supervised
 from twofold.isomap.agglomerative import AUTO, AgglomerativeIsomap
+from twofold.isomap.out_of_sample import ridge_or_network_by_labels
+from twofold.maps.affine import Predictor
 from twofold.numerics.validation import (
     RandomLike,
     check_bool,
@@ -46,10 +58,16 @@ from twofold.numerics.validation import (
     is_auto,
     warn_user,
 )
-from twofold.protocols import AnyArray, Array, Map
+from twofold.protocols import AnyArray, Array, IntArray, Map
 
 SATURATION = 0.05
 """Share of saturated pairs above which a warning is given; one gross outlier gives none."""
+
+LITERAL = "literal"
+"""Value of ``beta`` for Eq. (1) as printed."""
+
+LINKED = "linked"
+"""The graph with an edge from every row to the nearest row of another class."""
 
 
 class SupervisedIsomap(AgglomerativeIsomap):
@@ -68,28 +86,36 @@ class SupervisedIsomap(AgglomerativeIsomap):
     alpha : float, default=0.5
         In [0, 1]: how far dissimilarities between classes reach down to those within. 1 closes the
         gap for touching rows.
-    beta : float or "auto", default="auto"
-        Divides the squared distances; "auto" means the mean distance.
+    beta : float, "auto" or "literal", default="auto"
+        Divides the squared distances; "auto" means the mean distance. "literal" is Eq. (1) as
+        printed: the mean distance in the units of the data, and no scaling of distances, whatever
+        ``scale_distances`` is.
     scale_distances : bool, default=True
         Whether distances are divided by their mean first. Without it, dissimilarities depend on the
-        units of the data.
+        units of the data, as in the paper.
     n_neighbors : int or "auto", default="auto"
-        Neighbors of each row in the graph, by dissimilarity. "auto" means 10 for the graph "knn"
-        and 20 for "mutual", or all others if there are fewer. Components of the graph are joined; a
-        warning is given only if a class lies in more than one, since labels are meant to separate
-        classes.
-    graph : {"knn", "mutual"}, default="knn"
-        Which neighbors share an edge, as in `AgglomerativeIsomap`; "knn" is the paper's graph.
+        Neighbors of each row in the graph, by dissimilarity. "auto" means 10 for the graphs
+        "linked" and "knn" and 20 for "mutual", or all others if there are fewer. Components of the
+        graph are joined; a warning is given only if a class lies in more than one, since labels are
+        meant to separate classes.
+    graph : {"linked", "knn", "mutual"}, default="linked"
+        Which rows share an edge. "knn" is the paper's graph: every row and its neighbors. "linked"
+        adds an edge from every row to the nearest row of another class. "mutual" is that of
+        `AgglomerativeIsomap`.
     dissimilarity : {"euclidean", "precomputed"}, default="euclidean"
         As in `AgglomerativeIsomap`; labels change the distances.
-    out_of_sample : {"krr", "grnn", "auto"} or Map, default="krr"
-        The map from data to latents, as in `AgglomerativeIsomap`; "krr" is the paper's.
+    out_of_sample : {"auto", "krr", "grnn"} or Map, default="auto"
+        The map from data to latents. "krr" is kernel ridge regression, the paper's choice, "grnn" a
+        general regression network. "auto" fits both and predicts each row's label by the five
+        nearest latents, all predicted by the other rows; it takes the network if that is right more
+        often, by more than one standard error. The map from latents to data is chosen as in
+        `AgglomerativeIsomap`, as are the limits.
     n_landmarks, n_centers
         As in `AgglomerativeIsomap`.
-    cross_fit : bool, default=True
-        Whether ``fit_transform``, which a pipeline trains on, returns for each row what the
-        down-map predicts without it. ``embedding_`` is exact in any case, and
-        ``fit(X, y).transform(X)`` differs from both.
+    cross_fit : bool or "embedding", default=True
+        What ``fit_transform``, which a pipeline trains on, returns: for each row what the encoder
+        predicts without it (True), ``transform(X)`` (False), or the exact ``embedding_``
+        ("embedding"), on which the paper trains classifiers.
     random_state, n_jobs, verbose
         As in `AgglomerativeIsomap`.
 
@@ -100,7 +126,8 @@ class SupervisedIsomap(AgglomerativeIsomap):
     classes_ : ndarray of shape (n_classes,)
         The labels.
     beta_ : float
-        The divisor in use, in units of the mean distance if distances are scaled.
+        The divisor in use: in units of the mean distance if distances are scaled, else in those of
+        the data.
     saturation_ : float
         Share of the pairs whose exponents are too large for dissimilarities to differ; above 0.05 a
         warning is given.
@@ -125,6 +152,8 @@ class SupervisedIsomap(AgglomerativeIsomap):
     True
     """
 
+    _graphs = ("linked", "knn", "mutual")
+
     def __init__(
         self,
         n_components: int | str = 2,
@@ -133,12 +162,12 @@ class SupervisedIsomap(AgglomerativeIsomap):
         beta: float | str = "auto",
         scale_distances: bool = True,
         n_neighbors: int | str = "auto",
-        graph: str = "knn",
+        graph: str = "linked",
         dissimilarity: str = "euclidean",
-        out_of_sample: str | Map = "krr",
+        out_of_sample: str | Map = "auto",
         n_landmarks: int | None = None,
         n_centers: int | str = "auto",
-        cross_fit: bool = True,
+        cross_fit: bool | str = True,
         random_state: RandomLike = None,
         n_jobs: int | None = None,
         verbose: int = 0,
@@ -194,11 +223,18 @@ class SupervisedIsomap(AgglomerativeIsomap):
 
     def _checked_beta(self) -> float | None:
         """Return the divisor, or None for the mean distance."""
-        return None if is_auto(self.beta) else check_real("beta", self.beta, also=AUTO)
+        if is_auto(self.beta) or self._is_literal:
+            return None
+        return check_real("beta", self.beta, also=f'{AUTO} or "{LITERAL}"')
+
+    @property
+    def _is_literal(self) -> bool:
+        return isinstance(self.beta, str) and self.beta == LITERAL
 
     def _dissimilarities(self, problem: Problem) -> tuple[Dissimilarities, dict[str, Any]]:
         base, spread = self._base_distances(problem)
-        unit = None if self.scale_distances else 1.0 / max(spread, 1e-300)
+        scaled = self.scale_distances and not self._is_literal
+        unit = None if scaled else 1.0 / max(spread, 1e-300)
         changed = Supervised(
             base, problem.y, alpha=float(self.alpha), beta=self._checked_beta(), unit=unit
         )
@@ -206,7 +242,7 @@ class SupervisedIsomap(AgglomerativeIsomap):
             warn_user(
                 f"{100 * changed.saturation:.0f} % of the pairs have exponents e^2 / beta above 36 "
                 f"(beta={changed.beta:.3g}), where their dissimilarities no longer differ. Use "
-                "scale_distances=True, standardized data, or a larger beta.",
+                'scale_distances=True with beta="auto", standardized data, or a larger beta.',
                 UserWarning,
             )
         attributes = {
@@ -215,6 +251,18 @@ class SupervisedIsomap(AgglomerativeIsomap):
             "saturation_": changed.saturation,
         }
         return changed, attributes
+
+    def _linked_rows(self, dissimilarities: Dissimilarities, n_neighbors: int) -> IntArray:
+        neighbors = super()._linked_rows(dissimilarities, n_neighbors)
+        if self.graph != LINKED:
+            return neighbors
+        supervised = cast(Supervised, dissimilarities)
+        return np.hstack([neighbors, supervised.nearest_of_others(self.n_jobs)])
+
+    def _best_encoder(self, problem: Problem, Z: Array) -> Predictor:
+        return ridge_or_network_by_labels(
+            problem.data, Z, np.asarray(problem.y), self.n_centers, problem.rng, self.n_jobs
+        )
 
     def _warn_of_pieces(self, n_pieces: int, graph: csr_array, problem: Problem) -> None:
         """Warn only if a class lies in several components: labels are meant to separate classes."""

@@ -131,10 +131,11 @@ def check_not_negative(name: str, value: Any) -> float:
     return check_real(name, value, low=0.0)
 
 
-def check_bool(name: str, value: Any) -> bool:
-    """Return a parameter that is True or False."""
+def check_bool(name: str, value: Any, *, also: str = "") -> bool:
+    """Return a parameter that is True or False; ``also`` names what else the caller takes."""
     if not isinstance(value, bool | np.bool_):
-        raise TypeError(f"{name}={value!r} must be True or False.")
+        more = f", or {also}" if also else ""
+        raise TypeError(f"{name}={value!r} must be True or False{more}.")
     return bool(value)
 
 
