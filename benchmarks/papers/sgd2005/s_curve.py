@@ -15,7 +15,7 @@ from benchmarks.papers.sgd2005.problems import N_ITER, SNE_NOTE, SNE_PROTOCOL, d
 from benchmarks.papers.sgd2005.problems import s_curve as s_curve_problem
 from benchmarks.papers.statistics import quartiles
 
-SIZES = {200: 10, 500: 5}
+SIZES = {200: 10, 500: 4}
 """Data sets of each size; two starts on each."""
 
 FIRST_SEED = 400
