@@ -28,6 +28,8 @@ from twofold.ukr.regression import KernelRegression
 
 N_STARTS = 6
 FEW_DIGITS = 500
+WIDTHS = (20.0, 60.0)
+"""Spreads of the latents at which a step is timed: a latent of a fitted map feels few others."""
 
 
 def _data(n_rows: int | None) -> tuple[Array, Array]:
@@ -154,7 +156,7 @@ def _steps(n: int) -> dict[str, float]:
         "UKR": KernelRegression.of(X, Gaussian(), many=False).objective(),
     }
     ratios = {}
-    for (name, objective), width in product(objectives.items(), (1.0, 20.0, 60.0)):
+    for (name, objective), width in product(objectives.items(), WIDTHS):
         Z = width * np.random.default_rng(6).standard_normal((len(X), 2))
         plain, guided = [], []
         for _ in range(4):
