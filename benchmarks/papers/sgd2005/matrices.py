@@ -48,7 +48,7 @@ def _measured(quick: bool) -> tuple[dict[tuple[str, int], dict[str, Any]], list[
     return found, seeds
 
 
-def section_5(quick: bool, folder: Path) -> Outcome:
+def matrices(quick: bool, folder: Path) -> Outcome:
     """Guide by powers of both matrices, with one and with two latent dimensions."""
     found, seeds = _measured(quick)
     rows = []
@@ -101,6 +101,6 @@ def section_5(quick: bool, folder: Path) -> Outcome:
             paint_curves(ax, curves, f"{name}, q = {q}")
 
     pictures = draw(
-        folder / "section_5.png", "two matrices, one and two latent dimensions", (14, 7.5), paint
+        folder / "matrices.png", "two matrices, one and two latent dimensions", (14, 7.5), paint
     )
     return Outcome(rows=rows, numbers=numbers, pictures=pictures, seeds=seeds)
