@@ -111,6 +111,11 @@ class TestOperator:
             ({"schedule": (10**9, 0)}, "at most"),
             ({"schedule": (10, 0), "form": "truncated"}, "schedule"),
             ({"n_neighbors": 0}, "n_neighbors"),
+            ({"schedule": (np.nan, 0)}, "schedule"),
+            ({"schedule": (9.5, 0), "form": "deflated"}, "whole powers"),
+            ({"schedule": (9, 0.5), "form": "deflated"}, "whole powers"),
+            ({"deflate_above": -1.0}, "deflate_above"),
+            ({"n_eigenvectors": 0}, "n_eigenvectors"),
         ],
     )
     def test_settings_that_make_no_sense(self, settings, message):
@@ -123,7 +128,10 @@ class TestOperator:
             ({"bandwidth": "best"}, "bandwidth='best'"),
             ({"schedule": 5}, "schedule=5"),
             ({"schedule": (10, 5, 0)}, "schedule="),
-            ({"schedule": (10.5, 0)}, "schedule"),
+            ({"schedule": (1.5, 9), "form": "truncated"}, "schedule"),
+            ({"schedule": ("10", 0)}, "schedule"),
+            ({"deflate_above": "low"}, "deflate_above"),
+            ({"n_eigenvectors": 30.0}, "n_eigenvectors"),
         ],
     )
     def test_settings_of_the_wrong_type(self, settings, message):

@@ -95,6 +95,71 @@ class TestSparseObjective:
         assert P[0, 1:6].min() == pytest.approx(0.2)
 
 
+class TestRowsAmongTheirOwnNeighbors:
+    """Eqs. (1)-(3) as printed, with k = i."""
+
+    X, Z = RNG.standard_normal((12, 3)), RNG.standard_normal((12, 2))
+
+    def test_value_is_that_of_a_loop(self):
+        total = 0.0
+        for x, z in zip(self.X, self.Z, strict=True):
+            p = np.exp(-np.square(x - self.X).sum(axis=1) / 0.5)
+            q = np.exp(-np.square(z - self.Z).sum(axis=1))
+            p, q = p / p.sum(), q / q.sum()
+            total += float((p * np.log(p / q)).sum())
+        P = transition_probabilities(self.X, 0.5, include_self=True)
+        value, gradient = NeighborEmbedding(P, include_self=True).value_and_grad(self.Z)
+        assert value == pytest.approx(total / 12)
+        difference = self.Z[:, None] - self.Z
+        q = np.exp(-np.square(difference).sum(axis=2))
+        Q = q / q.sum(axis=1, keepdims=True)
+        weights = P + P.T - Q - Q.T
+        expected = 2.0 / 12 * np.einsum("li,lid->ld", weights, difference)  # Eq. (4)
+        np.testing.assert_allclose(gradient, expected, atol=1e-12)
+
+    def test_gradients(self):
+        P = transition_probabilities(self.X, 0.5, include_self=True)
+        for objective in (
+            NeighborEmbedding(P, include_self=True),
+            SparseNeighborEmbedding(csr_array(P), exact, include_self=True),
+        ):
+            expected = central_gradient(lambda at, o=objective: o.value_and_grad(at)[0], self.Z)
+            np.testing.assert_allclose(objective.value_and_grad(self.Z)[1], expected, atol=1e-8)
+
+    def test_sparse_equals_dense(self):
+        P = transition_probabilities(self.X, 0.5, include_self=True)
+        order = RNG.permutation(12)
+        sparse = SparseNeighborEmbedding(csr_array(P), exact, include_self=True)
+        dense = NeighborEmbedding(P, include_self=True).value_and_grad(self.Z)[0]
+        assert sparse.value_and_grad(self.Z)[0] == pytest.approx(dense)
+        assert sparse.take(order).value_and_grad(self.Z[order])[0] == pytest.approx(dense)
+
+    def test_perplexities_count_the_row(self):
+        X = RNG.standard_normal((40, 3))
+        P = probabilities_of(np.square(X[:, None] - X).sum(axis=2), perplexity=6, include_self=True)
+        assert (np.diag(P) == P.max(axis=1)).all()
+        np.testing.assert_allclose(np.exp(-(P * np.log(P)).sum(axis=1)), 6.0, rtol=1e-6)
+
+    @pytest.mark.parametrize("distances", ["euclidean", "geodesic"])
+    def test_many_rows_are_embedded_as_few(self, monkeypatch, distances):
+        X = make_s_curve(250, noise=0.02, random_state=1)[0]
+        settings = {"include_self": True, "distances": distances, "up": "nw", "down": "nw"}
+        few = SNE(perplexity=12, random_state=0, **settings).fit(X)
+        assert few.kl_divergence_ < 0.2 * few.history_[0] or few.kl_divergence_ < 0.1
+        monkeypatch.setattr(module, "MOST_DENSE", 100)
+        many = SNE(perplexity=12, random_state=0, **settings).fit(X)
+        assert many.kl_divergence_ == pytest.approx(few.kl_divergence_, abs=0.05)
+
+    def test_models_of_older_files_do_without(self, model):
+        older = object.__new__(SNE)
+        older.__dict__.update({k: v for k, v in model.__dict__.items() if k != "include_self"})
+        assert older.get_params()["include_self"] is False
+
+    def test_only_truth_values(self, sheet):
+        with pytest.raises(TypeError, match="include_self='yes'"):
+            SNE(include_self="yes").fit(sheet)
+
+
 class TestFit:
     def test_both_ways(self, model, sheet):
         assert model.score(sheet) > 0.98

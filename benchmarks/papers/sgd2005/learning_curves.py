@@ -1,4 +1,4 @@
-"""Line search and learning curves for the experiments on guided descents."""
+"""Learning curves of guided and plain descents."""
 
 from __future__ import annotations
 
@@ -6,29 +6,26 @@ from typing import Any
 
 import numpy as np
 
-from twofold.optimize import GradientDescent, Guide
-from twofold.protocols import Array, MinimizeResult, Objective
+from twofold.protocols import Array
 
 
-def descend(
-    objective: Objective, Z0: Array, guide: Guide | None = None, n_iter: int = 200
-) -> MinimizeResult:
-    """Descend with a line search which doubles a step once at most; no tolerance ends it."""
-    minimizer = GradientDescent(max_iter=n_iter, tol=0.0, max_doublings=1, guide=guide)
-    return minimizer.minimize(objective, Z0)
-
-
-def curve(result: MinimizeResult, length: int) -> list[float]:
+def curve(history: Array, length: int) -> list[float]:
     """Return the learning curve, filled up with its last value."""
-    history = np.asarray(result.history[: length + 1])
-    filled = np.concatenate([history, np.full(length + 1 - len(history), history[-1])])
+    known = np.asarray(history[: length + 1])
+    filled = np.concatenate([known, np.full(length + 1 - len(known), known[-1])])
     return [float(value) for value in filled]
 
 
+def over_plain(curves: dict[str, Any], name: str, step: int) -> float:
+    """Return the median error of a curve at an iteration, over that of the plain one."""
+    here, plain = (np.median(np.asarray(curves[one])[:, step]) for one in (name, "plain"))
+    return float(here / plain)
+
+
 def paint_curves(ax: Any, curves: dict[str, Any], title: str) -> None:
-    """Draw median learning curves with their quartiles, on log axes."""
+    """Draw median learning curves with their quartiles, on log axes; iterations start at 1."""
     for name, values in curves.items():
-        low, middle, high = np.quantile(values, [0.25, 0.5, 0.75], axis=0)
+        low, middle, high = np.quantile(np.asarray(values)[:, 1:], [0.25, 0.5, 0.75], axis=0)
         steps = np.arange(1, len(middle) + 1)
         (line,) = ax.loglog(steps, middle, label=name)
         ax.fill_between(steps, low, high, alpha=0.15, color=line.get_color(), lw=0)

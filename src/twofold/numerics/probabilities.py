@@ -2,11 +2,12 @@ r"""Transition probabilities between rows of the data.
 
 .. math:: P_{ij} = \frac{e^{-|x_i - x_j|^2 / h_i}}{\sum_{k \ne i} e^{-|x_i - x_k|^2 / h_i}}
 
-(Memisevic & Hinton 2005, Eq. 1; no row is its own neighbor). Either one bandwidth ``h`` serves all
-rows, or each row has the bandwidth at which the entropy of its probabilities is the logarithm of a
-*perplexity*, an effective number of neighbors (Hinton & Roweis 2003). With the mass ``m`` and the
-mean squared distance ``<d>`` under the probabilities, that entropy is ``log m + <d> / h``, so the
-bisection for ``h`` needs no logarithm of a probability.
+(Memisevic & Hinton 2005, Eq. 1). The paper prints the sum over all ``k``, which is
+``include_self=True``. By default no row is its own neighbor, as in Hinton & Roweis (2003). Either
+one bandwidth ``h`` serves all rows, or each row has the bandwidth at which the entropy of its
+probabilities is the logarithm of a *perplexity*, an effective number of neighbors (Hinton & Roweis
+2003). With the mass ``m`` and the mean squared distance ``<d>`` under the probabilities, that
+entropy is ``log m + <d> / h``, so the bisection for ``h`` needs no logarithm of a probability.
 
 Few rows see all others. Many rows see their nearest neighbors only: three times the perplexity,
 beyond which probabilities vanish.
@@ -38,9 +39,9 @@ the perplexity, so far rows have no influence."""
 ENTROPY_TOLERANCE = 1e-9
 
 
-def transition_probabilities(X: Array, bandwidth: float) -> Array:
+def transition_probabilities(X: Array, bandwidth: float, *, include_self: bool = False) -> Array:
     """Return ``P`` (n, n) with one bandwidth for all rows, in squared units of the data."""
-    return probabilities_of(sqdist(X, X), bandwidth=bandwidth)
+    return probabilities_of(sqdist(X, X), bandwidth=bandwidth, include_self=include_self)
 
 
 def calibrated_neighbors(X: Array, perplexity: float) -> Array:
@@ -57,10 +58,18 @@ def calibrated_neighbors(X: Array, perplexity: float) -> Array:
 
 
 def probabilities_of(
-    squares: Array, *, perplexity: float | None = None, bandwidth: float | None = None
+    squares: Array,
+    *,
+    perplexity: float | None = None,
+    bandwidth: float | None = None,
+    include_self: bool = False,
 ) -> Array:
     """Return ``P`` (n, n) from squared distances (n, n); pass the perplexity or the bandwidth."""
     n = len(squares)
+    if include_self:
+        exact = squares.copy()
+        np.fill_diagonal(exact, 0.0)  # not off by rounding
+        return _rows(exact, perplexity, bandwidth)
     others = ~np.eye(n, dtype=bool)
     P = np.zeros((n, n))
     P[others] = _rows(squares[others].reshape(n, n - 1), perplexity, bandwidth).ravel()

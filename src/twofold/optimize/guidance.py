@@ -8,9 +8,10 @@ Hinton 2005). It has three forms:
   iteration (Eqs. 14-15, section 3.3);
 * *power*: ``A = M^nu / tr(M^nu)`` with decreasing ``nu`` (Eqs. 16-17), by repeated products and
   without eigenvectors; the trace only scales, and so does the largest eigenvalue
-  (`twofold.optimize._affinity`);
+  (`twofold.optimize._affinity`). Any ``nu >= 0`` will do: between 0 and 1 it flattens the spectrum
+  (`twofold.optimize._spectrum`);
 * *deflated*: the same for one latent dimension after the other, each without the directions of
-  those before (Eqs. 18-20).
+  those before (Eqs. 18-20), until ``nu`` gets small (section 5.1).
 
 The minimum that guided steps lead to is not that of the objective. So the schedule ends, and the
 run continues with the plain gradient.
@@ -39,29 +40,22 @@ Networks 18, 2005.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import groupby
 from typing import Any
 
 import numpy as np
-from scipy import linalg
-from scipy.sparse.linalg import eigsh
 
 from twofold.numerics.validation import check_choice, check_int, check_real
-from twofold.optimize._affinity import (
-    as_operator,
-    dense_affinity,
-    own_affinity,
-    sparse_affinity,
-    taken,
-)
+from twofold.optimize._affinity import dense_affinity, own_affinity, sparse_affinity, taken
 from twofold.optimize._bandwidth import bandwidth_within_gaps
+from twofold.optimize._spectrum import MOST_DENSE, Spectrum
 from twofold.protocols import Array, IntArray
 
 FORMS = ("power", "truncated", "deflated")
 AFFINITIES = ("clustering", "kpca")
 FIRST_POWER = 10
-MOST_DENSE = 2_000
 N_NEIGHBORS = 10
 MOST_EIGENVECTORS = 300
 HOLD_IN_STAGES = 5
@@ -83,16 +77,25 @@ class SpectralGuidance:
         the gaps between the turns of a manifold.
     form : {"power", "truncated", "deflated"}, default="power"
         The powers of M, its leading eigenvectors, or powers for one latent dimension at a time.
-    schedule : "auto", (int, int) or callable, default="auto"
+    schedule : "auto", (float, float) or callable, default="auto"
         The sequence of levels: powers of M, or numbers of eigenvectors. A pair steps by one from
         the first to the second number, downwards for powers (0 is plain) and upwards for the
         truncated form (all eigenvectors are plain). A function maps the number of completed levels
-        to the next level. "auto" is (10, 0) for powers; for the truncated form it doubles from 1.
+        to the next level. Powers may be any real numbers: those below 1 flatten the spectrum.
+        Numbers of eigenvectors are whole. "auto" is (10, 0) for powers; for the truncated form it
+        doubles from 1.
     hold : int or "auto", default="auto"
         Iterations for which a level is kept. "auto" is one for gradient descent, as in the paper,
         and five for other minimizers, which must learn the curvature again at every level.
     n_neighbors : int, default=10
         Links of a row if there are more than 2,000 rows.
+    deflate_above : float, default=0.0
+        For ``form="deflated"``: directions are projected out while the power is above this number.
+        Later levels, at which M has no dominant direction, act on all latent dimensions alike. The
+        paper stops at 0. Powers above this number must be whole.
+    n_eigenvectors : int, default=300
+        For ``form="truncated"`` and more than 2,000 rows: the number of eigenvectors at which the
+        guidance ends. Up to 2,000 rows it ends with all of them, as in the paper.
 
     Examples
     --------
@@ -106,14 +109,22 @@ class SpectralGuidance:
     >>> rough = lambda values: np.square(np.diff(values, axis=0)).sum() / np.square(values).sum()
     >>> bool(rough(guide.guided(noise, 0)) < 0.1 * rough(noise))
     True
+
+    Powers that end below one, where the spectrum is flatter than that of the affinity:
+
+    >>> flat = SpectralGuidance(bandwidth=0.01, schedule=lambda done: max(0.0, 2.0 - 0.25 * done))
+    >>> [flat.prepare(line).level(done) for done in (0, 1, 6, 8)]
+    [2, 1.75, 0.5, 0]
     """
 
     affinity: Any = "clustering"
     bandwidth: float | str = "auto"
     form: str = "power"
-    schedule: str | tuple[int, int] | Callable[[int], int] = "auto"
+    schedule: str | tuple[float, float] | Callable[[int], float] = "auto"
     hold: int | str = "auto"
     n_neighbors: int = N_NEIGHBORS
+    deflate_above: float = 0.0
+    n_eigenvectors: int = MOST_EIGENVECTORS
 
     def __post_init__(self) -> None:
         owner = type(self).__name__
@@ -122,30 +133,46 @@ class SpectralGuidance:
             check_choice("affinity", self.affinity, AFFINITIES)
         if self.bandwidth != "auto":
             check_real("bandwidth", self.bandwidth, above=0.0, also="'auto'", owner=owner)
+        check_real("deflate_above", self.deflate_above, low=0.0, owner=owner)
+        check_int("n_eigenvectors", self.n_eigenvectors, owner=owner)
         self._check_schedule()
         if self.hold != "auto":
             check_int("hold", self.hold, owner=owner)
         check_int("n_neighbors", self.n_neighbors, owner=owner)
 
     def _check_schedule(self) -> None:
-        owner, schedule = type(self).__name__, self.schedule
+        schedule = self.schedule
         if callable(schedule) or (isinstance(schedule, str) and schedule == "auto"):
             return
         if not isinstance(schedule, tuple | list) or len(schedule) != 2:
             raise TypeError(
-                f"schedule={schedule!r} must be 'auto', a pair of integers such as (10, 0), or a "
+                f"schedule={schedule!r} must be 'auto', a pair of numbers such as (10, 0), or a "
                 "function."
             )
         truncated = self.form == "truncated"
-        for level in schedule:
-            check_int("schedule", level, low=int(truncated), owner=owner)
-        first, last = schedule
+        first, last = (self._checked_level(level) for level in schedule)
         if max(schedule) > MOST_LEVELS or (first > last if truncated else first < last):
             way = "rise" if truncated else "fall"
             raise ValueError(
                 f"schedule={schedule!r} must {way} for form={self.form!r}, from or to at most "
                 f"{MOST_LEVELS}."
             )
+
+    def _checked_level(self, level: Any) -> float:
+        """Return a level, an int if it is whole."""
+        owner = type(self).__name__
+        if self.form == "truncated":
+            return check_int("schedule", level, owner=owner)
+        number = check_real("schedule", level, low=0.0, owner=owner)
+        if number == int(number):
+            return int(number)
+        if self.form == "deflated" and number > self.deflate_above:
+            raise ValueError(
+                f"schedule has the level {number!r}; form='deflated' projects out directions by "
+                f"repeated products and needs whole powers above deflate_above="
+                f"{self.deflate_above!r}. Use whole levels there, or form='power'."
+            )
+        return number
 
     def prepare(self, X: Array, neighbors: IntArray | None = None) -> Guide:
         """Return the guide for data X (n, D).
@@ -160,18 +187,19 @@ class SpectralGuidance:
             )
         matrix, bandwidth = self._matrix(X, neighbors)
         hold = None if isinstance(self.hold, str) else self.hold
-        return Guide(matrix, self.form, self._level, bandwidth, hold)
+        return Guide(
+            matrix, self.form, self._level, bandwidth, hold, self.deflate_above, self.n_eigenvectors
+        )
 
-    def _level(self, number: int) -> int:
+    def _level(self, number: int) -> float:
         truncated = self.form == "truncated"
         if callable(self.schedule):
-            level = self.schedule(number)
-            check_int("schedule", level, low=int(truncated), owner=type(self).__name__)
-            return int(level)
+            return self._checked_level(self.schedule(number))
         if isinstance(self.schedule, str):
             return 2 ** min(number, 60) if truncated else max(FIRST_POWER - number, 0)
         first, last = self.schedule
-        return min(first + number, last) if truncated else max(first - number, last)
+        level = min(first + number, last) if truncated else max(first - number, last)
+        return self._checked_level(level)
 
     def _matrix(self, X: Array, neighbors: IntArray | None) -> tuple[Any, float]:
         if not isinstance(self.affinity, str):
@@ -214,6 +242,10 @@ class Guide:
         h, NaN for a user-supplied matrix.
     hold : int or None
         Iterations for which a level is kept; None is one, in stages five.
+    deflate_above : float
+        The power down to which the deflated form projects out directions.
+    n_eigenvectors : int
+        The level at which the truncated form ends if there are more than 2,000 rows.
 
     Examples
     --------
@@ -243,24 +275,25 @@ class Guide:
 
     matrix: Any
     form: str
-    level: Callable[[int], int]
+    level: Callable[[int], float]
     bandwidth: float = np.nan
     hold: int | None = None
-    _vectors: Array | None = field(default=None, repr=False)
+    deflate_above: float = 0.0
+    n_eigenvectors: int = MOST_EIGENVECTORS
 
     def is_plain(self, n_iter: int) -> bool:
         """Return whether this iteration uses the plain gradient."""
         return self._is_plain(self._level_at(n_iter))
 
-    def _level_at(self, n_iter: int) -> int:
+    def _level_at(self, n_iter: int) -> float:
         return self.level(n_iter // (self.hold or 1))
 
-    def _is_plain(self, level: int) -> bool:
+    def _is_plain(self, level: float) -> bool:
         return level >= self._most if self.form == "truncated" else level == 0
 
     def take(self, rows: IntArray) -> Guide:
         """Return the guide of some rows, in the given order."""
-        return replace(self, matrix=taken(self.matrix, rows), _vectors=None)
+        return replace(self, matrix=taken(self.matrix, rows))
 
     @property
     def fades(self) -> bool:
@@ -278,13 +311,13 @@ class Guide:
     def stages(self) -> Iterator[tuple[Change | None, float]]:
         """Yield changes of variables, each with the number of iterations for which it is kept.
 
-        ``S = M^ceil(nu / 2)``, so that ``S S^T`` is ``M^nu`` (``M^(nu + 1)`` for odd nu), or
-        ``V_l``. None stands for the identity, at which the guidance has ended. The last change is
-        kept forever.
+        ``S = M^ceil(nu / 2)`` for whole nu, so that ``S S^T`` is ``M^nu`` (``M^(nu + 1)`` for odd
+        nu); ``M^(nu / 2)`` for other powers; or ``V_l``. None stands for the identity, at which the
+        guidance has ended. The last change is kept forever.
         """
         hold = self.hold or HOLD_IN_STAGES
         levels = [self.level(number) for number in range(MOST_LEVELS)]
-        roots = [level if self.form == "truncated" else (level + 1) // 2 for level in levels]
+        roots = [level if self.form == "truncated" else _root(level) for level in levels]
         stages = [(root, len(list(equal))) for root, equal in groupby(roots)]
         for number, (root, n_levels) in enumerate(stages):
             change = None if self._is_plain(root) else self._change(root)
@@ -293,9 +326,9 @@ class Guide:
             if is_last:
                 return
 
-    def _change(self, root: int) -> Change:
+    def _change(self, root: float) -> Change:
         if self.form == "truncated":
-            leading = self._leading(root)
+            leading = self._leading(int(root))
             return Change(
                 lambda variables: np.asarray(leading @ variables),
                 lambda gradient: np.asarray(leading.T @ gradient),
@@ -320,7 +353,7 @@ class Guide:
     def _most(self) -> int:
         """The level at which the truncated form is the identity."""
         n: int = self.matrix.shape[0]
-        return n - 1 if n <= MOST_DENSE else MOST_EIGENVECTORS
+        return n - 1 if n <= MOST_DENSE else min(self.n_eigenvectors, n - 1)
 
     def guided(self, gradient: Array, n_iter: int) -> Array:
         """Return ``A G`` for the gradient of an iteration."""
@@ -328,18 +361,16 @@ class Guide:
         if self._is_plain(level):
             return gradient
         if self.form == "truncated":
-            leading = self._leading(level)
+            leading = self._leading(int(level))
             projected: Array = leading @ (leading.T @ gradient)
             return projected
-        if self.form == "deflated":
-            return self._deflated(gradient, level)
+        if self.form == "deflated" and level > self.deflate_above:
+            return self._deflated(gradient, int(level))
         return self.power(gradient, level)
 
-    def power(self, gradient: Array, level: int) -> Array:
-        """Return ``M^level G`` by repeated products."""
-        for _ in range(level):
-            gradient = self.matrix @ gradient
-        return gradient
+    def power(self, gradient: Array, level: float) -> Array:
+        """Return ``M^level G``, for whole levels by repeated products."""
+        return self._spectrum.power(gradient, level)
 
     def _deflated(self, gradient: Array, level: int) -> Array:
         """Guide the columns in turn, each without the directions of the last, Eqs. (18)-(20)."""
@@ -362,16 +393,14 @@ class Guide:
         return np.stack(columns, axis=1)
 
     def vectors(self) -> Array:
-        """Return eigenvectors of M (n, k), leading first; for large matrices only 301."""
-        if self._vectors is None:
-            n = self.matrix.shape[0]
-            if n <= MOST_DENSE:
-                dense = self.matrix @ np.eye(n)
-                self._vectors = linalg.eigh(dense)[1][:, ::-1]
-            else:
-                start = np.ones(n)
-                values, vectors = eigsh(
-                    as_operator(self.matrix), k=MOST_EIGENVECTORS + 1, which="LA", v0=start
-                )
-                self._vectors = vectors[:, np.argsort(-values)]
-        return self._vectors
+        """Return eigenvectors of M (n, k), leading first; of large matrices ``n_eigenvectors``."""
+        return self._spectrum.vectors(self.n_eigenvectors + 1)  # the first may be constant
+
+    @cached_property
+    def _spectrum(self) -> Spectrum:
+        return Spectrum(self.matrix)
+
+
+def _root(level: float) -> float:
+    """Return half a power, rounded up if the power is whole."""
+    return (int(level) + 1) // 2 if level == int(level) else 0.5 * level

@@ -6,7 +6,9 @@ r"""The divergence of stochastic neighbor embedding as a function of the latents
    \frac{\partial E}{\partial z_l} = \frac 2n \sum_i (P_{il} + P_{li} - Q_{il} - Q_{li}) (z_l - z_i)
 
 (Memisevic & Hinton 2005, Eqs. 2-4; Hinton & Roweis 2003), for probabilities ``P`` of the data
-(`twofold.numerics.probabilities`). No row is its own neighbor.
+(`twofold.numerics.probabilities`). No row is its own neighbor, as in Hinton & Roweis (2003). The
+sums of Eqs. (1)-(3) are printed with the row itself; ``include_self`` is that: ``P_ii`` is positive
+and ``Q_i`` has the weight ``e^0 = 1`` at ``k = i``. The gradient keeps its form.
 
 **Linear time.** With the masses ``m_i = sum_k e^{-|z_i - z_k|^2}`` the error is
 
@@ -45,9 +47,13 @@ LEAST_MASS = 1e-3
 
 @dataclass(frozen=True)
 class NeighborEmbedding:
-    """The divergence over all pairs, for probabilities ``P`` (n, n) with a zero diagonal."""
+    """The divergence over all pairs, for probabilities ``P`` (n, n).
+
+    Their diagonal is zero, except with ``include_self``.
+    """
 
     P: Array
+    include_self: bool = False
 
     @cached_property
     def _minus_entropy(self) -> float:
@@ -59,7 +65,7 @@ class NeighborEmbedding:
         distances = sqdist(Z, Z)
         attraction = float(np.vdot(self.P, distances))
         log_weights = np.negative(distances, out=distances)
-        np.fill_diagonal(log_weights, -np.inf)
+        np.fill_diagonal(log_weights, 0.0 if self.include_self else -np.inf)
         weights, shift = shifted_exp(log_weights)
         mass = weights.sum(axis=1)
         value = (self._minus_entropy + attraction + float((shift + np.log(mass)).sum())) / n
@@ -74,13 +80,15 @@ class NeighborEmbedding:
 
 @dataclass(frozen=True)
 class SparseNeighborEmbedding:
-    """The divergence in linear time, for sparse ``P`` (n, n) with a zero diagonal.
+    """The divergence in linear time, for sparse ``P`` (n, n).
 
-    ``weigh`` returns the weights of the Gaussian ``e^{-y^2 / 2}`` among points (n, q).
+    Its diagonal is zero, except with ``include_self``. ``weigh`` returns the weights of the
+    Gaussian ``e^{-y^2 / 2}`` among different points of (n, q).
     """
 
     P: csr_array
     weigh: Callable[[Array], SelfWeights]
+    include_self: bool = False
 
     def take(self, order: IntArray) -> SparseNeighborEmbedding:
         """Return the divergence of the same rows in another order (n,)."""
@@ -88,7 +96,7 @@ class SparseNeighborEmbedding:
         place = np.empty_like(order)
         place[order] = np.arange(len(order))
         P = csr_array((rows.data, place[rows.indices], rows.indptr), shape=rows.shape)
-        return SparseNeighborEmbedding(P, self.weigh)
+        return SparseNeighborEmbedding(P, self.weigh, self.include_self)
 
     @cached_property
     def _minus_entropy(self) -> float:
@@ -109,7 +117,8 @@ class SparseNeighborEmbedding:
         pull = 2.0 * (degrees[:, None] * centered - pulled)
         weights = self.weigh(np.sqrt(2.0) * centered)
         nothing = np.empty((n, 0))
-        mass = weights.mass_and_apply(nothing)[0] + LEAST_MASS
+        own = 1.0 if self.include_self else LEAST_MASS
+        mass = weights.mass_and_apply(nothing)[0] + own
         value = (self._minus_entropy + float(attraction) + float(np.log(mass).sum())) / n
         push = weights.gradient(nothing, nothing, 1.0 / mass)
         return value, (pull + np.sqrt(2.0) * push) / n

@@ -3,7 +3,8 @@ r"""Stochastic neighbor embedding with spectral guidance and both maps.
 Each row chooses the others as its neighbor with probabilities ``P_ij`` given by distances in the
 data, and ``Q_ij`` given by distances of latents. The latents minimize the mean Kullback-Leibler
 divergence over the rows (Memisevic & Hinton 2005, Eqs. 1-4). By default a perplexity sets the
-bandwidth of each row; ``bandwidth`` is the paper's single one.
+bandwidth of each row; ``bandwidth`` is the paper's single one. No row is its own neighbor;
+``include_self`` sums over all rows as the equations are printed.
 
 By default distances in the data are lengths of paths along the data, and classical scaling of the
 same paths is the start (`twofold.sne.along`). The paper has Euclidean distances, whose
@@ -63,6 +64,7 @@ from twofold.numerics.threads import single_threaded_blas
 from twofold.numerics.units import bandwidth_in_units
 from twofold.numerics.validation import (
     RandomLike,
+    check_bool,
     check_choice,
     check_int,
     check_real,
@@ -108,6 +110,11 @@ class _Weigher:
         return weights
 
 
+def _with_self(neighbors: IntArray) -> IntArray:
+    """Return neighbors (n, k) with the row itself before them, (n, k + 1)."""
+    return np.column_stack([np.arange(len(neighbors), dtype=neighbors.dtype), neighbors])
+
+
 class SNE(TwoWayEstimator):
     """Stochastic neighbor embedding with spectral guidance and both maps.
 
@@ -124,6 +131,9 @@ class SNE(TwoWayEstimator):
     distances : {"geodesic", "euclidean"}, default="geodesic"
         Distances of rows: lengths of shortest paths in a graph of 20 mutual neighbors, or the
         Euclidean distances of the paper.
+    include_self : bool, default=False
+        Whether a row counts among its own neighbors, as Eqs. (1) and (2) are printed. With True the
+        perplexity counts the row too.
     guidance : "auto", None or SpectralGuidance, default="auto"
         Guides the first steps. "auto" is ``SpectralGuidance()``, or none from the geodesic start,
         which needs none; None is plain minimization.
@@ -183,6 +193,7 @@ class SNE(TwoWayEstimator):
     """
 
     distances = "euclidean"  # of models in files that are older than the parameter
+    include_self = False
 
     def __init__(
         self,
@@ -191,6 +202,7 @@ class SNE(TwoWayEstimator):
         perplexity: float = 30.0,
         bandwidth: float | None = None,
         distances: str = "geodesic",
+        include_self: bool = False,
         guidance: str | SpectralGuidance | None = "auto",
         optimizer: str | Minimizer = "lbfgs",
         max_iter: int = 300,
@@ -207,6 +219,7 @@ class SNE(TwoWayEstimator):
         self.perplexity = perplexity
         self.bandwidth = bandwidth
         self.distances = distances
+        self.include_self = include_self
         self.guidance = guidance
         self.optimizer = optimizer
         self.max_iter = max_iter
@@ -262,6 +275,7 @@ class SNE(TwoWayEstimator):
         if self.bandwidth is not None:
             check_real("bandwidth", self.bandwidth, above=0.0)
         check_choice("distances", self.distances, ("geodesic", "euclidean"))
+        check_bool("include_self", self.include_self)
         check_guidance(self.guidance, self.optimizer, words=("auto",))
         check_int("max_iter", self.max_iter)
         resolve_minimizer(self.optimizer, max_iter=1, tol=self.tol)
@@ -319,18 +333,21 @@ class SNE(TwoWayEstimator):
         if self._is_dense(len(data)):
             given = None if paths is None else paths.squares
             squares = sqdist(data, data) if given is None else given
-            return None, NeighborEmbedding(probabilities_of(squares, **width))
+            P = probabilities_of(squares, **width, include_self=bool(self.include_self))
+            return None, NeighborEmbedding(P, bool(self.include_self))
         k = NEIGHBORS_OF_FIXED if np.isnan(perplexity) else int(np.ceil(3.0 * perplexity))
         k = min(k, len(data) - 1)
         if paths is None:
             neighbors = nearest_neighbors(data, k, problem.rng)
-            sparse = neighbor_matrix(data, neighbors, **width)
+            seen = _with_self(neighbors) if self.include_self else neighbors
+            sparse = neighbor_matrix(data, seen, **width)
         else:
             neighbors, squares = paths.nearest(k)
-            sparse = sparse_probabilities(squares, neighbors, **width)
-        radius = kernel_radius(Gaussian(), LEFT_OUT)
-
-        return neighbors, SparseNeighborEmbedding(sparse, _Weigher(radius))
+            seen = _with_self(neighbors) if self.include_self else neighbors
+            squares = np.pad(squares, ((0, 0), (seen.shape[1] - neighbors.shape[1], 0)))
+            sparse = sparse_probabilities(squares, seen, **width)
+        weigher = _Weigher(kernel_radius(Gaussian(), LEFT_OUT))
+        return neighbors, SparseNeighborEmbedding(sparse, weigher, bool(self.include_self))
 
     def _learn_constant(self, problem: Problem) -> Learned:
         learned = super()._learn_constant(problem)
