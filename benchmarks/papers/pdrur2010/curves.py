@@ -26,7 +26,7 @@ from twofold import DRUR
 from twofold.datasets import make_disconnected_curves, make_noisy_spiral
 from twofold.protocols import Array
 
-SEEDS = range(10)
+SEEDS = range(7)
 PERCEPTRONS: dict[str, Any] = {"up": "mlp", "down": "mlp"}
 SPIRALS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "10 RBFs, λ = 0.1": ({"n_centers": 10, "alpha": 0.1, "max_iter": 10}, {}),
@@ -34,7 +34,7 @@ SPIRALS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
 }
 """The paper's settings of Fig. 2, and ours."""
 
-NONPARAMETRIC: dict[str, Any] = {"n_centers": "all", "max_iter": 10}
+NONPARAMETRIC: dict[str, Any] = {"n_centers": "all", "alpha": 0.1, "max_iter": 10}
 AUTOENCODER = "autoencoder 10-1-10"
 
 
@@ -76,7 +76,7 @@ def _curve(model: DRUR) -> tuple[Array, Array]:
 
 def spiral(quick: bool, folder: Path) -> Outcome:
     """Fig. 2: n = 500, from the true latents plus noise of a tenth of their range."""
-    seeds = list(SEEDS)[: 3 if quick else None]
+    seeds = list(SEEDS)[: 2 if quick else None]
     runs = in_processes(_spiral_run, [(seed, quick) for seed in seeds])
     curves, *_ = [run.pop("curves") for run in runs]
     numbers = {name: summary([run[name] for run in runs]) for name in runs[0]}
@@ -120,7 +120,8 @@ def spiral(quick: bool, folder: Path) -> Outcome:
                 "higher",
                 bound=-0.02,
                 default=middle[f"{rbf}, default"] - middle["nonparametric, default"],
-                note="The nonparametric λ are chosen by leave-one-out error: the paper gives none.",
+                note="The same λ for both in the paper's column; an iteration of the nonparametric "
+                "model is 10 steps of L-BFGS.",
                 form=".4f",
             )
         )
@@ -184,7 +185,7 @@ def _curves_run(task: tuple[int, bool]) -> dict[str, Any]:
 
 def curves(quick: bool, folder: Path) -> Outcome:
     """Fig. 3: n = 700, from PCA: rank correlation with the true order, curve by curve."""
-    seeds = list(SEEDS)[: 3 if quick else None]
+    seeds = list(SEEDS)[: 2 if quick else None]
     runs = in_processes(_curves_run, [(seed, quick) for seed in seeds])
     worst = {name: median(min(run["orders"][name]) for run in runs) for name in runs[0]["orders"]}
     weight = median(run["weight"] for run in runs)

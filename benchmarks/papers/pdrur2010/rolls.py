@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import warnings
 from itertools import product
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from sklearn.exceptions import ConvergenceWarning
 
 from benchmarks.harness.machine import is_installed
 from benchmarks.harness.parallel import in_processes
@@ -65,8 +67,9 @@ def _roll_run(task: tuple[int, int, bool]) -> dict[str, Any]:
         "default": default(X, start, seed).embedding_,
     }
     if stdev == 10 and not quick:
-        how: dict[str, Any] = {"n_centers": "all", "max_iter": 10}
+        how = PAPER | {"n_centers": "all", "max_iter": 10}
         Z["nonparametric"] = literal(X, start, seed, **how).embedding_
+        Z["nonparametric, default"] = default(X, start, seed, n_centers="all").embedding_
     if is_installed("torch"):
         epochs = 200 if quick else EPOCHS
         Z["autoencoder"] = autoencoded(X, start, 70, seed, epochs=epochs)
@@ -75,7 +78,7 @@ def _roll_run(task: tuple[int, int, bool]) -> dict[str, Any]:
 
 def roll(quick: bool, folder: Path) -> Outcome:
     """Fig. 6: latent noise of stdev 10 to 60, beside a 70-2-70 autoencoder."""
-    seeds = list(SEEDS)[: 2 if quick else None]
+    seeds = list(SEEDS)[: 1 if quick else None]
     stdevs = (10, 20, 40, 60)
     tasks = [(seed, stdev, quick) for stdev in stdevs for seed in seeds]
     runs = dict(zip(tasks, in_processes(_roll_run, tasks), strict=True))
@@ -114,7 +117,10 @@ def roll(quick: bool, folder: Path) -> Outcome:
                     middle["literal"] - middle["nonparametric"],
                     "higher",
                     bound=-0.02,
+                    default=middle["default"] - middle["nonparametric, default"],
                     beside=f"nDRUR {middle['nonparametric']:.3f}",
+                    note="The same λ for both; an iteration of the nonparametric model is 10 steps "
+                    "of L-BFGS.",
                     form=".4f",
                 )
             )
@@ -153,9 +159,10 @@ def _regularization_run(task: tuple[int, float, int, int]) -> dict[str, float]:
 
 def regularization(quick: bool, folder: Path) -> Outcome:
     """Fig. 4: vary lambda, the number of basis functions and the noise; rivals, same start."""
-    seeds = list(SEEDS)[: 1 if quick else 3]
+    seeds = list(SEEDS)[: 1 if quick else 2]
     centers = (30, 90) if quick else (30, 60, 90)
-    tasks = list(product(seeds, LAMBDAS, centers, (5, 10)))
+    stdevs = (10,) if quick else (5, 10)
+    tasks = list(product(seeds, LAMBDAS, centers, stdevs))
     found = dict(zip(tasks, in_processes(_regularization_run, tasks), strict=True))
 
     def of(alpha: float, column: str) -> list[float]:
@@ -183,7 +190,8 @@ def regularization(quick: bool, folder: Path) -> Outcome:
             note=note,
         ),
         Row(
-            "range of R² at λ = 1e-5 over 30 to 90 basis functions and noise of 5 and 10",
+            "range of R² at λ = 1e-5 over 30 to 90 basis functions and noise of "
+            f"{' and '.join(map(str, stdevs))}",
             "“little difference over the number of basis functions and the noise level”",
             float(np.ptp(of(1e-5, "literal"))),
             "lower",
@@ -214,61 +222,62 @@ def regularization(quick: bool, folder: Path) -> Outcome:
     return Outcome(rows=rows, numbers=numbers | r2, pictures=pictures, seeds=seeds)
 
 
-COUNTS = (1, 2, 4, 8, 16, 50)
+COUNTS = (1, 2, 4, 10)
+NOISES = (0.0, 0.5)
 
 
 def _turns_run(seed: int) -> dict[str, list[float]]:
-    X, sheet, start = noisy(seed, 10, noise=0.5)
-    found = {"literal": [], "default": []}
-    for count in COUNTS:
-        model = literal(X, start, seed, **(PAPER | {"max_iter": count}))
-        found["literal"].append(procrustes_r2(sheet, model.embedding_))
-        model = default(X, start, seed, max_iter=count)
-        found["default"].append(procrustes_r2(sheet, model.embedding_))
+    found: dict[str, list[float]] = {}
+    for noise in NOISES:
+        X, sheet, start = noisy(seed, 10, noise=noise)
+        for count in COUNTS:
+            setting = {"n_centers": 70, "alpha": 1e-5, "max_iter": count}
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", ConvergenceWarning)  # stopped by design
+                models = {
+                    "literal": literal(X, start, seed, **setting),
+                    "default": default(X, start, seed, max_iter=count),
+                }
+            for column, model in models.items():
+                found.setdefault(f"{column}, data noise {noise:g}", []).append(
+                    procrustes_r2(sheet, model.embedding_)
+                )
     return found
 
 
 def noisy_roll(quick: bool, folder: Path) -> Outcome:
-    """Follow R² over the iterations: data noise 0.5, latent noise 10."""
-    seeds = list(SEEDS)[: 2 if quick else None]
+    """Follow R² over the iterations of Fig. 10's loop, without and with noise on the data."""
+    seeds = list(SEEDS)[: 1 if quick else None]
     runs = in_processes(_turns_run, seeds)
     at = {
-        column: dict(zip(COUNTS, np.median([run[column] for run in runs], axis=0), strict=True))
-        for column in runs[0]
+        name: dict(zip(COUNTS, np.median([run[name] for run in runs], axis=0), strict=True))
+        for name in runs[0]
     }
-    shares = {column: float(abs(one[COUNTS[-1]] - one[2])) for column, one in at.items()}
-    rows = [
-        Row(
-            "R² at the end minus that after two iterations, medians",
-            "“pDRUR's result barely changes after the first 2 iterations”",
-            shares["literal"],
-            "lower",
-            bound=0.02,
-            default=shares["default"],
-            beside="R² after "
-            + ", ".join(f"{count}: {r2:.3f}" for count, r2 in at["literal"].items()),
-            note=f"30 RBFs, λ = 1e-5, {COUNTS[-1]} iterations. {DEFAULTS_FROM_START}",
-        ),
-        Row(
-            "R² at the end, data noise of 0.5, median",
-            None,
-            float(at["literal"][COUNTS[-1]]),
-            default=float(at["default"][COUNTS[-1]]),
-            note=DEFAULTS_FROM_START,
-        ),
-    ]
+    change = {name: float(abs(one[COUNTS[-1]] - one[2])) for name, one in at.items()}
+    rows = []
+    for noise in NOISES:
+        name = f"data noise {noise:g}"
+        literals = at[f"literal, {name}"]
+        rows.append(
+            Row(
+                f"{name}: R² after {COUNTS[-1]} iterations minus that after two, medians",
+                "“pDRUR's result barely changes after the first 2 iterations”",
+                change[f"literal, {name}"],
+                "lower",
+                bound=0.02,
+                default=change[f"default, {name}"],
+                beside="R² after " + ", ".join(f"{n}: {r2:.3f}" for n, r2 in literals.items()),
+                note=f"70 RBFs and 10 iterations as in Fig. 10, λ = 1e-5. {DEFAULTS_FROM_START}",
+            )
+        )
 
     def paint(figure: Any) -> None:
         ax = figure.subplots()
-        for column, one in at.items():
-            ax.semilogx(list(one), list(one.values()), "o-", label=column)
+        for name, one in at.items():
+            ax.plot(list(one), list(one.values()), "o-", label=name)
         ax.set(xlabel="iterations", ylabel="R², median")
-        ax.legend()
+        ax.legend(fontsize=7)
 
-    pictures = draw(folder / "turns.png", "R² over the iterations", (5, 3.4), paint)
-    return Outcome(
-        rows=rows,
-        numbers=dict(zip(map(str, seeds), runs, strict=True)),
-        pictures=pictures,
-        seeds=seeds,
-    )
+    pictures = draw(folder / "turns.png", "R² over the iterations", (5.5, 3.6), paint)
+    numbers = dict(zip(map(str, seeds), runs, strict=True))
+    return Outcome(rows=rows, numbers=numbers, pictures=pictures, seeds=seeds)
