@@ -160,7 +160,7 @@ def rotated(quick: bool, folder: Path) -> Outcome:
         folder / "rotated.png",
         "PCA, X by the paper's protocol and by our defaults (Fig. 9); a new seven, rebuilt, and a "
         "path decoded, by the paper's protocol and by our defaults",
-        (15, 8.4),
+        (15, 7.2),
         lambda figure: _paint(figure, runs[0]),
     )
     kept = ("literal", "default", "PCA")
