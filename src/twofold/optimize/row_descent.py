@@ -36,6 +36,9 @@ from twofold.protocols import Array, IntArray
 SUFFICIENT = 0.1
 """Share of the decrease predicted by the gradient that a step must deliver."""
 
+DIVERGED = 1e12
+"""Constant steps of a row end where its loss is this many times that of its start."""
+
 
 @dataclass(frozen=True)
 class RowDescent:
@@ -151,6 +154,7 @@ class RowDescent:
         n_iter, converged = np.zeros(len(Z), dtype=np.intp), np.zeros(len(Z), dtype=np.bool_)
         active = np.arange(len(Z))
         best, lowest = Z.copy(), problem.losses(Z, active)
+        too_high = DIVERGED * lowest
         for _ in range(self.max_iter):
             if not active.size:
                 break
@@ -165,5 +169,5 @@ class RowDescent:
             lower = losses < lowest[active]
             best[active[lower]], lowest[active[lower]] = Z[active[lower]], losses[lower]
             converged[active[short]] = True
-            active = active[~short]
+            active = active[~short & (losses <= too_high[active])]
         return RowsResult(Z=best, losses=lowest, n_iter=n_iter, converged=converged)
