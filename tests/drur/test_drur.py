@@ -28,6 +28,7 @@ from twofold.drur.sweep import Sweep
 from twofold.maps import MLP, KernelRidgeMap, RBFNetwork
 from twofold.maps.affine import Affine
 from twofold.metrics import procrustes_r2
+from twofold.optimize import GaussNewton
 
 ROLL, SHEET = make_swiss_roll(400, random_state=0)
 NOISY_SHEET = SHEET + 10.0 * np.random.default_rng(0).standard_normal(SHEET.shape)
@@ -87,7 +88,7 @@ def test_projection_is_the_minimum_of_each_rows_energy():
     Z = scaled(NOISY_SHEET, 3.0)
     down, up = run.down.adapt(data, Z, anew=True), run.up.adapt(Z, data, anew=True)
     pulls = down.predict(data)
-    found, energies = project_rows(up, data, pulls, Z, max_iter=100, tol=1e-12)
+    found, energies = project_rows(up, data, pulls, Z, GaussNewton(100, 1e-12))
     direct = np.square(data - up.predict(found)).sum(axis=1)
     direct += np.square(found - pulls).sum(axis=1)
     np.testing.assert_allclose(energies, direct, rtol=1e-10)
@@ -408,7 +409,7 @@ def test_settings_that_make_no_sense(setting, message):
 def test_an_up_map_without_normal_terms_is_refused():
     from sklearn.linear_model import LinearRegression
 
-    with pytest.raises(TypeError, match=r"'rbf', 'mlp', or an object .* it lacks normal_terms"):
+    with pytest.raises(TypeError, match=r"'linear', or an object .* it lacks normal_terms"):
         DRUR(up=LinearRegression()).fit(ROLL[:50])
 
 

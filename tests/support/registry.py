@@ -7,7 +7,7 @@ import numpy as np
 from twofold import DRUR, SNE, UKR, AgglomerativeIsomap, PrincipalManifold, SupervisedIsomap, TwoWay
 from twofold.kernels import Compact, Gaussian, StudentT
 from twofold.losses import L1, Huber, Norm, Squared
-from twofold.maps import GRNN, MLP, KernelRidgeMap, NadarayaWatson, RBFNetwork
+from twofold.maps import GRNN, MLP, KernelRidgeMap, LinearMap, NadarayaWatson, RBFNetwork
 from twofold.optimize import SpectralGuidance
 
 KERNELS = {
@@ -33,6 +33,7 @@ MAPS = {
     "ridge-cosine": KernelRidgeMap(kernel="cosine", alpha=1e-3),
     "grnn": GRNN(bandwidth=0.7),
     "mlp": MLP(5, max_iter=50, random_state=0),
+    "linear": LinearMap(1e-3),
 }
 
 

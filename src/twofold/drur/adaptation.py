@@ -19,7 +19,6 @@ from copy import deepcopy
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
 from sklearn.base import clone
 
 from twofold.drur.radial_regression import RadialRegression
@@ -33,19 +32,25 @@ FEWEST_CLUSTERED = 2_000
 KMEANS_ITERATIONS = 20
 """Centers only need to be spread like the inputs; k-means need not converge."""
 
+EXACT_STARTS = 20
+"""Random starts of the first k-means of an exact adaptation, as in the paper's section 2.2."""
+
 
 @dataclass
 class RadialAdapter:
     """Adaptation of radial basis networks, with ridges ``alphas`` to choose from.
 
     If the inputs are ``fixed``, centers, features and factors are computed once. ``seed`` is that
-    of k-means.
+    of k-means. An ``exact`` adaptation has no shortcuts: k-means sees all rows and converges, the
+    first one from the best of 20 random starts, and bandwidths are judged on all rows over their
+    whole range.
     """
 
     n_centers: int
     alphas: tuple[float, ...]
     fixed: bool
     seed: int
+    exact: bool = False
     width: float = 0.0
     alpha: float = 0.0
     centers: Array | None = None
@@ -56,17 +61,10 @@ class RadialAdapter:
         """Return the network for targets."""
         first = self.centers is None
         if first or (anew and not self.fixed):
-            most = max(FEWEST_CLUSTERED, CLUSTERED_PER_CENTER * self.n_centers)
-            self.centers = kmeans_centers(
-                inputs[some_rows(len(inputs), most)],
-                self.n_centers,
-                init=self.centers,
-                random_state=self.seed,
-                max_iter=KMEANS_ITERATIONS,
-            )
+            self.centers = self._clustered(inputs)
         if first or not self.fixed or self._regression is None:
             assert self.centers is not None
-            self._regression = RadialRegression(inputs, self.centers)
+            self._regression = RadialRegression(inputs, self.centers, exact=self.exact)
         regression = self._regression
         if first or anew:
             near = None if first else (self.width, self.alpha)
@@ -75,6 +73,25 @@ class RadialAdapter:
             regression.keep_features(self.width)
         self._network = regression.fit(targets, self.width, self.alpha)
         return self._network
+
+    def _clustered(self, inputs: Array) -> Array:
+        """Return the centers of the inputs, from the last ones if there are any."""
+        if self.exact:
+            return kmeans_centers(
+                inputs,
+                self.n_centers,
+                init=self.centers,
+                random_state=self.seed,
+                n_random=EXACT_STARTS,
+            )
+        most = max(FEWEST_CLUSTERED, CLUSTERED_PER_CENTER * self.n_centers)
+        return kmeans_centers(
+            inputs[some_rows(len(inputs), most)],
+            self.n_centers,
+            init=self.centers,
+            random_state=self.seed,
+            max_iter=KMEANS_ITERATIONS,
+        )
 
     def predict(self, inputs: Array) -> Array:
         """Return the last network's values at the inputs that it was fitted to."""
@@ -86,10 +103,8 @@ class RadialAdapter:
 
     def penalty(self) -> float:
         """Return ``alpha tr(W^T G W)`` of the last network, Eq. (14)."""
-        last = self._network
-        assert last is not None
-        gram = last.features(last.centers_)
-        return float(last.alpha_ * np.vdot(last.weights_, gram @ last.weights_))
+        assert self._network is not None
+        return self._network.penalty()
 
     def rescale(self, shift: Array, factor: float) -> None:
         """Move the centers with the inputs."""
@@ -129,8 +144,12 @@ class MapAdapter:
         return self.learned.predict(inputs)
 
     def penalty(self) -> float:
-        """Return 0: user-supplied maps do not report a penalty."""
-        return 0.0
+        """Return the penalty of the last map: perceptrons' weight decay, for example.
+
+        User-supplied maps may have a method ``penalty``. Without it their penalty counts as 0.
+        """
+        penalty = getattr(self.learned, "penalty", None)
+        return float(penalty()) if callable(penalty) else 0.0
 
     def rescale(self, shift: Array, factor: float) -> None:
         """Do nothing: the next fit sees the new inputs."""

@@ -18,6 +18,10 @@ turn, ``min_z |x - f(z)|^2 + |z - F(x)|^2``, shows when further turns only fit n
 falls, but slowly. The result has the maps of the last turn in which it fell by more than the
 tolerance.
 
+**The paper's loop** has none of this: latents and data keep their own units (``down_weight`` is
+None), no rows are held out, and the last of a fixed number of turns gives the result (``tol`` is
+None). A last adaptation then follows, as in their Fig. 1.
+
 **Cost.** A projection works in the space that the weights of f span (`in_row_space`), which has at
 most as many columns as f has centers. No array of size n D q is formed.
 
@@ -48,27 +52,25 @@ import numpy as np
 from twofold.drur.adaptation import Adapter, MapAdapter, RadialAdapter
 from twofold.drur.nonparametric import JointDescent
 from twofold.drur.radial_regression import ALPHAS
-from twofold.drur.settings import DRURSettings
-from twofold.maps import MLP
+from twofold.drur.settings import SHORT_PROJECTION, DRURSettings, RowMinimizer
+from twofold.maps import MLP, LinearMap
 from twofold.maps.features import LinearInFeatures
 from twofold.maps.projection import NearestImage
 from twofold.numerics.linalg import row_norms_sq
 from twofold.numerics.threads import map_blocks, row_blocks
 from twofold.numerics.turns import State, TurnOptions, falls, never_stop, run_turns
-from twofold.optimize import GaussNewton, Pull
+from twofold.optimize import Pull
 from twofold.protocols import Array, Callback, IntArray, Map
 
 PATIENCE = 2
 UNSETTLED_TURNS = 4
 """While centers are placed anew, idle turns before this one do not end the run."""
 
-PROJECTION_STEPS = 2
-"""Gauss-Newton steps of a row in a turn. On Swiss rolls, and on starts with noise of 10 to 60, one
-to five steps led to the same R^2."""
-
-PROJECTION_TOL = 1e-3
 HIDDEN_ITERATIONS = 100
 DECAY = 1e-6
+
+Anew = tuple[bool, bool]
+"""Whether centers and bandwidths are placed anew, up and down."""
 
 
 @dataclass(frozen=True)
@@ -115,12 +117,18 @@ class Alternation:
 
     up: Adapter
     down: Adapter
+    projection: RowMinimizer = SHORT_PROJECTION
 
-    def move(self, data: Array, latents: Array, *, anew: bool) -> tuple[Map, Map, Array, float]:
+    def adapt(self, data: Array, latents: Array, *, anew: Anew) -> tuple[Map, Map]:
+        """Learn both maps, up and down."""
+        down = self.down.adapt(data, latents, anew=anew[1])
+        return self.up.adapt(latents, data, anew=anew[0]), down
+
+    def move(self, data: Array, latents: Array, *, anew: Anew) -> tuple[Map, Map, Array, float]:
         """Learn both maps, then move each latent on its own."""
-        down = self.down.adapt(data, latents, anew=anew)
-        up = self.up.adapt(latents, data, anew=anew)
-        Z, energies = project_rows(up, data, self.down.predict(data), latents)
+        up, down = self.adapt(data, latents, anew=anew)
+        pulls = self.down.predict(data)
+        Z, energies = project_rows(up, data, pulls, latents, self.projection)
         energy = float(energies.sum()) + self.up.penalty() + self.down.penalty()
         return up, down, Z, energy / len(data)
 
@@ -159,7 +167,9 @@ def moves_of(
         if not isinstance(kind, str):
             return MapAdapter(kind)
         if kind == "rbf":
-            return RadialAdapter(size, alphas, fixed, seed)
+            return RadialAdapter(size, alphas, fixed, seed, settings.exact)
+        if kind == "linear":
+            return MapAdapter(LinearMap(alphas[0] if len(alphas) == 1 else 0.0))
         alpha = alphas[0] if len(alphas) == 1 else DECAY
         return MapAdapter(
             MLP(size, alpha=alpha, max_iter=HIDDEN_ITERATIONS, warm_start=True, random_state=seed)
@@ -168,6 +178,7 @@ def moves_of(
     return Alternation(
         adapter(settings.up, n_centers[0], ridges[0], fixed=False),
         adapter(settings.down, n_centers[1], ridges[1], fixed=True),
+        settings.projection,
     )
 
 
@@ -185,14 +196,17 @@ def alternate(
     """Lower the energy turn by turn until it, or that of held-out rows, hardly falls.
 
     ``settings`` gives ``down_weight``, ``max_iter``, ``tol`` and ``recenter``; ``latents`` (n, q)
-    may have any units; rows ``held_out`` take no part in the regressions. ``state`` resumes an
-    interrupted alternation, and ``note`` gets the state after each turn.
+    may have any units, those of the data if ``down_weight`` is None; rows ``held_out`` take no part
+    in the regressions. ``state`` resumes an interrupted alternation, and ``note`` gets the state
+    after each turn.
     """
     mask = np.zeros(len(data), dtype=bool)
     mask[held_out] = True
     seen, others = (np.ascontiguousarray(data[rows]) for rows in (~mask, mask))
-    weight = settings.down_weight * float(row_norms_sq(data).mean())
-    latents = scaled(latents, weight)
+    weight = None
+    if settings.down_weight is not None:
+        weight = settings.down_weight * float(row_norms_sq(data).mean())
+    latents = latents - latents.mean(axis=0) if weight is None else scaled(latents, weight)
     if state is not None:
         moves.restore(state.moves)
 
@@ -208,35 +222,50 @@ def alternate(
     now = run_turns(
         state or TurnState(latents=latents[~mask], others=latents[mask]),
         take_turn,
-        TurnOptions(settings.max_iter, settings.tol, callback, note_moves),
+        TurnOptions(settings.max_iter, settings.tol or 0.0, callback, note_moves),
     )
     assert now.best is not None
     _, up, down, latents[~mask], latents[mask] = now.best
+    if settings.tol is None and isinstance(moves, Alternation):
+        up, down = moves.adapt(seen, now.latents, anew=_anew(settings, now.turn))
     judged = np.array(now.judged) if now.judged else np.full(len(now.history), np.nan)
     return Turns(up, down, latents, np.array(now.history), judged)
 
 
 def _take_turn(
-    now: TurnState, moves: Moves, settings: DRURSettings, seen: Array, others: Array, weight: float
+    now: TurnState,
+    moves: Moves,
+    settings: DRURSettings,
+    seen: Array,
+    others: Array,
+    weight: float | None,
 ) -> bool:
     """Take one turn, and return whether it is the last."""
     Z, Z_others, before = now.latents, now.others, now.value
-    anew = now.turn <= max(settings.recenter, 1)
-    if anew and now.turn > 1:
+    anew = _anew(settings, now.turn)
+    if anew[0] and now.turn > 1 and weight is not None:
         shift, factor = _to_scale(Z, weight)
         Z, Z_others = (Z + shift) * factor, (Z_others + shift) * factor
         moves.rescale(shift, factor)
     up, down, Z, energy = moves.move(seen, Z, anew=anew)
     now.history.append(energy)
     if len(others):
-        Z_others, found = project_rows(up, others, down.predict(others), Z_others)
+        Z_others, found = project_rows(
+            up, others, down.predict(others), Z_others, settings.projection
+        )
         now.judged.append(float(found.mean()))
-    lower = falls(before, now.value, settings.tol)
-    if now.best is None or (lower and now.value < now.best[0]):
+    lower = settings.tol is None or falls(before, now.value, settings.tol)
+    if now.best is None or settings.tol is None or (lower and now.value < now.best[0]):
         now.best = (now.value, up, down, Z, Z_others)
     now.idle = 0 if lower else now.idle + 1
     now.latents, now.others = Z, Z_others
-    return now.idle >= PATIENCE and now.turn >= min(settings.recenter, UNSETTLED_TURNS)
+    return now.idle >= PATIENCE and now.turn >= min(settings.recenter[0], UNSETTLED_TURNS)
+
+
+def _anew(settings: DRURSettings, turn: int) -> Anew:
+    """Return whether centers and bandwidths, up and down, are placed anew in a turn."""
+    up, down = settings.recenter
+    return turn <= max(up, 1), turn <= max(down, 1)
 
 
 def scaled(latents: Array, variance: float) -> Array:
@@ -257,17 +286,14 @@ def project_rows(
     data: Array,
     pulls: Array,
     latents: Array,
-    *,
-    max_iter: int = PROJECTION_STEPS,
-    tol: float = PROJECTION_TOL,
+    solver: RowMinimizer = SHORT_PROJECTION,
 ) -> tuple[Array, Array]:
-    """Lower ``|x - f(z)|^2 + |z - c|^2`` for each row, by Gauss-Newton steps from its latent.
+    """Lower ``|x - f(z)|^2 + |z - c|^2`` for each row, by steps from its latent.
 
     The arrays are x (n, D), the values c of F (n, q) and the first latents z (n, q). Returns the
     new latents and their energies (n,).
     """
     small, basis, offset = _in_row_space(up)
-    solver = GaussNewton(max_iter=max_iter, tol=tol)
     Z, energies = np.empty(latents.shape), np.empty(len(latents))
 
     def work(rows: slice) -> None:

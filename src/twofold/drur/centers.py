@@ -25,8 +25,8 @@ def chosen_centers(
         return 0, 0
     if not isinstance(settings.n_centers, str):
         return settings.n_centers
-    if not isinstance(settings.up, str) and not isinstance(settings.down, str):
-        return 1, 1  # maps of the caller have their own sizes
+    if not any(isinstance(kind, str) and kind != "linear" for kind in (settings.up, settings.down)):
+        return 1, 1  # linear maps have no centers, and maps of the caller have their own sizes
     rows = some_rows(len(data), N_TRIED)
     seed = int(problem.rng.integers(2**31))
     share = len(rows) / n_rows

@@ -29,9 +29,10 @@ from twofold.base.dask_inputs import is_dask, lazily
 from twofold.base.estimator import TwoWayEstimator
 from twofold.base.journal import Journal
 from twofold.base.problem import Learned, Problem
+from twofold.drur.attributes import attributes_of, constant_attributes
 from twofold.drur.fitting import UnsupervisedFit, fit_rows
 from twofold.drur.maps import encoders_of
-from twofold.drur.settings import DRURSettings
+from twofold.drur.settings import DRURSettings, RowMinimizer
 from twofold.drur.stream import RowStream, check_stream_settings, sampled_rows, warn_of_rare_columns
 from twofold.drur.sweep import Sweep, SweepSums
 from twofold.maps.affine import Affine, Chain
@@ -58,10 +59,11 @@ class DRUR(TwoWayEstimator):
     ----------
     n_components : int, default=2
         Latent dimensions.
-    up : {"rbf", "mlp"} or Map, default="rbf"
-        The map from latents to data: a radial basis network, a perceptron with one hidden layer, or
-        an unfitted map, of which copies are fitted.
-    down : {"rbf", "mlp"} or Map, default="rbf"
+    up : {"rbf", "mlp", "linear"} or Map, default="rbf"
+        The map from latents to data: a radial basis network, a perceptron with one hidden layer, a
+        linear map, or an unfitted map, of which copies are fitted. With linear maps both ways the
+        latents span the principal subspace.
+    down : {"rbf", "mlp", "linear"} or Map, default="rbf"
         The map from data to latents, with the same choices.
     n_centers : int, (int, int), "auto" or "all", default="auto"
         Centers of the networks (hidden units of perceptrons), one number for both or (up, down).
@@ -72,11 +74,12 @@ class DRUR(TwoWayEstimator):
     alpha : float, "auto" or a pair of them (up, down), default="auto"
         The ridge of the networks, the paper's lambda; "auto" takes the one of the lowest held-out
         error. For perceptrons it is the weight decay, for standardized inputs and targets; "auto"
-        means 1e-6.
-    down_weight : float, default=1.0
+        means 1e-6. For linear maps "auto" means 0.
+    down_weight : float or None, default=1.0
         Weight of the down-map's error relative to the up-map's, both relative to variances: the
         total variance of the latents during the fit, in units of that of the data. A larger weight
-        gives smoother latents. Between 1e-6 and 1e6.
+        gives smoother latents. Between 1e-6 and 1e6. None keeps the units of the first latents, as
+        the paper does: an array in ``init`` then has the units of the data.
     init : str, estimator, array-like, callable, list of these, or "auto", default="auto"
         The first latents; arrays have the shape (n_samples, n_components). "auto" compares PCA,
         Isomap, Laplacian eigenmaps and locally linear embedding, fitted to landmarks if there are
@@ -84,15 +87,28 @@ class DRUR(TwoWayEstimator):
         iteration.
     max_iter : int, default=50
         Maximum number of iterations, each a projection and an adaptation.
-    tol : float, default=0.03
+    tol : float or None, default=0.03
         An iteration that lowers the held-out energy by less than this share is idle. Two idle ones
         in a row end the fit, and the last iteration before them gives the result. While centers are
         placed anew there are at least four iterations. On noisy data a smaller value fits the
-        noise.
-    recenter : int or bool, default=4
+        noise. None makes exactly ``max_iter`` iterations with all rows, none held out, and takes
+        the last one.
+    recenter : int, bool or a pair of them (up, down), default=4
         Iterations in which centers and bandwidths are placed anew. Afterwards they are kept, and
         each iteration lowers the energy of radial networks. True means all iterations, False only
         the first.
+    optimizer : {"gauss_newton", "gradient", "fixed_point"} or object, default="gauss_newton"
+        Moves the latents of an iteration, row by row: Gauss-Newton steps with backtracking,
+        gradient descent with backtracking, the fixed-point iteration of the paper's section 2.1
+        (which need not converge), or an object with ``minimize_rows``. The first is best; the
+        others are for comparison.
+    exact : bool, default=False
+        Whether to leave out the shortcuts. By default a sample of more than 10,000 rows takes part
+        in the iterations, more than 50 columns are replaced by their leading principal coordinates,
+        each row makes at most two Gauss-Newton steps in an iteration, and samples of rows place
+        centers and choose bandwidths. With True all rows and columns take part in everything, rows
+        are projected to a relative error of 1e-4, the first k-means is the best of 20, and all
+        bandwidths of a grid are compared. Needs all rows in memory.
     store_embedding : bool, default=True
         Whether to keep ``embedding_``. Without it the size of a model does not depend on the number
         of rows.
@@ -143,6 +159,13 @@ class DRUR(TwoWayEstimator):
     >>> model = DRUR(n_centers=30, random_state=0).fit(X)
     >>> model.score(X) > 0.95
     True
+
+    The paper's loop, without rescaling, held-out rows and shortcuts:
+
+    >>> loop = DRUR(n_centers=30, alpha=1e-3, init="isomap", down_weight=None, tol=None,
+    ...             recenter=(True, False), exact=True, max_iter=10, random_state=0)
+    >>> loop.fit(X).score(X) > 0.95, loop.n_iter_
+    (True, 10)
     """
 
     density_: LatentDensity
@@ -156,11 +179,13 @@ class DRUR(TwoWayEstimator):
         down: str | Map = "rbf",
         n_centers: int | str | tuple[int, int] = "auto",
         alpha: float | str | tuple[float, float] = "auto",
-        down_weight: float = 1.0,
+        down_weight: float | None = 1.0,
         init: object = "auto",
         max_iter: int = 50,
-        tol: float = 0.03,
-        recenter: int | bool = 4,
+        tol: float | None = 0.03,
+        recenter: int | bool | tuple[int, int] = 4,
+        optimizer: str | RowMinimizer = "gauss_newton",
+        exact: bool = False,
         store_embedding: bool = True,
         random_state: Any = None,
         n_jobs: int | None = None,
@@ -176,10 +201,17 @@ class DRUR(TwoWayEstimator):
         self.max_iter = max_iter
         self.tol = tol
         self.recenter = recenter
+        self.optimizer = optimizer
+        self.exact = exact
         self.store_embedding = store_embedding
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
+
+    def _upgrade(self) -> None:
+        """Add the parameters that early model files do not have."""
+        self.__dict__.setdefault("optimizer", "gauss_newton")
+        self.__dict__.setdefault("exact", False)
 
     def _learn(self, problem: Problem) -> Learned:
         settings = DRURSettings.of(self)
@@ -196,52 +228,21 @@ class DRUR(TwoWayEstimator):
 
     def _assemble(self, found: UnsupervisedFit, Z: Array) -> Learned:
         """Return the maps and all attributes; latents are kept with ``store_embedding``."""
-        maps, errors = found.maps, found.errors
-        both = [(maps.up, self.up), (maps.down, self.down)]
-        ways = encoders_of(found.coordinates, maps, found.domain)
-        method = min(errors, key=errors.__getitem__)
-        attributes = {
-            "errors_": errors,
-            "n_centers_": tuple(
-                len(getattr(one, "weights_", ())) if isinstance(kind, str) else 0
-                for one, kind in both
-            ),
-            "alpha_": tuple(  # for all rows; perceptrons were learned from the sample
-                float(getattr(one, "alpha_", np.nan)) / (found.share if kind == "mlp" else 1.0)
-                for one, kind in both
-            ),
-            "init_": found.candidates[0]["name"],
-            "candidates_": found.candidates,
-            "method_": method,
-            "history_": found.turns.energies,
-            "validation_history_": found.turns.held_out,
-            "n_iter_": len(found.turns.energies),
-            "_ways": ways,
-        }
+        ways = encoders_of(found.coordinates, found.maps, found.domain)
+        attributes = attributes_of(found, (self.up, self.down)) | {"_ways": ways}
         return Learned(
             latents=Z if self.store_embedding else Z[:0],
             units=CenteredUnits.identity(Z.shape[1]),
-            encoder=ways[method],
-            decoder=maps.decoder,
+            encoder=ways[attributes["method_"]],
+            decoder=found.maps.decoder,
             density=found.domain,
             attributes=attributes,
         )
 
     def _learn_constant(self, problem: Problem) -> Learned:
         learned = super()._learn_constant(problem)
-        attributes = {
-            "method_": "map",
-            "errors_": {"map": 0.0, "project": 0.0},
-            "n_centers_": (1, 1),
-            "alpha_": (np.nan, np.nan),
-            "init_": "constant",
-            "candidates_": [],
-            "history_": np.zeros(1),
-            "validation_history_": np.full(1, np.nan),
-            "n_iter_": 1,
-            "_ways": {"map": learned.encoder, "project": learned.encoder},
-        }
-        return replace(learned, attributes=attributes)
+        ways = {"map": learned.encoder, "project": learned.encoder}
+        return replace(learned, attributes=constant_attributes() | {"_ways": ways})
 
     def _encode(self, data: Array, method: str = "auto") -> Array:
         """Encode data in blocks, whose intermediate results stay in the cache."""

@@ -30,14 +30,17 @@ FEWEST_ROWS = 30
 N_REPRESENTATIVES = 1_000
 
 
-def _coordinates_of(source: RowSource, least: int) -> Affine:
-    """Return the coordinates of a fit: at least ``least`` leading axes, at total variance one."""
+def _coordinates_of(source: RowSource, least: int, *, exact: bool) -> Affine:
+    """Return the coordinates of a fit: at least ``least`` leading axes, at total variance one.
+
+    An ``exact`` fit keeps all columns.
+    """
     n_rows, n_columns = source.n_rows, source.n_columns
-    if n_columns > n_rows:  # the rows fit into memory
+    if n_columns > n_rows and not exact:  # the rows fit into memory
         data = source.rows(np.arange(n_rows), "sample")
         spread = float(np.sqrt(row_norms_sq(data).mean()))
         return Affine.leading_subspace(data, least).in_units_of(spread)
-    if n_columns <= MAX_RANK:
+    if n_columns <= MAX_RANK or exact:
         variance = source.total(squares_of_rows, "moments") / n_rows
         return Affine().in_units_of(float(np.sqrt(variance)))
     sums = source.total(squares_and_products, "moments")
@@ -50,7 +53,8 @@ def _coordinates_of(source: RowSource, least: int) -> Affine:
 class UnsupervisedFit:
     """The result of a fit.
 
-    ``latents`` (n, q) are those of all rows after a joint descent; otherwise ``embedder`` computes
+    ``latents`` (n, q) are those of all rows after a joint descent or a fixed number of turns with
+    all rows; otherwise ``embedder`` computes
     the latents of any rows, from ``starts`` (n, q) if they were kept. ``errors`` are the held-out
     errors of both ways to encode, ``candidates`` the starts compared, and ``share`` is that of the
     rows that took part in the turns.
@@ -83,7 +87,9 @@ def fit_rows(
     before an interruption. With ``keep_starts``, the embedder's starts stay in memory.
     """
     n_rows, in_memory = source.n_rows, len(problem.data) == source.n_rows
-    coordinates = journal.step("coordinates", lambda: _coordinates_of(source, problem.n_components))
+    coordinates = journal.step(
+        "coordinates", lambda: _coordinates_of(source, problem.n_components, exact=settings.exact)
+    )
     rows = journal.step(
         "rows", lambda: rows_of_turns(settings, n_rows, problem.rng, in_memory=in_memory)
     )
@@ -96,13 +102,15 @@ def fit_rows(
     data = coordinates.into(some)
     with problem.progress.phase("starts"):
         latents, candidates = journal.step(
-            "starts", lambda: chosen_start(settings, data, rows, problem, n_rows)
+            "starts", lambda: chosen_start(settings, data, rows, problem, n_rows, coordinates.unit)
         )
     with problem.progress.phase("centers"):
         n_centers = journal.step(
             "centers", lambda: chosen_centers(settings, data, latents, problem, n_rows)
         )
-    held_out = journal.step("held out", lambda: _held_out(len(data), problem.rng))
+    held_out = journal.step(
+        "held out", lambda: _held_out(0 if settings.tol is None else len(data), problem.rng)
+    )
 
     def take_turns() -> Turns:
         moves = moves_of(settings, n_centers, problem.rng, share)
@@ -138,7 +146,10 @@ def fit_rows(
             maps = journal.step(
                 "maps", lambda: sweep.solved(everyone.total(sweep, "adaptation"), share)
             )
-    _warn_if_cut_short(turns, settings.max_iter)
+    if settings.tol is None and share == 1.0:
+        Z = turns.latents  # those of the last projection, which the maps were adapted to
+    elif settings.tol is not None:
+        _warn_if_cut_short(turns, settings.max_iter)
     embedder = Embedder(replace(sweep, known=None, kept=None), maps)
     starts = kept if known is None else known
     return UnsupervisedFit(

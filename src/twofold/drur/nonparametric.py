@@ -57,14 +57,18 @@ class JointDescent:
     down: tuple[float, float] | None = None
     _penalty: Array | None = None
 
-    def move(self, data: Array, latents: Array, *, anew: bool) -> tuple[Map, Map, Array, float]:
-        """Choose bandwidths where they are placed anew, then descend."""
-        if anew or self.up is None or self.down is None:
+    def move(
+        self, data: Array, latents: Array, *, anew: tuple[bool, bool]
+    ) -> tuple[Map, Map, Array, float]:
+        """Choose bandwidths, up and down, where they are placed anew, then descend."""
+        if anew[0] or self.up is None:
             self.up = _chosen(latents, data, self.up_alphas, self.up)
+        if anew[1] or self.down is None:
             down = _chosen(data, latents, self.down_alphas, self.down)
-            if down != self.down or self._penalty is None:
-                self.down, self._penalty = down, down_penalty_of(data, *down)
-        assert self._penalty is not None
+            if down != self.down:
+                self.down, self._penalty = down, None
+        if self._penalty is None:
+            self._penalty = down_penalty_of(data, *self.down)
         energy = TwoRegressions(data, *self.up, self._penalty)
         result = LBFGS(max_iter=STRETCH, tol=0.0).minimize(energy, latents)
         up = KernelRidgeMap._solved(result.Z, data, *self.up)

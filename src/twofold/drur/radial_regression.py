@@ -32,7 +32,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property, reduce
-from itertools import pairwise
+from itertools import pairwise, product
 from operator import add
 from typing import TypeVar
 
@@ -140,11 +140,15 @@ class RidgeSystem:
 
 
 class RadialRegression:
-    """Networks on inputs (n, q) and centers (M, q)."""
+    """Networks on inputs (n, q) and centers (M, q).
 
-    def __init__(self, inputs: Array, centers: Array) -> None:
+    An ``exact`` choice of the bandwidth compares all pairs with the ridges, on all rows.
+    """
+
+    def __init__(self, inputs: Array, centers: Array, *, exact: bool = False) -> None:
         self.inputs = inputs
         self.centers = centers
+        self.exact = exact
         self._system: tuple[float, RidgeSystem] | None = None
         self._judged: dict[tuple[float, float], RidgeSystem] = {}
         self._trial: _Trial | None = None
@@ -152,13 +156,19 @@ class RadialRegression:
         self._kept: tuple[float, Array] | None = None
 
     def choose(
-        self, targets: Array, alphas: tuple[float, ...], near: tuple[float, float] | None = None
+        self,
+        targets: Array,
+        alphas: tuple[float, ...],
+        near: tuple[float, float] | None = None,
     ) -> tuple[float, float]:
         """Return a bandwidth, from the spacing of the centers to their spread, and a ridge.
 
         Both have a low held-out error. ``near`` is the pair to start from; None scans the whole
         range of bandwidths first. ``alphas`` are ascending.
         """
+        if self.exact:
+            pairs = product(self.widths, alphas)
+            return min(pairs, key=lambda pair: self._held_out_error(targets, *pair))
         return chosen_width_and_alpha(
             self.widths, alphas, lambda *pair: self._held_out_error(targets, *pair), near
         )
@@ -233,7 +243,8 @@ class RadialRegression:
 
     @cached_property
     def _split(self) -> tuple[IntArray, IntArray]:
-        rows = some_rows(len(self.inputs), N_JUDGED)
+        n_rows = len(self.inputs)
+        rows = some_rows(n_rows, n_rows if self.exact else N_JUDGED)
         held_out = np.zeros(len(rows), dtype=bool)
         held_out[some_rows(len(rows), max(1, len(rows) // 4))] = True
         return rows[~held_out], rows[held_out]

@@ -24,15 +24,27 @@ AUTO = ("pca", "isomap:8", "isomap", "laplacian_eigenmaps:10", "lle:12")
 
 
 def chosen_start(
-    settings: DRURSettings, data: Array, rows: IntArray, problem: Problem, n_rows: int
+    settings: DRURSettings,
+    data: Array,
+    rows: IntArray,
+    problem: Problem,
+    n_rows: int,
+    unit: float,
 ) -> tuple[Array, list[dict[str, Any]]]:
     """Return the first latents of the best map after one turn, and all candidates, best first.
 
     Named starts see ``data`` (n, D), coordinates of total variance one; estimators and functions
     see the original data of the problem, whose ``rows`` (n,) they are. Ridges are stated for all
-    ``n_rows`` rows.
+    ``n_rows`` rows. Latents of named starts have the units of ``data``. Others have the caller's;
+    if units matter (``down_weight`` is None), they are divided by the ``unit`` of the data.
     """
-    starts = attempts(settings.init, AUTO, lambda one: latents_of(one, data, problem, rows))
+    in_units = settings.down_weight is None
+
+    def embed(one: Any) -> Array:
+        Z = latents_of(one, data, problem, rows)
+        return Z / (unit * problem.units.unit()) if in_units and not isinstance(one, str) else Z
+
+    starts = attempts(settings.init, AUTO, embed)
     if not is_auto(settings.init):
         _check_spread(starts)
     if len(starts) == 1:

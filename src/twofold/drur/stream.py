@@ -26,6 +26,11 @@ def check_stream_settings(settings: DRURSettings) -> None:
             "n_centers='all' keeps every row. For rows that are not in memory use a number or "
             "'auto'."
         )
+    if settings.exact:
+        raise ValueError(
+            "exact=True uses every row in all iterations, but the rows are not in memory. Use "
+            "exact=False."
+        )
     init = settings.init
     named = isinstance(init, str) or callable(init) or hasattr(init, "fit_transform")
     if not named and not is_list_of_inits(init):

@@ -59,7 +59,7 @@ def trial(
     rng = np.random.default_rng(seed)
     moves = moves_of(settings, size, rng, share)
     held_out = np.sort(rng.permutation(len(data))[: len(data) // 5])
-    short = replace(settings, max_iter=n_turns, tol=0.0, recenter=n_turns)
+    short = replace(settings, max_iter=n_turns, tol=0.0, recenter=(n_turns, n_turns))
     return Trial(alternate(moves, short, data, latents, held_out), held_out)
 
 

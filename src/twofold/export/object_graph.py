@@ -53,6 +53,7 @@ CLASSES: Final[dict[str, str]] = {
         "twofold.losses": "Huber L1 Norm Squared",
         "twofold.maps.affine": "Affine Chain Inverse",
         "twofold.maps.kernel_ridge": "KernelRidgeMap",
+        "twofold.maps.linear": "LinearMap",
         "twofold.maps.mlp": "MLP",
         "twofold.maps.nadaraya_watson": "GRNN NadarayaWatson",
         "twofold.maps.projection": "Projection",

@@ -5,9 +5,18 @@ the estimators that compose them.
 """
 
 from twofold.maps.kernel_ridge import KernelRidgeMap
+from twofold.maps.linear import LinearMap
 from twofold.maps.mlp import MLP
 from twofold.maps.nadaraya_watson import GRNN, NadarayaWatson
 from twofold.maps.projection import Projection
 from twofold.maps.rbf_network import RBFNetwork
 
-__all__ = ["GRNN", "MLP", "KernelRidgeMap", "NadarayaWatson", "Projection", "RBFNetwork"]
+__all__ = [
+    "GRNN",
+    "MLP",
+    "KernelRidgeMap",
+    "LinearMap",
+    "NadarayaWatson",
+    "Projection",
+    "RBFNetwork",
+]

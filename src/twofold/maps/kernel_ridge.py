@@ -119,6 +119,8 @@ class KernelRidgeMap(RadialFeatures):
     (2, 2)
     >>> fitted.features(z).shape, len(fitted.feature_gradients(z)[1])
     ((50, 50), 1)
+    >>> bool(fitted.penalty() >= 0.0)
+    True
     """
 
     def __init__(

@@ -74,6 +74,8 @@ class MLP(LinearInFeatures):
     (2, 2)
     >>> network.features(z).shape, len(network.feature_gradients(z)[1])
     ((100, 5), 1)
+    >>> network.penalty() > 0.0
+    True
     """
 
     def __init__(
@@ -104,6 +106,8 @@ class MLP(LinearInFeatures):
         )
         first, bias, second, second_bias = self._layers
         self.alpha_ = float(self.alpha)
+        decay = np.vdot(first, first) + np.vdot(second, second)
+        self._penalty = self.alpha_ * target_scale**2 * float(decay)
         # Fold the standardization into the layers.
         self.hidden_weights_ = first / scale
         self.hidden_intercept_ = bias - (mean / scale) @ first
@@ -152,6 +156,13 @@ class MLP(LinearInFeatures):
             value_and_grad, start, jac=True, method="L-BFGS-B", options=limits | {"gtol": 1e-7}
         )
         return unpacked(result.x)
+
+    def penalty(self) -> float:
+        """Return the weight decay in the squared units of the targets.
+
+        The sum of squared residuals plus this is what training lowers.
+        """
+        return self._penalty
 
     def features(self, inputs: Array) -> Array:
         """Return ``phi`` (n, M) at inputs (n, q)."""

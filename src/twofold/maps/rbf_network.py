@@ -157,6 +157,11 @@ class RadialFeatures(LinearInFeatures):
         blocks = row_blocks(len(inputs), bytes_per_row=8 * per_row)
         return normal_terms_of_blocks(terms, inputs.shape, blocks)
 
+    def penalty(self) -> float:
+        """Return ``alpha tr(W^T G W)``, Carreira-Perpinan & Lu (2010), Eq. (14)."""
+        gram = self.features(self.centers_)
+        return self.alpha_ * float(np.vdot(self.weights_, row_product(gram, self.weights_)))
+
     def _check_positive_definite(self) -> None:
         if not getattr(self._radial_kernel(), "positive_definite", True):
             raise ValueError(
@@ -239,6 +244,8 @@ class RBFNetwork(RadialFeatures):
     (1, 1)
     >>> network.features(z).shape, len(network.feature_gradients(z)[1])
     ((200, 10), 1)
+    >>> bool(network.penalty() >= 0.0)
+    True
     """
 
     def __init__(
@@ -276,20 +283,27 @@ def kmeans_centers(
     init: Array | None = None,
     random_state: int | np.random.RandomState | None = None,
     max_iter: int = 300,
+    n_random: int = 0,
 ) -> Array:
     """Return at most ``n_centers`` distinct k-means centers, shape (M, q).
 
     One k-means++ start places basis functions as well as the best of the paper's twenty random
-    ones. Many centers are drawn once each, not as the best of several draws.
+    ones. Many centers are drawn once each, not as the best of several draws. With ``n_random`` the
+    best of that many starts from random rows is taken instead.
     """
     from sklearn.cluster import KMeans, kmeans_plusplus
 
     n_distinct = len(np.unique(inputs, axis=0))
     n_clusters = min(n_centers, n_distinct, n_centers if init is None else len(init))
     start: str | Array = "k-means++" if init is None else init[:n_clusters]
-    if init is None and n_clusters > MANY_CENTERS:
+    if init is None and n_random:
+        start = "random"
+    elif init is None and n_clusters > MANY_CENTERS:
         start, _ = kmeans_plusplus(inputs, n_clusters, random_state=random_state, n_local_trials=1)
-    kmeans = KMeans(n_clusters, init=start, n_init=1, max_iter=max_iter, random_state=random_state)
+    n_init = n_random if n_random and init is None else 1
+    kmeans = KMeans(
+        n_clusters, init=start, n_init=n_init, max_iter=max_iter, random_state=random_state
+    )
     # One OpenMP thread: with more, a process forked later would hang in its own k-means.
     with warnings.catch_warnings(), threadpool_limits(1, user_api="openmp"):
         # Fewer clusters than asked for are fine here.

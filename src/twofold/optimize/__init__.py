@@ -9,6 +9,7 @@ class                  name        when
 `GradientDescent`      "gd"        the reference
 `Staged`                           any of these under spectral guidance
 `GaussNewton`                      many small least-squares problems at once, one per row
+`RowDescent`                       gradient descent on the same, the reference
 =====================  ==========  ================================================================
 
 All are frozen dataclasses that hold their settings. A run returns a `MinimizeResult`, or a
@@ -28,6 +29,7 @@ from twofold.optimize.guidance import Guide, SpectralGuidance
 from twofold.optimize.lbfgs import LBFGS
 from twofold.optimize.newton import NewtonPolish
 from twofold.optimize.pull import Pull
+from twofold.optimize.row_descent import RowDescent
 from twofold.optimize.rprop import RProp
 from twofold.optimize.staged import Staged, guided_minimizer
 from twofold.protocols import Minimizer
@@ -42,6 +44,7 @@ __all__ = [
     "NewtonPolish",
     "Pull",
     "RProp",
+    "RowDescent",
     "RowProblem",
     "RowsResult",
     "SpectralGuidance",

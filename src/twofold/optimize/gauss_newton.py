@@ -170,6 +170,9 @@ class GaussNewton:
         The smallest damping of a row, added to the diagonal in units of its mean.
     max_halvings : int, default=12
         Maximum number of halvings of a step.
+    max_damping : float, default=100.0
+        The damping that a row can reach after steps that were cut. 0 is the plain method of
+        Carreira-Perpinan & Lu (2010), with backtracking alone.
 
     Examples
     --------
@@ -195,6 +198,7 @@ class GaussNewton:
     tol: float = 1e-6
     damping: float = 1e-6
     max_halvings: int = 12
+    max_damping: float = MAX_DAMPING
 
     def __post_init__(self) -> None:
         owner = type(self).__name__
@@ -202,6 +206,7 @@ class GaussNewton:
         check_real("tol", self.tol, low=0.0, owner=owner)
         check_real("damping", self.damping, low=0.0, owner=owner)
         check_int("max_halvings", self.max_halvings, low=0, owner=owner)
+        check_real("max_damping", self.max_damping, low=0.0, owner=owner)
 
     def minimize_rows(
         self, problem: RowProblem, Z0: Array, *, feasible: Feasible | None = None
@@ -250,7 +255,7 @@ class GaussNewton:
             steps[hard], _ = damped_steps(curvature[hard], descent[hard], damping[active[hard]])
             promise[hard] = np.einsum("ij,ij->i", descent[hard], steps[hard])
             fractions = self._backtrack(problem, feasible, Z, losses, active, steps, promise, last)
-            stuck = (fractions == 0.0) & (damping[active] >= MAX_DAMPING)
+            stuck = (fractions == 0.0) & (damping[active] >= self.max_damping)
             damping[active] = self._next_damping(damping[active], fractions)
             active = active[solved & ~last & ~stuck]
         return RowsResult(Z=Z, losses=losses, n_iter=n_iter, converged=converged)
@@ -292,7 +297,7 @@ class GaussNewton:
     def _next_damping(self, damping: Array, fractions: Array) -> Array:
         """Return the rows' damping (m,) after steps of which these fractions were taken."""
         least = np.where(fractions == 0.0, DAMPING_IF_STUCK, DAMPING_IF_CUT)
-        raised = np.clip(10.0 * damping, least, MAX_DAMPING)
+        raised = np.clip(10.0 * damping, least, max(self.max_damping, self.damping))
         return np.where(fractions == 1.0, np.maximum(0.1 * damping, self.damping), raised)
 
 

@@ -25,7 +25,7 @@ from twofold.export.programs.steps import (
     Take,
 )
 from twofold.kernels import Gaussian, resolve_kernel
-from twofold.maps import GRNN, MLP, KernelRidgeMap, NadarayaWatson, RBFNetwork
+from twofold.maps import GRNN, MLP, KernelRidgeMap, LinearMap, NadarayaWatson, RBFNetwork
 from twofold.maps.affine import Affine, Chain, Inverse, Predictor
 from twofold.maps.projection import Projection
 from twofold.numerics.units import CenteredUnits
@@ -160,6 +160,10 @@ def _perceptron(part: MLP) -> list[Step]:
     return [hidden, Sigmoid(), Linear(part.weights_, part.intercept_)]
 
 
+def _linear(part: LinearMap) -> list[Step]:
+    return [Linear(part.weights_, part.intercept_)]
+
+
 def _means(part: NadarayaWatson) -> list[Step]:
     kernel = _radial_kernel(part.kernel)
     return [RadialMeans(part.inputs_, part.bandwidth_, kernel, part.targets_)]
@@ -198,6 +202,7 @@ SEARCHES = (Projection, DomainProjection, ManifoldEncoder, FeatureEncoder)
 _TRANSLATIONS: dict[type, Callable[[Any], list[Step]]] = {
     RBFNetwork: _network,
     KernelRidgeMap: _ridge,
+    LinearMap: _linear,
     MLP: _perceptron,
     NadarayaWatson: _means,
     GRNN: _means,
