@@ -52,13 +52,19 @@ from sklearn.utils.validation import check_is_fitted
 
 from twofold.base.estimator import TwoWayEstimator
 from twofold.base.problem import Learned, Problem
+from twofold.kernels import resolve_kernel
+from twofold.maps import NadarayaWatson
 from twofold.numerics.density import LatentDensity
+from twofold.numerics.linalg import sqdist
+from twofold.numerics.threads import row_blocks
 from twofold.numerics.units import CenteredUnits
-from twofold.numerics.validation import check_data, check_latents
+from twofold.numerics.validation import check_data, check_latents, check_real
 from twofold.optimize import SpectralGuidance
-from twofold.protocols import Array, Minimizer, RadialKernel
+from twofold.protocols import Array, IntArray, Minimizer, RadialKernel
+from twofold.ukr.extent import ManifoldExtent, manifold_extent
 from twofold.ukr.feature_space import SHIFT_INVARIANT, FeatureEncoder
 from twofold.ukr.fitting import fit_rows
+from twofold.ukr.homotopy import Homotopy
 from twofold.ukr.settings import UKRSettings, is_metric
 
 LARGEST_VALUE = 1e75
@@ -88,9 +94,13 @@ class UKR(TwoWayEstimator):
         Initial latents: the name of a method, an array of shape (n_samples, n_components), a
         function or an estimator. Of several, the one whose map has the best score on held-out rows
         wins, see `twofold.metrics.map_score`; up to 2,000 rows, the best three are compared after
-        ten iterations. "auto" tries PCA, Isomap and t-SNE, up to 200 rows also Isomap with fewer
-        neighbors (for kernels other than Euclidean, in feature space). Names may include a number
-        of neighbors: "lle:12".
+        ten iterations. "auto" tries PCA, Isomap and t-SNE. Where sums are exact it also tries
+        Isomap with 6 neighbors: up to 200 rows; up to 5,000 with ``pseudo_count=0``, ``leave_out``
+        above one, a homotopy or ``objective="reconstruction"``; any number of rows with
+        ``kernel="student"``. With other metrics than Euclidean, named methods embed the
+        coordinates of the rows in feature space: "pca" is kernel PCA, and distances are those of
+        the kernel. Arrays, functions and estimators see X itself. Names may include a number of
+        neighbors: "lle:12".
     optimizer : {"lbfgs", "rprop", "gd", "cg"} or Minimizer, default="lbfgs"
         The minimizer of the error.
     guidance : SpectralGuidance, default=None
@@ -112,9 +122,11 @@ class UKR(TwoWayEstimator):
         Observations at the mean in each prediction while fitting. "auto" is the leave-one-out error
         of the start as a share of the variance: the more noise, the more each prediction leans on
         the mean, and the smoother the map. 0 is the paper's objective.
-    homotopy : {"auto", True, False}, default="auto"
-        Whether to relax a density constraint step by step before the free minimization. "auto"
-        means with ``init="pca"`` and at most 200 rows.
+    homotopy : {"auto", True, False} or Homotopy, default="auto"
+        Whether to relax a density constraint step by step before the free minimization; a
+        `twofold.ukr.Homotopy` gives the schedule. "auto" means if the start is PCA alone, by name
+        or scikit-learn's, and sums are exact: up to 200 rows by default, up to 5,000 with
+        ``pseudo_count=0``.
     density_threshold : "auto", "quantile:share" or float, default="auto"
         Bounds the domain of the map: latents with a density of at least this share of the kernel's
         maximum. "quantile:0.01" is exceeded by all but 1 % of the training latents, "quantile:0" is
@@ -145,7 +157,9 @@ class UKR(TwoWayEstimator):
     cv_error_ : float
         Leave-one-out error at the end, Eq. (10), in squared units of the data (or feature space).
     history_ : ndarray of shape (n_iter_ + 1,)
-        The objective at the start and after each iteration, in the same units. Of more than 200
+        The objective at the start and after each iteration, in the same units; for
+        ``objective="reconstruction"`` the error of Eq. (8) without the barrier, which may rise a
+        little where the barrier's weight changes. Of more than 200
         rows of more than 50 columns it is that of the data in their leading principal subspace.
     validation_history_ : ndarray of shape (n_checks,)
         Scores of the map on held-out rows, every five iterations of the free minimization (or once,
@@ -186,7 +200,7 @@ class UKR(TwoWayEstimator):
         objective: str = "leave_one_out",
         leave_out: int = 1,
         pseudo_count: float | str = "auto",
-        homotopy: str | bool = "auto",
+        homotopy: str | bool | Homotopy = "auto",
         density_threshold: str | float = "auto",
         validation_fraction: float | None = None,
         random_state: Any = None,
@@ -283,6 +297,84 @@ class UKR(TwoWayEstimator):
             weights = self.encoder_.regression.weights(self._latent_units.into(latents))
             return np.asarray(rows @ weights.T)
         return np.asarray(data @ self._decode(latents).T)
+
+    def nearest_rows(self, Z: Any) -> IntArray:
+        """Return the numbers of the training rows that are nearest to points of the manifold.
+
+        Distances are those of the data space, or of the feature space of the metric. This is the
+        pre-image among the training rows, which every metric has: strings, graphs and precomputed
+        kernels too.
+
+        Parameters
+        ----------
+        Z : array-like of shape (m, n_components)
+            Latents.
+
+        Returns
+        -------
+        ndarray of int, shape (m,)
+            Row numbers in the data passed to `fit`.
+
+        Examples
+        --------
+        >>> from sklearn.metrics.pairwise import rbf_kernel
+        >>> from twofold import UKR
+        >>> from twofold.datasets import make_noisy_spiral
+        >>> X, _ = make_noisy_spiral(100, random_state=0)
+        >>> model = UKR(1, metric="precomputed", init="isomap", random_state=0).fit(rbf_kernel(X))
+        >>> X[model.nearest_rows(model.embedding_[:4])].shape
+        (4, 2)
+        """
+        check_is_fitted(self)
+        latents, _ = check_latents(Z, self._n_features_out, owner=type(self).__name__)
+        regression = self._regression()
+        images = regression.predict(self._latent_units.into(latents))
+        found = np.empty(len(images), dtype=np.int64)
+        for rows in row_blocks(len(images), 3 * 8 * len(regression.targets_)):
+            found[rows] = sqdist(images[rows], regression.targets_).argmin(axis=1)
+        return found
+
+    def extent(self, density_threshold: float | None = None) -> ManifoldExtent:
+        """Return the length, area or volume of the manifold, and its bounds by the density.
+
+        Meinicke et al. (2005), Eqs. (5), (6), (21) and (22). A higher threshold makes the latent
+        domain smaller and the bounds tighter.
+
+        Parameters
+        ----------
+        density_threshold : float, default=None
+            Share of the kernel's maximum that the density reaches in the latent domain; None means
+            ``density_threshold_``.
+
+        Returns
+        -------
+        ManifoldExtent
+            For metrics other than Euclidean, in feature space.
+
+        Examples
+        --------
+        >>> from twofold import UKR
+        >>> from twofold.datasets import make_noisy_spiral
+        >>> X, _ = make_noisy_spiral(200, noise=0.01, random_state=0)
+        >>> model = UKR(1, init="isomap", random_state=0).fit(X)
+        >>> 7.0 < model.extent().volume < 10.0  # the spiral has a length of 8.9
+        True
+        """
+        check_is_fitted(self)
+        threshold = self.density_threshold_
+        if density_threshold is not None:
+            threshold = check_real("density_threshold", density_threshold, above=0.0, below=1.0)
+        regression, kernel = self._regression(), resolve_kernel(self.kernel)
+        feature_space = isinstance(self.encoder_, FeatureEncoder)
+        unit = float(np.sqrt(self._feature_unit())) if feature_space else self._data_units.unit()
+        return manifold_extent(regression.inputs_, regression.targets_, kernel, threshold, unit)
+
+    def _regression(self) -> NadarayaWatson:
+        """Return the regression of the data, or of their coordinates in feature space."""
+        if isinstance(self.encoder_, FeatureEncoder):
+            return self.encoder_.regression
+        assert isinstance(self.decoder_, NadarayaWatson)
+        return self.decoder_
 
     def _feature_unit(self) -> float:
         return float(np.ldexp(1.0, self._data_units.exponent)) if self._is("l1") else 1.0
