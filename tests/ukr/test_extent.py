@@ -77,11 +77,12 @@ def test_area_of_a_known_sheet():
     side = np.linspace(0.0, 14.0, 19)
     Z = np.stack(np.meshgrid(side, side), axis=-1).reshape(-1, 2)
     sheet = Z @ np.array([[0.6, 0.8, 0.0], [0.0, 0.0, 2.0]])
-    density = float(np.exp(-0.5 * np.square(Z - [7.0, 7.0]).sum(axis=1)).mean())
-    inner = manifold_extent(Z, sheet, Gaussian(), 0.999 * density)
+    border = np.exp(-0.5 * np.square(Z - [7.0, 4.0]).sum(axis=1)).mean()
+    inner = manifold_extent(Z, sheet, Gaussian(), float(border))
     # In the middle, images are the sheet itself: an area of 2 for each unit of the latent area.
-    assert inner.volume == pytest.approx(2.0 * inner.latent_volume, rel=1e-3)
-    assert inner.jacobian_bound == pytest.approx(4.0 * inner.latent_volume, rel=1e-3)
+    assert inner.volume == pytest.approx(2.0 * inner.latent_volume, rel=0.02)
+    assert inner.jacobian_bound == pytest.approx(4.0 * inner.latent_volume, rel=0.02)
+    assert 20.0 < inner.latent_volume < 120.0
 
 
 def test_units(curve):
