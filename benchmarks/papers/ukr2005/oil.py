@@ -16,6 +16,7 @@ from sklearn.neighbors import KNeighborsClassifier, kneighbors_graph
 from benchmarks.harness.parallel import in_processes
 from benchmarks.papers.pictures import draw
 from benchmarks.papers.records import Outcome, Row
+from benchmarks.papers.statistics import median
 from benchmarks.papers.ukr2005.scheme import Scheme, rprop
 from twofold import UKR
 from twofold.datasets import load_oil_flow
@@ -36,6 +37,7 @@ THRESHOLDS = (0.5, 0.25, 0.1, 0.05, 0.025, 0.01, 0.005)
 """The paper's; also the default of `twofold.ukr.Homotopy`."""
 
 STEPS_OF_THRESHOLD, LAST_STEPS = 100, 300
+SEEDS = (10, 11, 12)
 
 
 def oil_starts(quick: bool, folder: Path) -> Outcome:  # noqa: ARG001 - no pictures
@@ -99,7 +101,7 @@ def literal(kernel: str = "gaussian") -> dict[str, Any]:
 def _fit(task: tuple[str, dict[str, Any]]) -> dict[str, Any]:
     norm, settings = task
     data = load_oil_flow()
-    model = UKR(2, metric=NORMS[norm], random_state=0, n_jobs=1, **settings).fit(data.X_train)
+    model = UKR(2, metric=NORMS[norm], n_jobs=1, **settings).fit(data.X_train)
     classifier = KernelDensityClassifier(bandwidth=1.0, kernel=settings.get("kernel", "gaussian"))
     test, valid = (model.transform(data[f"X_{part}"]) for part in ("test", "valid"))
     found = {
@@ -131,11 +133,14 @@ def _linear_latents(norm: str, data: Any) -> tuple[Array, Array]:
 def oil(quick: bool, folder: Path) -> Outcome:
     """Fig. 5, Table 3: classes in latent space, test errors in per cent."""
     data, norms = load_oil_flow(), ["L2"] if quick else list(NORMS)
+    seeds = SEEDS[:1] if quick else SEEDS
     tasks: dict[tuple[str, str], dict[str, Any]] = {
-        (norm, column): literal() if column == "literal" else {}
+        (norm, column): literal() if column == "literal" else {"random_state": seeds[0]}
         for norm in norms
         for column in ("literal", "default")
     }
+    for seed in seeds[1:]:
+        tasks |= {(norm, f"default, seed {seed}"): {"random_state": seed} for norm in norms}
     if not quick:
         tasks["L2", "quartic"] = literal("quartic")
     ran = in_processes(_fit, [(norm, settings) for (norm, _), settings in tasks.items()])
@@ -144,6 +149,11 @@ def oil(quick: bool, folder: Path) -> Outcome:
     # One of 1,000 test rows more or less is chance: the standard error of such a rate.
     margin = 0.3
     rows: list[Row] = []
+
+    def by_seed(norm: str, key: str, *place: int) -> list[float]:
+        found = [one["found"][key] for (n, s), one in fits.items() if n == norm and "default" in s]
+        return [one[place[0]] if place else one for one in found]
+
     for norm in norms:
         for number, classifier in enumerate(CLASSIFIERS):
             rows.append(
@@ -153,11 +163,12 @@ def oil(quick: bool, folder: Path) -> Outcome:
                     fits[norm, "literal"]["found"]["test"][number],
                     "lower",
                     margin,
-                    default=fits[norm, "default"]["found"]["test"][number],
+                    default=median(by_seed(norm, "test", number)),
                     note=""
                     if rows
                     else "Margin: 0.3 points, a standard error of 1,000 rows. By the paper: RPROP, "
-                    "100 steps at each of seven thresholds, then 300; no pseudo-count.",
+                    "100 steps at each of seven thresholds, then 300; no pseudo-count. Default: UKR(), "
+                    f"median of {len(seeds)} seeds; the paper's protocol has no random part.",
                     form=".1f",
                     highlight=number == 0,
                 )
@@ -173,9 +184,9 @@ def oil(quick: bool, folder: Path) -> Outcome:
             words = f"{name}, {norm}: test error by {classifier}, % (the rival)"
             rows.append(Row(words, figure, found[number], form=".1f"))
     for norm in norms:
-        errors = [fits[norm, s]["found"]["cv_error"] for s in ("literal", "default")]
-        words = f"UKR, {norm}: leave-one-out error"
-        rows.append(Row(words, None, errors[0], default=errors[1], form=".4f"))
+        error = fits[norm, "literal"]["found"]["cv_error"]
+        words, ours = f"UKR, {norm}: leave-one-out error", median(by_seed(norm, "cv_error"))
+        rows.append(Row(words, None, error, default=ours, form=".4f"))
     if not quick:
         ratio, number = (
             fits["L2", "quartic"]["found"]["cv_error"] / fits["L2", "literal"]["found"]["cv_error"],
@@ -204,7 +215,7 @@ def oil(quick: bool, folder: Path) -> Outcome:
             lambda figure, column=column: _paint(figure, data, linear, fits, column),  # type: ignore[misc]
         )
     ]
-    return Outcome(rows=rows, numbers=numbers, pictures=pictures, seeds=[0])
+    return Outcome(rows=rows, numbers=numbers, pictures=pictures, seeds=list(seeds))
 
 
 def _paint(

@@ -142,8 +142,8 @@ def starts(quick: bool, folder: Path) -> Outcome:
             )
     picture = draw(
         folder / "starts.png",
-        "the twelve initial curves at their best scales (Fig. 1), in the sample whose lowest error is "
-        f"nearest to the paper's: {seeds[shown]}",
+        "the twelve initial curves at their best scales (Fig. 1), in the sample whose lowest error "
+        f"is nearest to the paper's: {seeds[shown]}",
         (12.0, 9.4),
         lambda figure: _paint(figure, sample(seeds[shown]), runs[shown], latents[shown]),
     )

@@ -93,8 +93,8 @@ class UKR(TwoWayEstimator):
         returns kernel values. The kernel must be positive definite, or conditionally so.
         `inverse_transform` needs a pre-image, which "euclidean", "l1", "linear", "rbf",
         "laplacian", "polynomial", "cosine", "chi2" and "additive_chi2" have; `nearest_rows` works
-        for all. For "precomputed" the part of a new row outside the span of the training rows is unknown, and
-        left out of errors and scores.
+        for all. For "precomputed" the part of a new row outside the span of the training rows is
+        unknown, and left out of errors and scores.
     metric_params : dict, default=None
         Parameters of a named kernel. The defaults are scikit-learn's: for "rbf" and others
         ``gamma = 1 / n_features``, which suits columns of unit variance.
