@@ -167,8 +167,8 @@ def oil(quick: bool, folder: Path) -> Outcome:
                     note=""
                     if rows
                     else "Margin: 0.3 points, a standard error of 1,000 rows. By the paper: RPROP, "
-                    "100 steps at each of seven thresholds, then 300; no pseudo-count. Default: UKR(), "
-                    f"median of {len(seeds)} seeds; the paper's protocol has no random part.",
+                    "100 steps at each of seven thresholds, then 300; no pseudo-count. Default: "
+                    f"UKR(), median of {len(seeds)} seeds; the protocol has no random part.",
                     form=".1f",
                     highlight=number == 0,
                 )
