@@ -15,4 +15,5 @@ PUBLIC_MODULES = [
     "twofold.plotting",
     "twofold.principal_manifold",
     "twofold.protocols",
+    "twofold.ukr",
 ]

@@ -1,9 +1,13 @@
 import numpy as np
 import pytest
+from scipy.stats import spearmanr
 from sklearn.decomposition import KernelPCA
-from sklearn.metrics.pairwise import manhattan_distances, rbf_kernel
+from sklearn.metrics.pairwise import manhattan_distances, pairwise_kernels, rbf_kernel
 
-from twofold.ukr.feature_space import FeatureSpace, weighted_medians
+from twofold import UKR
+from twofold.datasets import make_s_curve
+from twofold.ukr.feature_space import FeatureSpace
+from twofold.ukr.preimages import preimages, weighted_chi2_centers, weighted_medians
 
 
 @pytest.fixture
@@ -113,6 +117,84 @@ class TestPreimages:
         alone = np.vstack([space.preimages(w[None]) for w in self.weights])
         np.testing.assert_allclose(alone, found, atol=1e-12)
 
-    def test_others_say_so(self, data):
-        with pytest.raises(NotImplementedError, match="no pre-images"):
-            FeatureSpace.of(data[0], "poly").preimages(self.weights)
+    @pytest.mark.parametrize(
+        ("metric", "params"),
+        [
+            ("laplacian", {"gamma": 0.2}),
+            ("poly", {"degree": 3, "gamma": 0.2}),
+            ("polynomial", {"degree": 2}),
+            ("additive_chi2", {}),
+            ("chi2", {"gamma": 0.3}),
+            ("cosine", {}),
+        ],
+    )
+    def test_no_nearby_point_is_nearer_in_feature_space(self, metric, params, data):
+        X = np.abs(data[0]) + 0.1
+        space = FeatureSpace.of(X, metric, params)
+        found = space.preimages(self.weights)
+
+        def distances(points):
+            own = np.array(
+                [pairwise_kernels(x[None], metric=metric, **params)[0, 0] for x in points]
+            )
+            rows = pairwise_kernels(points, X, metric=metric, **params)
+            return own - 2.0 * np.einsum("mn,mn->m", self.weights, rows)
+
+        here = distances(found)
+        rng = np.random.default_rng(3)
+        for scale in (1e-3, 0.03, 0.1):
+            for _ in range(10):
+                moved = np.abs(found + scale * rng.standard_normal(found.shape))
+                assert (distances(moved) >= here - 1e-9).all()
+        alone = np.vstack([space.preimages(w[None]) for w in self.weights])
+        np.testing.assert_allclose(alone, found, atol=1e-9)
+
+    def test_chi2_centers_of_mostly_empty_columns_are_zero(self):
+        counts = np.array([[0.0, 1.0], [0.0, 3.0], [0.0, 2.0], [5.0, 2.0]])
+        weights = np.array([[0.3, 0.3, 0.3, 0.1], [0.1, 0.1, 0.1, 0.7]])
+        (rare, _), (common, _) = weighted_chi2_centers(counts, weights)
+        assert rare == 0.0
+        assert 0.0 < common < 5.0
+
+    @pytest.mark.parametrize(
+        ("metric", "reason"),
+        [
+            ("precomputed", "rows themselves are unknown"),
+            ("sigmoid", "not positive definite in general"),
+            (rbf_kernel, "only its values are known"),
+        ],
+        ids=["precomputed", "sigmoid", "function"],
+    )
+    def test_others_say_why_not(self, metric, reason, data):
+        with pytest.raises(NotImplementedError, match=rf"no pre-images: .*{reason}.*nearest_rows"):
+            preimages(metric, {}, data[0], self.weights)
+
+
+class TestConditionallyPositiveDefinite:
+    """Minus a power of the distance is not a kernel, but centering makes it one."""
+
+    @staticmethod
+    def minus_distances(A, B):
+        return -np.sqrt(np.square(A[:, None] - B).sum(axis=2))
+
+    def test_the_matrix_has_both_signs_and_the_centered_one_has_not(self, data):
+        X, _ = data
+        K = self.minus_distances(X, X)
+        assert np.linalg.eigvalsh(K)[0] < -1.0
+        space = FeatureSpace.of(X, self.minus_distances)
+        squared = np.square(space.coordinates[:, None] - space.coordinates).sum(axis=2)
+        np.testing.assert_allclose(squared, -2.0 * K, atol=1e-9)
+
+    def test_fit(self):
+        X, truth = make_s_curve(100, noise=0.02, random_state=0)
+        model = UKR(1, metric=self.minus_distances, init="isomap", random_state=0).fit(X[:80])
+        assert model.score(X[80:]) > 0.6
+        # A constant changes no distance: the same fit.
+        shifted = UKR(
+            1,
+            metric=lambda A, B: self.minus_distances(A, B) + 100.0,
+            init="isomap",
+            random_state=0,
+        ).fit(X[:80])
+        assert shifted.cv_error_ == pytest.approx(model.cv_error_, rel=1e-3)
+        assert abs(spearmanr(truth[:80, 0], model.embedding_[:, 0])[0]) > 0.9

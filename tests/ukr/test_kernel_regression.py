@@ -9,7 +9,9 @@ from twofold.numerics.sums.dense import DenseWeights
 from twofold.numerics.sums.pairs import PairWeights
 from twofold.optimize import LBFGS
 from twofold.starts.candidates import scaled_candidate, whitened
-from twofold.ukr.descent import anneal, rescue
+from twofold.ukr.density_constraint import relaxed
+from twofold.ukr.descent import rescue
+from twofold.ukr.homotopy import Homotopy
 from twofold.ukr.regression import KernelRegression
 from twofold.ukr.settings import check_memory
 
@@ -82,9 +84,14 @@ def test_homotopy_unrolls_from_one_place(spiral):
     X, _ = spiral
     scheme = KernelRegression.of(X, Gaussian(), many=False)
     start = X[:, :1]
-    Z = anneal(scheme, start, LBFGS(max_iter=20))
+
+    def lbfgs(n_steps, tol):
+        return LBFGS(max_iter=n_steps, tol=tol)
+
+    schedule = Homotopy(max_iter=20)
+    Z = relaxed(scheme, start, schedule, lbfgs)
     assert scheme.cv_error(Z) < scheme.cv_error(whitened(start))
-    kept = anneal(scheme, start, LBFGS(max_iter=20), until=0.1)
+    kept = relaxed(scheme, start, schedule, lbfgs, until=0.1)
     density = (1.0 + scheme.weigh(kept).mass) / len(X)
     assert density.min() >= 0.25  # the last threshold above 0.1
 

@@ -80,6 +80,7 @@ CLASSES: Final[dict[str, str]] = {
         "twofold.two_way": "TwoWay",
         "twofold.ukr.estimator": "UKR",
         "twofold.ukr.feature_space": "FeatureEncoder FeatureSpace PreimageDecoder",
+        "twofold.ukr.homotopy": "Homotopy",
     }.items()
     for name in names.split()
 }

@@ -81,9 +81,9 @@ def keeps_shape(name: str) -> bool:
     return name.partition(":")[0] in KEEP_SHAPE
 
 
-def unit_latents(name: str, Z: Array) -> Array:
+def unit_latents(name: str, Z: Array, *, keep_shape: bool = False) -> Array:
     """Return the latents (n, q) of a method, centered and whitened, or at unit mean variance."""
-    if not keeps_shape(name):
+    if not (keep_shape or keeps_shape(name)):
         return whitened(Z)
     centered: Array = Z - Z.mean(axis=0)
     largest = float(np.abs(centered).max()) or 1.0
@@ -162,9 +162,14 @@ def best_first(candidates: list[Candidate]) -> list[Candidate]:
     return sorted(candidates, key=lambda candidate: (-candidate.score, candidate.error))
 
 
-def scaled_candidate(name: str, Z: Array, scheme: Regression, *, few: bool) -> Candidate:
-    """Find the factor of the lowest leave-one-out error: of few rows over all, else over some."""
-    unit = unit_latents(name, Z)
+def scaled_candidate(
+    name: str, Z: Array, scheme: Regression, *, few: bool, keep_shape: bool = False
+) -> Candidate:
+    """Find the factor of the lowest leave-one-out error: of few rows over all, else over some.
+
+    The latents of named methods in `KEEP_SHAPE` keep their shape, and others with ``keep_shape``.
+    """
+    unit = unit_latents(name, Z, keep_shape=keep_shape)
     judged = some_rows(len(unit), N_JUDGED)
     tree = cKDTree(unit)
     middle = _factor_of_density(tree, judged, POINTS_PER_UNIT)

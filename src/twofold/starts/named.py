@@ -137,6 +137,28 @@ def is_list_of_inits(init: Any) -> bool:
     )
 
 
+def is_pca(init: Any) -> bool:
+    """Tell whether a start is PCA: by name, or scikit-learn's estimator."""
+    from sklearn.decomposition import PCA, IncrementalPCA
+
+    return init == "pca" if isinstance(init, str) else isinstance(init, PCA | IncrementalPCA)
+
+
+def with_pca_by_name(init: Any, n_components: int) -> Any:
+    """Return a start, or a list of starts, with scikit-learn's plain PCA replaced by its name.
+
+    The latents are the same up to rounding and signs; by name they are the same in every digit.
+    """
+    from sklearn.decomposition import PCA
+
+    if is_list_of_inits(init):
+        return [with_pca_by_name(one, n_components) for one in init]
+    if type(init) is not PCA:
+        return init
+    given = {**init.get_params(), "random_state": None, "copy": True}
+    return "pca" if given == PCA(n_components).get_params() else init
+
+
 def named_initializer(init: str, parameter: str) -> tuple[Initializer, dict[str, int]]:
     """Return the initializer of a name such as "lle" or "lle:12", and its options."""
     name, _, neighbors = init.partition(":")

@@ -1,8 +1,8 @@
-r"""Steps 4 and 5 of the learning scheme: homotopy, descent, when to stop, and the rescue of strays.
+r"""Steps 4 and 5 of the learning scheme: descent, when to stop, and the rescue of strays.
 
-Meinicke et al. (2005), section 2.3. The homotopy minimizes the error under a density constraint
-that is relaxed step by step, from latents all in one place; the descent minimizes it without
-constraint.
+Meinicke et al. (2005), section 2.3. The homotopy (`twofold.ukr.density_constraint`) minimizes the
+error under a density constraint that is relaxed step by step, from latents all in one place; the
+descent minimizes it without constraint.
 """
 
 from __future__ import annotations
@@ -20,19 +20,11 @@ from twofold.numerics.neighbors import nearest
 from twofold.numerics.sums.cells import sorted_into_columns
 from twofold.numerics.threads import row_blocks
 from twofold.optimize import Guide, guided_minimizer
-from twofold.protocols import Array, Callback, Minimizer, MinimizeResult
-from twofold.starts.candidates import Candidate, best_first, whitened
-from twofold.ukr.objective import Barrier
+from twofold.protocols import Array, MinimizeResult
+from twofold.starts.candidates import Candidate, best_first
+from twofold.ukr.density_constraint import constrained, relaxed
 from twofold.ukr.regression import KernelRegression
 from twofold.ukr.settings import UKRSettings
-
-# Meinicke et al. (2005), section 4.3.
-HOMOTOPY = (0.5, 0.25, 0.1, 0.05, 0.025, 0.01, 0.005)
-HOMOTOPY_VARIANCE = 0.01
-HOMOTOPY_STEPS = 50
-HOMOTOPY_TOL = 1e-4
-BARRIER_STRENGTH = 1e-3
-"""Strength of the barrier in units of the data's variance: small relative to the error."""
 
 MOST_COMPARED = 2_000
 """Rows up to which candidates are compared: maps of more are less noisy."""
@@ -91,71 +83,42 @@ def minimize(
         Z, scheme = Z[order], replace(scheme, data=scheme.data[order])
         guide = None if guide is None else guide.take(order)
     density = settings.minimum_density
-    homotopy = settings.homotopy
-    if homotopy is None:  # many rows would end in fragments, after a long time
-        homotopy = isinstance(settings.init, str) and settings.init == "pca" and not scheme.many
-    if homotopy or density is not None:
+    if settings.anneal:
         with problem.progress.phase("homotopy", max_iter=None) as callback:
-            quick = settings.minimizer(HOMOTOPY_STEPS, min(settings.tol, HOMOTOPY_TOL))
-            until = density or 0.0
-            Z = anneal(scheme, Z, quick, until, leave_one_out=density is None, callback=callback)
+            Z = relaxed(
+                scheme,
+                Z,
+                settings.homotopy,
+                settings.minimizer,
+                until=density or 0.0,
+                leave_one_out=density is None,
+                callback=callback,
+            )
     with problem.progress.phase("minimization", max_iter=None, at_most=n_iter) as callback:
 
         def on_iteration(number: int, value: float, point: Array) -> bool:
             stop = callback(number, value, point)
             return stop or (judge is not None and judge(number, point)) or number >= n_iter
 
-        minimizer = guided_minimizer(settings.minimizer(n_iter), guide)
         if density is None:
+            minimizer = guided_minimizer(settings.minimizer(n_iter), guide)
             result = minimizer.minimize(scheme.objective(), Z, callback=on_iteration)
         else:
-            result = _constrained(scheme, Z, density, minimizer, False, on_iteration)
+            result = constrained(
+                scheme,
+                Z,
+                density,
+                settings.homotopy,
+                lambda n_steps: guided_minimizer(settings.minimizer(n_steps), guide),
+                n_iter,
+                leave_one_out=False,
+                callback=on_iteration,
+            )
     if order is None:
         return result
     Z = np.empty_like(result.Z)
     Z[order] = result.Z
     return replace(result, Z=Z)
-
-
-def anneal(
-    scheme: KernelRegression,
-    Z: Array,
-    minimizer: Minimizer,
-    until: float = 0.0,
-    *,
-    leave_one_out: bool = True,
-    callback: Callback | None = None,
-) -> Array:
-    """Relax a density constraint step by step, down to thresholds above ``until`` (step 4)."""
-    white = whitened(Z)
-    Z = white * np.sqrt(HOMOTOPY_VARIANCE / max(1, white.shape[1]))
-    for threshold in HOMOTOPY:
-        if threshold <= until:
-            break
-        Z = _constrained(scheme, Z, threshold, minimizer, leave_one_out, callback).Z
-    return Z
-
-
-def _constrained(
-    scheme: KernelRegression,
-    Z: Array,
-    threshold: float,
-    minimizer: Minimizer,
-    leave_one_out: bool,
-    callback: Callback | None = None,
-) -> MinimizeResult:
-    """Minimize the error within the density constraint, Eq. (9), by a barrier.
-
-    Latents that violate the constraint are first contracted until they meet it. Groups are not left
-    out: the constraint counts all points.
-    """
-    scheme = replace(scheme, groups=None)
-    while (1.0 + scheme.weigh(Z).mass.min()) / len(Z) <= threshold:
-        Z = 0.7 * (Z - Z.mean(axis=0))
-    variance = float(row_norms_sq(scheme.data).mean())
-    barrier = Barrier(threshold, BARRIER_STRENGTH * variance)
-    objective = scheme.objective(barrier=barrier, leave_one_out=leave_one_out)
-    return minimizer.minimize(objective, Z, callback=callback)
 
 
 def validated_iterations(

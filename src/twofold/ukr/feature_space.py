@@ -12,10 +12,8 @@ and of new points
 A manifold of weighted means lies in that span. So fitting and projecting in feature space is
 fitting and projecting in these coordinates; the excess is a constant for each point.
 
-Decoding needs a pre-image: the ``x`` whose feature is nearest to a weighted mean of features,
-``argmin_x sum_j b_j d^2(x, x_j)``. For the linear kernel that is the weighted mean; for the L1
-kernel, where ``d^2(x, x_j) = |x - x_j|_1``, the componentwise weighted median; for the Gaussian the
-fixed point ``x = sum_j b_j k(x, x_j) x_j / sum_j b_j k(x, x_j)``.
+Decoding needs a pre-image: the ``x`` whose feature is nearest to a weighted mean of features, see
+`twofold.ukr.preimages`.
 
 References
 ----------
@@ -41,6 +39,7 @@ from twofold.maps import NadarayaWatson
 from twofold.maps.projection import Projection
 from twofold.numerics.threads import row_blocks
 from twofold.protocols import Array
+from twofold.ukr.preimages import preimages
 
 PairwiseKernel = Callable[[Array, Array], Array]
 Metric = str | PairwiseKernel
@@ -145,32 +144,7 @@ class FeatureSpace:
 
         Each row of the weights (m, n) sums to one.
         """
-        if self.metric == "linear":
-            return weights @ self.data
-        if self.metric == "l1":
-            return weighted_medians(self.data, weights)
-        if self.metric == "rbf":
-            return self._gaussian_preimages(weights)
-        raise NotImplementedError(
-            f"metric={self.metric!r} has no pre-images: inverse_transform supports 'euclidean', "
-            "'linear', 'l1' and 'rbf'. transform and score work without it."
-        )
-
-    def _gaussian_preimages(self, weights: Array, max_iter: int = 100, tol: float = 1e-8) -> Array:
-        kernel = _kernel(self.metric, self.params)
-        # Start at the training point of the largest weight, which is within reach.
-        X = np.array(self.data[weights.argmax(axis=1)])
-        scale = float(np.abs(self.data).max()) or 1.0
-        active = np.arange(len(X))
-        for _ in range(max_iter):
-            near = weights[active] * kernel(X[active], self.data)
-            step = near @ self.data / near.sum(axis=1, keepdims=True) - X[active]
-            X[active] += step
-            # Each row stops on its own: rows do not depend on their batch.
-            active = active[np.abs(step).max(axis=1) > tol * scale]
-            if not len(active):
-                break
-        return X
+        return preimages(self.metric, self.params, self.data, weights)
 
 
 @dataclass(frozen=True)
@@ -206,24 +180,6 @@ class PreimageDecoder:
         blocks = row_blocks(len(latents), 4 * 8 * len(self.space.data))
         parts = [self.space.preimages(self.regression.weights(latents[rows])) for rows in blocks]
         return np.concatenate(parts)
-
-
-def weighted_medians(data: Array, weights: Array) -> Array:
-    """Return the componentwise weighted medians (m, D) of data (n, D).
-
-    The median of a component is its smallest value at which the weights of all values up to it
-    reach one half: it minimizes the weighted sum of absolute differences. Weights (m, n) are
-    nonnegative; each row sums to one.
-    """
-    medians = np.empty((len(weights), data.shape[1]))
-    order = np.argsort(data, axis=0, kind="stable")
-    for column in range(data.shape[1]):
-        by_value = order[:, column]
-        for rows in row_blocks(len(weights), 2 * 8 * len(data)):
-            reached = np.cumsum(weights[rows][:, by_value], axis=1)
-            half = 0.5 * reached[:, -1:] * (1.0 - 1e-12)
-            medians[rows, column] = data[by_value[(reached >= half).argmax(axis=1)], column]
-    return medians
 
 
 def _kernel(metric: Metric, params: dict[str, Any]) -> PairwiseKernel:

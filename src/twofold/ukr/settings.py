@@ -28,7 +28,9 @@ from twofold.numerics.validation import (
 )
 from twofold.optimize import SpectralGuidance, resolve_minimizer
 from twofold.protocols import IntArray, Minimizer, RadialKernel
+from twofold.starts.named import is_pca, with_pca_by_name
 from twofold.ukr.feature_space import Metric
+from twofold.ukr.homotopy import Homotopy
 
 if TYPE_CHECKING:
     from twofold.ukr.estimator import UKR
@@ -62,18 +64,18 @@ class UKRSettings:
     With ``many`` rows, sums run over cells, in single precision; ``keep_gram`` tells whether they
     are few enough for a matrix of inner products, ``in_subspace`` whether the data are reduced to
     their leading subspace. ``pseudo_count=None`` means "auto": the noise of the start,
-    `pseudo_count_of_noise`. ``homotopy=None`` means "auto": of few rows, if PCA is the
-    only start. ``minimum_density`` is the constraint of the plain reconstruction error; None means
-    the leave-one-out error. The domain of the map ends at a share ``threshold`` of the kernel's
-    maximum, or if that is None at a ``quantile`` of the density, less a ``margin`` of the log
-    density.
+    `pseudo_count_of_noise`. ``anneal`` tells whether the ``homotopy`` runs. ``minimum_density`` is
+    the constraint of the plain reconstruction error; None means the leave-one-out error. The domain
+    of the map ends at a share ``threshold`` of the kernel's maximum, or if that is None at a
+    ``quantile`` of the density, less a ``margin`` of the log density.
     """
 
     many: bool
     keep_gram: bool
     in_subspace: bool
     max_iter: int
-    homotopy: bool | None
+    anneal: bool
+    homotopy: Homotopy
     minimum_density: float | None
     threshold: float | None
     quantile: float
@@ -107,8 +109,12 @@ class UKRSettings:
             )
         check_int("leave_out", model.leave_out)
         check_choice("objective", model.objective, ("leave_one_out", "reconstruction"))
-        if not (isinstance(model.homotopy, bool) or model.homotopy == "auto"):
-            raise ValueError(f"homotopy={model.homotopy!r} must be 'auto', True or False.")
+        homotopy = model.homotopy
+        if not (isinstance(homotopy, bool | Homotopy) or is_auto(homotopy)):
+            raise ValueError(
+                f"homotopy={homotopy!r} must be 'auto', True, False or a Homotopy, from "
+                "twofold.ukr."
+            )
         pseudo_count = None
         if not is_auto(model.pseudo_count):
             pseudo_count = check_real("pseudo_count", model.pseudo_count, low=0.0, also="'auto'")
@@ -122,14 +128,23 @@ class UKRSettings:
                 "and 1: without it the latents drift apart until every point is rebuilt by itself."
             )
         kernel = resolve_kernel(model.kernel)
-        exact = plain or model.leave_out > 1 or pseudo_count == 0.0 or model.homotopy is True
+        asked = homotopy is True or isinstance(homotopy, Homotopy)
+        exact = plain or model.leave_out > 1 or pseudo_count == 0.0 or asked
         many = is_many(n_samples, kernel, MOST_EXACT if exact else MANY_ROWS)
+        init = model.init
+        if is_metric(model.metric, "euclidean"):  # elsewhere "pca" is PCA in feature space
+            init = with_pca_by_name(init, model.n_components)
+        # By default not of many rows: they would end in fragments, after a long time.
+        anneal = asked or plain or (is_auto(homotopy) and is_pca(init) and not many)
+        if not isinstance(homotopy, Homotopy):
+            homotopy = Homotopy(tol=min(model.tol, Homotopy.tol))
         return cls(
             many=many,
             keep_gram=n_samples <= MOST_EXACT,
             in_subspace=many and is_metric(model.metric, "euclidean"),
             max_iter=MAX_ITER if is_auto(model.max_iter) else int(model.max_iter),
-            homotopy=None if isinstance(model.homotopy, str) else model.homotopy,
+            anneal=anneal,
+            homotopy=homotopy,
             minimum_density=threshold if plain else None,
             threshold=threshold,
             quantile=quantile,
@@ -137,7 +152,7 @@ class UKRSettings:
             kernel=kernel,
             metric=model.metric,
             metric_params=params,
-            init=model.init,
+            init=init,
             optimizer=model.optimizer,
             guidance=model.guidance,
             tol=model.tol,

@@ -23,6 +23,7 @@ from twofold.starts.candidates import Candidate, scaled_candidate
 from twofold.starts.coarse_map import N_COARSE, CoarseMap
 from twofold.starts.named import (
     attempt,
+    is_pca,
     latents_of,
     named_inits,
     unit_variance,
@@ -76,7 +77,11 @@ def candidates_of(
             if Z is not None:
                 candidates.append(
                     scaled_candidate(
-                        name, Z, scheme, few=len(unit) <= ALL_JUDGED or not scheme.many
+                        name,
+                        Z,
+                        scheme,
+                        few=len(unit) <= ALL_JUDGED or not scheme.many,
+                        keep_shape=is_pca(one),
                     )
                 )
     if not candidates:

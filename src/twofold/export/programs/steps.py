@@ -17,7 +17,7 @@ from twofold.numerics.linalg import shifted_exp, sqdist
 from twofold.principal_manifold.domains import Domain, Points
 from twofold.principal_manifold.node_kernels import NodeKernel
 from twofold.protocols import Array, IntArray
-from twofold.ukr.feature_space import weighted_medians
+from twofold.ukr.preimages import weighted_medians
 
 Kernel = Gaussian | Compact | StudentT
 
