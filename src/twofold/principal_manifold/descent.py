@@ -41,7 +41,10 @@ class Fitted:
 
 @dataclass(frozen=True)
 class DescentSettings:
-    """The settings of a descent, except its data and the weight of the penalty."""
+    """The settings of a descent, except its data and the weight of the penalty.
+
+    If the penalty has a ``limit``, that weight has no meaning.
+    """
 
     layout: Layout
     loss: Loss
@@ -50,12 +53,20 @@ class DescentSettings:
     latent_noise: float
     max_iter: int
     tol: float
+    limit: float | None = None
 
     def functional(self, data: Array, alpha: float) -> Quantization:
         """Return the functional of some data."""
         layout = self.layout
         return Quantization(
-            data, layout.domain, layout.grid, self.loss, self.penalty, alpha, self.latent_noise
+            data,
+            layout.domain,
+            layout.grid,
+            self.loss,
+            self.penalty,
+            alpha,
+            self.latent_noise,
+            limit=self.limit,
         )
 
     def run(
@@ -97,7 +108,9 @@ class DescentSettings:
         A plane bends before it ripples, so it is less likely to fold. Functions stay in use, so the
         functional never rises.
         """
-        functional = replace(self.functional(data, alpha), penalty="rkhs")
+        functional = self.functional(data, alpha)
+        if self.penalty != "rkhs":
+            functional = replace(functional, penalty="rkhs", limit=None)
         n_functions, most = self.layout.domain.n_components + 1, up.whitening().shape[1]
         latents = None
         while True:
@@ -139,5 +152,5 @@ def without_idle_nodes(
     descent, fitted = replace(descent, layout=layout), replace(fitted, up=up)
     if refit_alpha is None or not len(active):
         return descent, fitted, alpha
-    descent = replace(descent, penalty="rkhs")
+    descent = replace(descent, penalty="rkhs", limit=None)
     return descent, descent.run(data, refit_alpha, up, fitted.latents), refit_alpha
