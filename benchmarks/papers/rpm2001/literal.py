@@ -32,9 +32,9 @@ the unit of the data.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
+from scipy.optimize import brentq
 
 from benchmarks.papers.rpm2001.data import both_distances
 from twofold.losses import Squared
@@ -84,11 +84,20 @@ class LiteralManifold:
         """Return the images."""
         return np.asarray(self.projection.up.predict(Z) + self.center)
 
+    @property
+    def roughness(self) -> float:
+        """``Q`` of the map, in squared units of the data."""
+        up = self.projection.up
+        return 0.5 * float(np.vdot(up.weights_, up.gram() @ up.weights_))
+
+    def error(self, X: Array) -> float:
+        """Return the mean squared error of rows."""
+        return float(np.square(X - self.inverse_transform(self.transform(X))).sum(axis=1).mean())
+
     def lost(self, X: Array) -> float:
         """Return the mean squared error as a share of the variance of the same rows."""
-        images = self.inverse_transform(self.transform(X))
         total = np.square(X - X.mean(axis=0)).sum(axis=1).mean()
-        return float(np.square(X - images).sum(axis=1).mean() / total)
+        return self.error(X) / float(total)
 
     def distance(self, truth: Array) -> float:
         """Return the mean distance of points (n, D) of a true curve to this curve."""
@@ -105,10 +114,13 @@ def literal_fit(
     width: float = 1.0,
     n_turns: int = MOST_TURNS,
     tol: float = TOL,
+    limit: float | None = None,
 ) -> LiteralManifold:
     """Minimize Eq. (14) with the weight ``lambda`` as printed there.
 
     Parameters are the nodes along each dimension and the kernel's width in units of the domain.
+    With a ``limit``, the class of Eq. (41): minimize Eq. (3) subject to ``Q[f] <= limit``, from the
+    plane of the given weight.
     """
     domain = Domain((False,) * n_components)
     nodes = domain.grid((per_dimension,) * n_components)
@@ -117,6 +129,7 @@ def literal_fit(
     center = X.mean(axis=0)
     data = X - center
     up = _with(up, _start(up, data, weight))
+    price = weight if limit is None else 0.0
     grid = domain.grid((SEARCH[n_components],) * n_components)
     terms: list[list[float]] = []
 
@@ -124,16 +137,18 @@ def literal_fit(
         return DomainProjection(up, domain, grid, Squared(), many=True).lower(data, latents)[0]
 
     def note(up: NodeExpansion, latents: Array) -> float:
-        penalty = 0.5 * weight * float(np.vdot(up.weights_, up.gram() @ up.weights_))
+        penalty = 0.5 * price * float(np.vdot(up.weights_, up.gram() @ up.weights_))
         error = float(np.square(data - up.predict(latents)).sum(axis=1).mean())
         terms.append([penalty, error])
         return penalty + error
 
     latents = project(up, None)
+    if limit is not None:
+        up = _with(up, _adapted(up, latents, data, weight, limit))
     value = note(up, latents)
     for _ in range(n_turns):
         before = value
-        up = _with(up, _adapted(up, latents, data, weight))
+        up = _with(up, _adapted(up, latents, data, weight, limit))
         note(up, latents)
         latents = project(up, latents)
         value = note(up, latents)
@@ -150,20 +165,34 @@ def _start(up: NodeExpansion, data: Array, weight: float) -> Array:
     return _solve(up, up.gram(), targets, 0.5 * weight * len(up.nodes))
 
 
-def _adapted(up: NodeExpansion, latents: Array, data: Array, weight: float) -> Array:
-    """Return the coefficients of Eq. (33)."""
-    return _solve(up, up.features(latents), data, 0.5 * weight * len(data))
+def _adapted(
+    up: NodeExpansion, latents: Array, data: Array, weight: float, limit: float | None
+) -> Array:
+    """Return the coefficients of Eq. (33), or the best ones within the limit."""
+    return _solve(up, up.features(latents), data, 0.5 * weight * len(data), limit)
 
 
-def _solve(up: NodeExpansion, features: Array, targets: Array, ridge: float) -> Array:
+def _solve(
+    up: NodeExpansion, features: Array, targets: Array, ridge: float, limit: float | None = None
+) -> Array:
     """Solve ``(ridge K_z + F^T F) alpha = F^T X`` in directions in which ``K_z`` is not singular.
 
-    A width of 1 makes ``K_z`` of ten nodes singular to working precision.
+    A width of 1 makes ``K_z`` of ten nodes singular to working precision. With a limit, the ridge
+    is the smallest for which ``Q`` is at most the limit.
     """
     white = up.whitening()
     inside = features @ white
-    system = inside.T @ inside + ridge * np.eye(white.shape[1])
-    coefficients: Array = white @ np.linalg.solve(system, inside.T @ targets)
+    values, axes = np.linalg.eigh(inside.T @ inside)
+    right = axes.T @ (inside.T @ targets)
+    if limit is not None:
+
+        def excess(log_ridge: float) -> float:
+            solution = right / (np.maximum(values, 0.0) + np.exp(log_ridge))[:, None]
+            return float(0.5 * np.square(solution).sum() - limit)
+
+        low, high = np.log(1e-12 * len(targets)), np.log(1e12 * len(targets))
+        ridge = float(np.exp(brentq(excess, low, high))) if excess(low) > 0.0 else np.exp(low)
+    coefficients: Array = white @ (axes @ (right / (np.maximum(values, 0.0) + ridge)[:, None]))
     return coefficients
 
 
@@ -180,13 +209,3 @@ def _with(up: NodeExpansion, weights: Array) -> NodeExpansion:
 def papers_width(per_dimension: int, width: float = 1.0) -> float:
     """Return a width in units of the domain as the estimator's, in distances between nodes."""
     return width * (per_dimension - 1) / 2.0
-
-
-def readings(value: float, n_rows: int) -> dict[str, float]:
-    """Return the weight of each reading for a value that the paper prints."""
-    return {reading: weight_of(reading, value, n_rows) for reading in READINGS}
-
-
-def as_lost(model: Any, X: Array) -> float:
-    """Return the lost share of the variance for an estimator or a literal manifold."""
-    return model.lost(X) if isinstance(model, LiteralManifold) else 1.0 - float(model.score(X))
