@@ -83,6 +83,12 @@ class TestLimit:
         ).fit(X)
         assert length_of(model) <= length * (1.0 + 1e-6)
         assert length_of(model) == pytest.approx(length, rel=0.02)
+        speeds = np.linalg.norm(np.diff(model.inverse_transform(PLACES), axis=0), axis=1)
+        assert speeds.std() < 0.15 * speeds.mean()
+        alone = PrincipalManifold(
+            kernel="spline", n_nodes=30, alpha=PenaltyLimit(length**2 / 4), init="pca", tol=1e-5
+        ).fit(X)
+        assert model.score(X) >= alone.score(X) - 1e-9
         again = PrincipalManifold(
             kernel="spline", n_nodes=30, alpha=PenaltyLimit(length=100 * length), init="pca"
         ).set_params(tol=1e-5)

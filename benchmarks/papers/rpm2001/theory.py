@@ -16,7 +16,6 @@ from benchmarks.papers.statistics import median
 from twofold import PrincipalManifold
 from twofold.principal_manifold import KernelSpectrum, LearningCurve, PenaltyLimit, RiskBounds
 from twofold.principal_manifold.spectrum import kernel_spectrum
-from twofold.protocols import Array
 
 SIZES = (25, 50, 100, 200, 400, 800)
 NODES = 10
@@ -145,10 +144,10 @@ def bounds(quick: bool, folder: Path) -> Outcome:  # noqa: ARG001 - it is quick
         for kernel in ("gaussian", "damped")
     }
     risk = _gaussian_bounds(_limit())
-    sizes = [10**k for k in range(2, 15, 2)]
+    sizes = [10**k for k in range(2, 9)]
     risks = [risk.excess_risk(m) / risk.largest_loss for m in sizes]
     first = next((m for m, one in zip(sizes, risks, strict=True) if one < 1.0), None)
-    slope = float(np.log(risks[-2] / risks[-1]) / np.log(100.0))
+    slope = float(np.log(risks[2] / risks[4]) / np.log(100.0))
     rows = [
         Row(
             "length constraint: exponent of 1 / ε in log N(ε), Eq. (81) with its eigenvalues",
@@ -160,36 +159,35 @@ def bounds(quick: bool, folder: Path) -> Outcome:  # noqa: ARG001 - it is quick
         ),
         Row(
             "Gaussian, width 1: exponent of log(1 / ε) in log N(ε), Eq. (81)",
-            1.5,
+            "O(log^1.5), Eq. (52)",
             exponential["gaussian"],
             "lower",
-            margin=0.5,
+            bound=1.5,
             note="Eq. (52) with the paper's p = 2. On an interval the computed eigenvalues fall "
             f"like exp(-c j^{spectra['gaussian'].exponent:.2f}).",
         ),
         Row(
             "damped, width 1: the same",
-            2.0,
+            "O(log^2), Eq. (52)",
             exponential["damped"],
             "lower",
-            margin=0.5,
+            bound=2.0,
             note="Eq. (52) with the paper's p = 1. The computed eigenvalues fall like "
             f"exp(-c j^{spectra['damped'].exponent:.2f}).",
         ),
         Row(
-            "Gaussian, width 1: exponent with which the bound of Eq. (93) falls, m from 10^12 to "
-            "10^14",
+            "Gaussian, width 1: exponent with which the bound of Eq. (93) falls, m from 10^4 to "
+            "10^6",
             0.5,
             slope,
             "higher",
             margin=0.05,
         ),
         Row(
-            "least m (of powers of 100) at which Eq. (93) is below the largest loss",
+            "least m (of powers of 10) at which Eq. (93) is below the largest loss",
             None,
             "none" if first is None else f"{first:,}",
-            note="2 columns, the radius of the data, Λ of a fit. With the paper's constants the "
-            "bounds say nothing about samples of usual size.",
+            note="2 columns, the radius of the data, Λ of a fit.",
         ),
     ]
 
@@ -225,15 +223,18 @@ def length(quick: bool, folder: Path) -> Outcome:
     """Example 7: curves of a given length, beside the length that their penalty allows."""
     lengths = (1.0, 2.0, 4.0) if quick else (1.0, 2.0, 3.0, 4.0, 5.0)
     X, truth = wave(400, 0, noise=0.05)
-    ratios, speeds, images = [], [], {}
+    ratios: dict[str, list[float]] = {"literal": [], "default": []}
+    speeds: dict[str, list[float]] = {"literal": [], "default": []}
+    images = {}
     for one in lengths:
-        model = PrincipalManifold(
-            alpha=PenaltyLimit(length=one), **{**SPLINE, "n_nodes": 40, "tol": 1e-5}
-        ).fit(X)
-        images[one] = curve = model.inverse_transform(PLACES)
-        steps = np.linalg.norm(np.diff(curve, axis=0), axis=1)
-        ratios.append(float(steps.sum()) / one)
-        speeds.append(float(steps.std() / steps.mean()))
+        limits = {"literal": PenaltyLimit(one**2 / 4.0), "default": PenaltyLimit(length=one)}
+        for way, limit in limits.items():
+            settings = {**SPLINE, "n_nodes": 40, "tol": 1e-5}
+            model = PrincipalManifold(alpha=limit, **settings).fit(X)
+            images[one] = curve = model.inverse_transform(PLACES)
+            steps = np.linalg.norm(np.diff(curve, axis=0), axis=1)
+            ratios[way].append(float(steps.sum()) / one)
+            speeds[way].append(float(steps.std() / steps.mean()))
 
     def paint(figure: Any) -> None:
         for ax, (one, curve) in zip(figure.subplots(1, len(lengths)), images.items(), strict=True):
@@ -246,20 +247,23 @@ def length(quick: bool, folder: Path) -> Outcome:
         Row(
             "length of the best curve with Q[f] <= L²/4, over L: least of all L",
             1.0,
-            min(ratios),
+            min(ratios["literal"]),
             "higher",
             margin=0.05,
+            default=min(ratios["default"]),
             note="“‖Pf‖² equals the squared length L² of the curve at the optimal solution”, on "
             "[0, 1]; on [-1, 1] it is L²/2. PrincipalManifold(kernel='spline', n_nodes=40, "
-            "init='pca', alpha=PenaltyLimit(length=L)).",
+            "init='pca'): alpha=PenaltyLimit(L²/4), the paper's alternation alone; default: "
+            "PenaltyLimit(length=L), which brings the curve to constant speed between descents.",
             highlight=True,
         ),
         Row(
             "deviation of the speed over its mean, largest of all L",
             0.0,
-            max(speeds),
+            max(speeds["literal"]),
             "lower",
             margin=0.1,
+            default=max(speeds["default"]),
             note="“‖∂f‖ has to be constant”; with a finite number of nodes, nearly (footnote 3).",
         ),
     ]

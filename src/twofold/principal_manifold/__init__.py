@@ -5,6 +5,7 @@ from twofold.principal_manifold.circle_kernels import FourierKernel, WrappedKern
 from twofold.principal_manifold.domains import Domain, Points
 from twofold.principal_manifold.estimator import PrincipalManifold
 from twofold.principal_manifold.generalization import GeneralizationReport, LearningCurve
+from twofold.principal_manifold.k_planes import KPlanes
 from twofold.principal_manifold.limit import PenaltyLimit
 from twofold.principal_manifold.metric import Mahalanobis
 from twofold.principal_manifold.node_kernels import (
@@ -27,6 +28,7 @@ __all__ = [
     "FourierKernel",
     "GaussianKernel",
     "GeneralizationReport",
+    "KPlanes",
     "KernelSpectrum",
     "LearningCurve",
     "LinearKernel",

@@ -49,9 +49,10 @@ Departures from the print
 * Corollary 11 writes ``sqrt(lambda) / a`` where Proposition 9 writes ``sqrt(lambda) a``; the former
   is meant.
 
-The constants are large. For samples of usual size the bounds exceed the largest possible loss: they
-show how the risk depends on kernel, dimension and sample size, and are no substitute for held-out
-rows.
+The constants are large: a bound may exceed the largest possible loss, and measured excess risks are
+smaller by orders of magnitude. The bounds show how the risk depends on kernel, dimension and sample
+size, and are no substitute for held-out rows. They are for maps without ``f_0``, as in the paper,
+which assumes centered data.
 
 References
 ----------

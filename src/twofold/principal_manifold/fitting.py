@@ -19,7 +19,12 @@ from twofold.numerics.tree_sums import RowSource, squares_and_products, squares_
 from twofold.numerics.units import CenteredUnits
 from twofold.numerics.validation import is_auto, warn_user
 from twofold.principal_manifold.alpha_path import MIDDLE_ALPHA, AlphaChoice, choose_alpha
-from twofold.principal_manifold.descent import DescentSettings, Fitted, without_idle_nodes
+from twofold.principal_manifold.descent import (
+    DescentSettings,
+    Fitted,
+    at_constant_speed,
+    without_idle_nodes,
+)
 from twofold.principal_manifold.functional import penalized
 from twofold.principal_manifold.limit import PenaltyLimit
 from twofold.principal_manifold.maps import robust_frame
@@ -111,6 +116,9 @@ def fit_rows(
             )
 
     ended = journal.step("turns", take_turns)
+    if isinstance(settings.alpha, PenaltyLimit) and settings.alpha.length is not None:
+        turned = ended
+        ended = journal.step("speed", lambda: at_constant_speed(descent, turned, some))
     if descent.limit is not None:
         functional = descent.functional(some, 0.0)
         choice = replace(choice, alpha=functional.multiplier(ended.up, ended.latents))

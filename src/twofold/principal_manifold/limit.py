@@ -50,6 +50,7 @@ class PenaltyLimit:
     length : float or None, default=None
         With ``kernel="spline"``: the longest curve, in the units of the data. A curve on [-1, 1]
         with ``Q[f] <= length^2 / 4`` is not longer than that, and the best one has constant speed.
+        The fit brings the curve to constant speed a few times, which spends the whole length.
 
     Examples
     --------
