@@ -4,8 +4,8 @@ r"""Clusters around planes: k-planes, or local principal components.
 
 Smola et al. (2001), section 2, combine k-means and principal components to this quantization error
 (Bradley and Mangasarian 1998, Kambhatla and Leen 1997). Rows go to the nearest plane, and each
-plane becomes that of the leading principal components of its rows. Neither step raises the error. For
-``q = 0`` the method is k-means, for ``k = 1`` principal component analysis.
+plane becomes that of the leading principal components of its rows. Neither step raises the error.
+For ``q = 0`` the method is k-means, for ``k = 1`` principal component analysis.
 
 A code has a number, that of the plane, and q coordinates. So the domain is k copies of ``R^q``,
 which no smooth map covers: the method stands beside `PrincipalManifold`.
