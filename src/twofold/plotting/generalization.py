@@ -17,7 +17,9 @@ from twofold.protocols import Array
 
 @dataclass(eq=False, repr=False)
 class GeneralizationDisplay(Display):
-    """The gap between held-out and training error for more and more rows, and its predicted rate.
+    """The excess over the lowest error for more and more rows, and its predicted rate.
+
+    If the report does not know the lowest error, the training error takes its place.
 
     This is a diagnostic, not a certificate. Create it with `from_report` or `from_estimator`.
 
@@ -31,7 +33,7 @@ class GeneralizationDisplay(Display):
     ax_, figure_
         Axes and figure.
     splits_, measured_, predicted_, legend_ : matplotlib Line2D and Legend
-        The gaps of single splits, their medians, and the predicted rate through these.
+        The differences of single splits, their medians, and the predicted rate through these.
 
     Examples
     --------
@@ -120,18 +122,19 @@ class GeneralizationDisplay(Display):
         curve = self.report.curve
         assert curve is not None
         panel = self._open(ax, (6.0, 4.2))
-        gaps = curve.held_out - curve.train
+        gaps = curve.differences
         sizes = np.repeat(curve.sizes, gaps.shape[1])
         light = {"linestyle": "none", "marker": "o", "markersize": 3.5, "color": "#88CCEE"}
         (self.splits_,) = panel.plot(sizes, _positive(gaps.ravel()), **light)
         style = {"color": LINE_COLORS[0], "marker": "o", **(line_kwargs or {})}
-        (self.measured_,) = panel.plot(curve.sizes, _positive(curve.gaps), **style)
+        (self.measured_,) = panel.plot(curve.sizes, _positive(curve.medians), **style)
         rate = {"linestyle": "--", "color": LINE_COLORS[1]}
         (self.predicted_,) = panel.plot(curve.sizes, self.report.predicted(), **rate)
+        lower = "training" if curve.best is None else "lowest"
         panel.set(xscale="log", yscale="log")
         for axis in (panel.xaxis, panel.yaxis):
             readable_log(axis)
-        panel.set(xlabel="rows of the fit, m", ylabel="held-out minus training error")
+        panel.set(xlabel="rows of the fit, m", ylabel=f"held-out minus {lower} error")
         panel.set_title("A diagnostic, not a certificate", fontsize=10)
         if self._has_own_figure:
             without_frame(panel)
@@ -142,5 +145,5 @@ class GeneralizationDisplay(Display):
 
 
 def _positive(gaps: Array) -> Array:
-    """Replace gaps that a logarithmic axis cannot show by NaN."""
+    """Replace differences that a logarithmic axis cannot show by NaN."""
     return np.where(gaps > 0.0, gaps, np.nan)

@@ -27,19 +27,18 @@ from sklearn.utils.validation import check_is_fitted
 from twofold.base.estimator import TwoWayEstimator
 from twofold.base.journal import Journal
 from twofold.base.problem import Learned, Problem
-from twofold.losses import Loss
+from twofold.losses import Loss, Norm, Squared
 from twofold.numerics.threads import some_rows
 from twofold.numerics.tree_sums import ArrayRows
 from twofold.numerics.units import CenteredUnits
 from twofold.numerics.validation import check_data, check_int
+from twofold.principal_manifold.bounds import RiskBounds
 from twofold.principal_manifold.domains import Domain, Points
-from twofold.principal_manifold.fitting import ManifoldFit, fit_rows
-from twofold.principal_manifold.generalization import (
-    GeneralizationReport,
-    kernel_spectrum,
-    learning_curve,
-)
+from twofold.principal_manifold.fitting import ManifoldFit, fit_rows, roughness, unit_of
+from twofold.principal_manifold.generalization import GeneralizationReport, learning_curve
+from twofold.principal_manifold.limit import PenaltyLimit
 from twofold.principal_manifold.maps import DomainDensity, ManifoldDecoder, ManifoldEncoder
+from twofold.principal_manifold.metric import Mahalanobis
 from twofold.principal_manifold.node_kernels import NodeKernel
 from twofold.principal_manifold.projection import are_many
 from twofold.principal_manifold.settings import (
@@ -48,6 +47,7 @@ from twofold.principal_manifold.settings import (
     ManifoldSettings,
     is_array,
 )
+from twofold.principal_manifold.spectrum import KernelSpectrum, kernel_spectrum, steepness
 from twofold.protocols import Array
 
 
@@ -64,11 +64,12 @@ class PrincipalManifold(TwoWayEstimator):
         Latent dimensions, q.
     kernel : {"gaussian", "periodic", "damped", "spline", "linear", "delta"} or NodeKernel, \
 default="gaussian"
-        The kernel of the expansion, which defines smoothness. "gaussian" is the smoothest; on the
-        circles of a domain it is wrapped around them, which is "periodic". "damped" is rougher.
-        "spline" penalizes the squared speed of a curve: a length constraint. "linear" gives
-        principal components, "delta" on `Points` k-means. A single column is mapped linearly.
-        Circles require "gaussian" or "periodic".
+        The kernel of the expansion, which defines smoothness. "gaussian" is the smoothest; "damped"
+        is rougher. "spline" penalizes the squared speed of a curve: a length constraint. "linear"
+        gives principal components, "delta" on `Points` k-means. On the circles of a domain,
+        kernels are wrapped around them; "periodic" is the wrapped Gaussian, and "linear" becomes
+        the first wave, which gives ellipses. `FourierKernel` has waves of your own weights. A
+        single column is mapped linearly.
     n_nodes : "auto", int or tuple of int, default="auto"
         Nodes of the expansion: in total, rounded to a square or cube, or along each dimension.
         "auto" is 10 for curves, 8 x 8, 6 x 6 x 6, and in more than three dimensions 200 found by
@@ -78,15 +79,17 @@ default="gaussian"
     loss : {"squared", "l1", "norm", "huber", "mahalanobis"} or Loss, default="squared"
         The distance of a row to its image. "norm" is the distance itself, "l1" that along the axes,
         "huber" is quadratic up to a scale that is estimated: all three are robust to outliers.
-        "mahalanobis" is the squared loss in units of the covariance of the data.
+        "mahalanobis" is the squared loss in units of the covariance of the data, ``Mahalanobis(D)``
+        that in units of a given matrix.
     penalty : {"rkhs", "l2", "l1"}, default="rkhs"
         "rkhs" is the smoothness that belongs to the kernel, "l2" the penalty of the generative
         topographic map, "l1" leaves few nodes.
-    alpha : "cv", CrossValidation or float, default="cv"
+    alpha : "cv", CrossValidation, PenaltyLimit or float, default="cv"
         Weight of the penalty relative to the mean loss. Lengths are measured in root mean variances
         of the columns (for robust losses, median ones), so a value does not depend on the unit of
         the data. "cv" is `CrossValidation()`: it compares 10 values from 0.3 to 1e-5 by held-out
-        error in 5 folds.
+        error in 5 folds. ``PenaltyLimit(Lambda)`` bounds the penalty instead of weighting it:
+        ``PenaltyLimit(length=...)`` with ``kernel="spline"`` gives the best curve of a length.
     domain : {"box", "circle", "torus", "cylinder"}, Domain or Points, default="box"
         The domain of the latents: ``[-1, 1]`` in every dimension; see ``init`` for boxes with
         shorter sides. A circle and a torus wrap all
@@ -131,11 +134,14 @@ default="gaussian"
     embedding_ : ndarray of shape (n_samples, n_components)
         Latents of the training data, within the domain.
     alpha_ : float
-        Weight of the penalty.
+        Weight of the penalty; with a limit, its multiplier.
     alphas_, cv_errors_ : ndarray of shape (n_alphas,) and (n_alphas, n_folds) or None
         The weights compared and their mean held-out losses.
     nodes_ : ndarray of shape (n_nodes, n_components)
         The nodes of the expansion; with ``penalty="l1"`` those that are left.
+    roughness_ : float
+        The penalty ``Q[f]`` of the map, in squared units of the data (with "l1" in their units,
+        with the losses of Mahalanobis in those of the metric).
     weights_, intercept_ : ndarray of shape (n_nodes, n_columns) and (n_columns,)
         The expansion, in the units of the fit.
     loss_ : Loss
@@ -178,9 +184,9 @@ default="gaussian"
         kernel: str | NodeKernel = "gaussian",
         n_nodes: str | int | Sequence[int] = "auto",
         width: float = 1.0,
-        loss: str | Loss = "squared",
+        loss: str | Loss | Mahalanobis = "squared",
         penalty: str = "rkhs",
-        alpha: float | str | CrossValidation = "cv",
+        alpha: float | str | CrossValidation | PenaltyLimit = "cv",
         domain: str | Domain | Points = "box",
         assignment: str = "hard",
         latent_noise: float = 0.0,
@@ -250,6 +256,7 @@ default="gaussian"
             "alpha_": choice.alpha,
             "alphas_": choice.alphas if len(choice.alphas) else None,
             "cv_errors_": choice.errors if len(choice.alphas) else None,
+            "roughness_": roughness(fitted.up, descent.penalty, found.unit),
             "nodes_": fitted.up.nodes,
             "weights_": fitted.up.weights_,
             "intercept_": fitted.up.intercept_,
@@ -279,6 +286,7 @@ default="gaussian"
             "alpha_": np.nan if chosen else settings.alpha,
             "alphas_": None,
             "cv_errors_": None,
+            "roughness_": 0.0,
             "nodes_": np.zeros((1, problem.n_components)),
             "weights_": np.zeros((1, problem.data.shape[1])),
             "intercept_": np.zeros(problem.data.shape[1]),
@@ -293,23 +301,26 @@ default="gaussian"
         return replace(learned, attributes=attributes)
 
     def generalization_report(self, X: Any = None, *, n_repeats: int = 5) -> GeneralizationReport:
-        """Report how fast held-out and training errors approach each other as rows are added.
+        """Report how fast the error approaches the lowest possible one as rows are added.
 
         The eigenvalues of the kernel on the domain give a rate (Smola et al. 2001, Eqs. 56-57).
-        With data, the report also measures it: manifolds are fitted to more and more of the rows.
-        The report is a diagnostic, not a certificate.
+        With data, the report has the bounds with their constants and measures the rate: manifolds
+        with the penalty of this one as a limit are fitted to more and more of the rows. (With
+        ``penalty="l2"`` or soft assignment, which the bounds do not cover, they have its
+        ``alpha_``, and the report compares held-out with training errors.) The report is a
+        diagnostic, not a certificate.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features), default=None
-            Data for the learning curve; without them there is none.
+            Data for bounds and learning curve; without them there is neither.
         n_repeats : int, default=5
             Random splits for each point of the curve.
 
         Returns
         -------
         GeneralizationReport
-            Rate and, with data, learning curve.
+            Rate and, with data, bounds and learning curve.
 
         Examples
         --------
@@ -321,7 +332,7 @@ default="gaussian"
         >>> spectrum.decay, spectrum.rate
         ('exponential', 0.5)
 
-        With data, it also measures the gap between held-out and training errors:
+        With data, it also measures the excess over the lowest error:
 
         >>> report = model.generalization_report(X, n_repeats=1)
         >>> report.curve.sizes
@@ -329,14 +340,20 @@ default="gaussian"
         """
         check_is_fitted(self)
         check_int("n_repeats", n_repeats)
-        projection = getattr(self.encoder_, "projection", None)
-        if projection is None:
-            raise ValueError("The training data are all equal: there is nothing to generalize.")
-        spectrum = kernel_spectrum(projection.up, projection.domain, penalty=self.penalty)
+        encoder = self.encoder_
+        if not isinstance(encoder, ManifoldEncoder):
+            raise ValueError(  # noqa: TRY004 - the data are wrong, not a type
+                "The training data are all equal: there is nothing to generalize."
+            )
+        up, domain = encoder.projection.up, encoder.projection.domain
+        spectrum = kernel_spectrum(up, domain, penalty=self.penalty)
         if X is None:
             return GeneralizationReport(spectrum)
         data, _ = check_data(self, X, reset=False)
-        settings = {"alpha": self.alpha_, "n_init": 1}
+        Q = roughness(up, self.penalty, unit_of(self.loss, encoder.frame, self._data_units))
+        limited = self.penalty != "l2" and self.assignment == "hard" and Q > 0.0
+        settings: dict[str, Any] = {"alpha": PenaltyLimit(Q) if limited else self.alpha_}
+        settings["n_init"] = 1
         if is_array(self.init):  # latents of other rows
             settings["init"] = "auto"
         model = type(self)(**{**self.get_params(deep=False), **settings})
@@ -345,4 +362,30 @@ default="gaussian"
             fitted = model.set_params(random_state=seed).fit(train)
             return 1.0 - fitted.score(train), 1.0 - fitted.score(test)
 
-        return GeneralizationReport(spectrum, learning_curve(errors, data, n_repeats))
+        curve = learning_curve(errors, data, n_repeats, with_best=limited)
+        bounds = self._bounds(spectrum, encoder, data, Q) if limited else None
+        return GeneralizationReport(spectrum, curve, bounds)
+
+    def _bounds(
+        self, spectrum: KernelSpectrum, encoder: ManifoldEncoder, data: Array, limit: float
+    ) -> RiskBounds | None:
+        """Return the bounds for rows (n, D), if the paper has some for the loss."""
+        projection = encoder.projection
+        loss = projection.loss
+        in_units_of_data = isinstance(encoder.frame.backward, float)
+        if not (isinstance(loss, Squared | Norm) and in_units_of_data):
+            return None
+        radius = float(np.linalg.norm(data - data.mean(axis=0), axis=1).max())
+        slope, largest = steepness(projection.up, projection.domain)
+        return RiskBounds(
+            spectrum,
+            len(projection.up.intercept_),
+            radius,
+            limit,
+            self.penalty,
+            power=2.0 if isinstance(loss, Squared) else 1.0,
+            slope=slope,
+            largest=largest,
+            n_components=projection.domain.n_components,
+            domain_radius=float(np.linalg.norm(projection.domain.ends)),
+        )

@@ -16,11 +16,21 @@ from twofold.maps.affine import Affine
 from twofold.numerics.linalg import axes_of_products, principal_axes, rank_up_to
 from twofold.numerics.threads import some_rows
 from twofold.numerics.tree_sums import RowSource, squares_and_products, squares_of_rows
+from twofold.numerics.units import CenteredUnits
 from twofold.numerics.validation import is_auto, warn_user
 from twofold.principal_manifold.alpha_path import MIDDLE_ALPHA, AlphaChoice, choose_alpha
-from twofold.principal_manifold.descent import DescentSettings, Fitted, without_idle_nodes
+from twofold.principal_manifold.descent import (
+    DescentSettings,
+    Fitted,
+    at_constant_speed,
+    without_idle_nodes,
+)
+from twofold.principal_manifold.functional import penalized
+from twofold.principal_manifold.limit import PenaltyLimit
 from twofold.principal_manifold.maps import robust_frame
+from twofold.principal_manifold.metric import Mahalanobis
 from twofold.principal_manifold.node_layout import MOST_ON_A_GRID, layout_of
+from twofold.principal_manifold.nodes import NodeExpansion
 from twofold.principal_manifold.settings import (
     MOST_MEASURED,
     OF_LENGTH,
@@ -35,13 +45,17 @@ from twofold.protocols import Array
 
 @dataclass(frozen=True)
 class ManifoldFit:
-    """The result of a fit: settings, map, coordinates, weight of the penalty, starts compared."""
+    """The result of a fit: settings, map, coordinates, weight of the penalty, starts compared.
+
+    ``unit`` is that of the coordinates, in units of the data.
+    """
 
     descent: DescentSettings
     fitted: Fitted
     frame: Affine
     choice: AlphaChoice
     candidates: list[dict[str, Any]]
+    unit: float
 
 
 def fit_rows(
@@ -54,7 +68,7 @@ def fit_rows(
     before an interruption.
     """
     in_memory = len(problem.data) == source.n_rows
-    frame = journal.step("frame", lambda: _frame(settings, source))
+    frame = journal.step("frame", lambda: _frame(settings, source, problem.units))
     descent = journal.step("layout", lambda: _descent_settings(settings, source, frame, problem))
     rows = rows_of_turns(source.n_rows, len(descent.layout.nodes))
     everyone = len(rows) == source.n_rows
@@ -65,7 +79,7 @@ def fit_rows(
         warn_of_rank(rank_up_to(centered, problem.n_components), problem.n_components)
     some = frame.into(centered)
     validation = settings.alpha if isinstance(settings.alpha, CrossValidation) else None
-    alpha = MIDDLE_ALPHA if isinstance(settings.alpha, CrossValidation) else settings.alpha
+    alpha = settings.alpha if isinstance(settings.alpha, float) else MIDDLE_ALPHA
 
     def start() -> tuple[DescentSettings, Fitted, list[dict[str, Any]]]:
         starts = starts_of(settings, descent, frame, some, alpha, problem, rows)
@@ -102,6 +116,12 @@ def fit_rows(
             )
 
     ended = journal.step("turns", take_turns)
+    if isinstance(settings.alpha, PenaltyLimit) and settings.alpha.length is not None:
+        turned = ended
+        ended = journal.step("speed", lambda: at_constant_speed(descent, turned, some))
+    if descent.limit is not None:
+        functional = descent.functional(some, 0.0)
+        choice = replace(choice, alpha=functional.multiplier(ended.up, ended.latents))
     descent, fitted, alpha = journal.step(
         "nodes",
         lambda: without_idle_nodes(descent, ended, some, choice.alpha, settings.refit_alpha),
@@ -116,7 +136,8 @@ def fit_rows(
                 ),
             )
             fitted = replace(fitted, up=up)
-    return ManifoldFit(descent, fitted, frame, choice, candidates)
+    unit = unit_of(settings.loss, frame, problem.units)
+    return ManifoldFit(descent, fitted, frame, choice, candidates, unit)
 
 
 def _warn(settings: ManifoldSettings, ended: Fitted, alpha: float, n_nodes: int) -> None:
@@ -136,7 +157,7 @@ def _warn(settings: ManifoldSettings, ended: Fitted, alpha: float, n_nodes: int)
         )
 
 
-def _frame(settings: ManifoldSettings, source: RowSource) -> Affine:
+def _frame(settings: ManifoldSettings, source: RowSource, units: CenteredUnits) -> Affine:
     n_rows, n_columns = source.n_rows, source.n_columns
     of_columns = settings.loss not in OF_LENGTH
     if settings.loss == "mahalanobis":
@@ -145,6 +166,9 @@ def _frame(settings: ManifoldSettings, source: RowSource) -> Affine:
             return Affine.whitened(*principal_axes(data, min(data.shape)))
         products = source.total(squares_and_products, "moments").products
         return Affine.whitened(*axes_of_products(products, n_rows, n_columns))
+    if isinstance(settings.loss, Mahalanobis):
+        products = source.total(squares_and_products, "moments").products
+        return settings.loss.frame(products, n_rows, units.varying)
     if settings.is_robust:
         some = source.rows(some_rows(n_rows, MOST_MEASURED), "sample")
         return robust_frame(some, of_columns=of_columns)
@@ -166,4 +190,25 @@ def _descent_settings(
         settings.latent_noise,
         settings.max_iter,
         settings.tol,
+        _limit(settings, frame, problem.units),
     )
+
+
+def _limit(settings: ManifoldSettings, frame: Affine, units: CenteredUnits) -> float | None:
+    """Return the largest penalty in the coordinates of the frame, if there is one."""
+    if not isinstance(settings.alpha, PenaltyLimit):
+        return None
+    return settings.alpha.in_units_of(unit_of(settings.loss, frame, units), settings.penalty)
+
+
+def unit_of(loss: object, frame: Affine, units: CenteredUnits) -> float:
+    """Return the unit of the coordinates, in units of the data or of a metric."""
+    if loss == "mahalanobis":
+        return 1.0  # deviations
+    size = frame.backward if isinstance(frame.backward, float) else frame.unit
+    return size * units.unit()
+
+
+def roughness(up: NodeExpansion, penalty: str, unit: float) -> float:
+    """Return ``Q`` of a map in the units of `PenaltyLimit`."""
+    return penalized(up, penalty) * (unit if penalty == "l1" else unit**2)

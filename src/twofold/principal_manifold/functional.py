@@ -42,6 +42,7 @@ from twofold.numerics.linalg import solve_psd
 from twofold.numerics.threads import map_blocks, row_blocks, single_threaded_blas
 from twofold.numerics.turns import State, TurnOptions, falls, run_turns
 from twofold.principal_manifold.domains import Domain, Points
+from twofold.principal_manifold.limit import within
 from twofold.principal_manifold.nodes import NodeExpansion
 from twofold.principal_manifold.projection import MOST_STEPS, DomainProjection, are_many
 from twofold.protocols import Array, IntArray
@@ -75,6 +76,9 @@ class Quantization:
     ``grid`` (m, q) has the latents that a search for the nearest image compares; ``loss`` is c,
     ``penalty`` ("rkhs", "l2" or "l1") is Q, ``alpha`` lambda and ``latent_noise`` sigma. With
     "rkhs", adaptations use the ``n_functions`` smoothest functions of the kernel; None means all.
+
+    With a ``limit``, the functional is the mean loss, and ``Q`` of all maps is at most the limit
+    (`twofold.principal_manifold.limit`); ``alpha`` has no meaning then.
     """
 
     data: Array
@@ -85,6 +89,7 @@ class Quantization:
     alpha: float
     latent_noise: float = 0.0
     n_functions: int | None = None
+    limit: float | None = None
 
     def value(self, up: NodeExpansion, latents: Array) -> float:
         """Return the functional for given latents."""
@@ -97,7 +102,8 @@ class Quantization:
 
     def _around(self, up: NodeExpansion) -> Around:
         near, rows = self.projection(up).in_few_columns(self.data)
-        return Around(up, near, rows, self.alpha * penalized(up, self.penalty))
+        price = 0.0 if self.limit is not None else self.alpha * penalized(up, self.penalty)
+        return Around(up, near, rows, price)
 
     def run(
         self,
@@ -113,6 +119,8 @@ class Quantization:
         Gauss-Newton steps.
         """
         with single_threaded_blas():  # the products are small: threads of BLAS would slow them
+            if state is None and self.limit is not None:
+                up, latents = self._in_class(up, latents)
             around = self._around(up if state is None else state.up)
 
         def take_turn(now: DescentState) -> bool:
@@ -144,26 +152,51 @@ class Quantization:
         around = self._around(up)
         return self._adapted(around, latents, around.value(latents))[0].up
 
+    def multiplier(self, up: NodeExpansion, latents: Array) -> float:
+        """Return the weight of the penalty at which the best map for latents meets the limit."""
+        return self._candidate(up, latents, CAPS[-1])[1]
+
+    def _in_class(
+        self, up: NodeExpansion, latents: Array | None
+    ) -> tuple[NodeExpansion, Array | None]:
+        """Return a map with a penalty within the limit, and the latents to which it was adapted."""
+        assert self.limit is not None
+        if penalized(up, self.penalty) <= self.limit:
+            return up, latents
+        latents = self.project(up, latents)
+        return self._candidate(up, latents, CAPS[0])[0], latents
+
     def _adapted(self, around: Around, latents: Array, value: float) -> tuple[Around, float]:
         """Return a map of lower or equal functional, and that functional; now it is ``value``."""
-        up = around.up
-        slopes = self._slopes(up, latents) if self.latent_noise else 0.0
         for cap in CAPS:
-            weights = None
-            if not isinstance(self.loss, Squared):
-                weights = self.loss.weights(self.data - around.up.predict(latents))
-                weights = np.minimum(weights, cap * np.median(weights))
-            grams, right = self._sums(up, latents, weights)
-            sums = [gram + slopes for gram in grams]
-            candidate = self._around(
-                solved(around.up, sums, right, self.penalty, self.alpha, self.n_functions)
-            )
+            up, _, exact = self._candidate(around.up, latents, cap)
+            candidate = self._around(up)
             lower = candidate.value(latents)
             if lower < value:
                 around, value = candidate, lower
-            if weights is None or (weights.shape[1] == 1 and np.ptp(weights) == 0.0):
-                break  # the parabola equals the loss
+            if exact:
+                break
         return around, value
+
+    def _candidate(
+        self, up: NodeExpansion, latents: Array, cap: float
+    ) -> tuple[NodeExpansion, float, bool]:
+        """Return the minimum of the parabola at a map, the weight of its penalty, if it is exact.
+
+        The parabola is exact if it equals the loss.
+        """
+        weights = None
+        if not isinstance(self.loss, Squared):
+            weights = self.loss.weights(self.data - up.predict(latents))
+            weights = np.minimum(weights, cap * np.median(weights))
+        slopes = self._slopes(up, latents) if self.latent_noise else 0.0
+        grams, right = self._sums(up, latents, weights)
+        sums = [gram + slopes for gram in grams]
+        new, alpha = solved_within(
+            up, sums, right, self.penalty, self.alpha, self.limit, self.n_functions
+        )
+        exact = weights is None or (weights.shape[1] == 1 and np.ptp(weights) == 0.0)
+        return new, alpha, exact
 
     def _blocks(self, up: NodeExpansion) -> list[slice]:
         return row_blocks(len(self.data), 3 * 8 * len(up.nodes))
@@ -276,6 +309,30 @@ def solved(
     new = copy(up)
     new.intercept_, new.weights_ = W[0], W[1:]
     return new
+
+
+def solved_within(
+    up: NodeExpansion,
+    grams: list[Array],
+    right: Array,
+    penalty: str,
+    alpha: float,
+    limit: float | None,
+    n_functions: int | None = None,
+) -> tuple[NodeExpansion, float]:
+    """Return `solved` and ``alpha``; with a limit of the penalty, the best map within it.
+
+    Its multiplier then takes the place of ``alpha``.
+    """
+    if limit is None:
+        return solved(up, grams, right, penalty, alpha, n_functions), alpha
+    return within(
+        limit,
+        lambda weight: solved(up, grams, right, penalty, weight, n_functions),
+        lambda one: penalized(one, penalty),
+        degree=1.0 if penalty == "l1" else 2.0,
+        hint=up.alpha,
+    )
 
 
 def _sparse_solution(gram: Array, right: Array, W: Array, alpha: float) -> Array:

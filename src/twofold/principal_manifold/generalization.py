@@ -1,19 +1,16 @@
-r"""How fast held-out and training errors approach each other: a bound, and a measurement.
+r"""How fast the risk of a learned manifold approaches that of the best one: bound and measurement.
 
-The eigenvalues ``lambda_j`` of the kernel's integral operator on the domain bound the covering
-numbers of smooth manifolds, and these the distance between the learned and the best quantization
-error after ``m`` rows (Smola et al. 2001, section 7, Corollary 7):
+The bounds of Smola et al. (2001), section 7, are on ``R[f_m] - R[f*]``: the expected error of the
+manifold fitted to m rows, less that of the best manifold, both among all manifolds whose penalty is
+at most ``Lambda`` (Eq. 41). `twofold.principal_manifold.spectrum` has the rates,
+`twofold.principal_manifold.bounds` the bounds with constants.
 
-.. math::
-   \lambda_j \le e^{-c j^p} &\Rightarrow O(m^{-1/2} \log^{(p+1)/2p} m) & \text{(56)} \\
-   \lambda_j = O(j^{-a}) &\Rightarrow O(m^{-(a-1)/2a}) & \text{(57)}
+The measurement fits manifolds with the same ``Lambda`` (`PenaltyLimit`) to more and more rows and
+compares their errors on other rows with that of the manifold fitted to all rows, which stands for
+``f*``.
 
-For linear penalties (``l1``) the decay counts twice: ``lambda_j = O(j^{-a/2})`` is enough for (57).
-The penalty "l2" belongs to another space than the kernel's; for it the paper expects less tight
-bounds (section 6.1), and the report shows the kernel's own spectrum.
-
-These are upper bounds with unknown constants, for the best manifold in a class; fits are local
-minima. So the result is a diagnostic, not a certificate.
+The bounds are for the best manifold in a class; fits are local minima. So the result is a
+diagnostic, not a certificate.
 
 References
 ----------
@@ -25,52 +22,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import reduce
 
 import numpy as np
-from scipy import linalg
 
-from twofold.principal_manifold.domains import PERIOD, Domain, Points
-from twofold.principal_manifold.nodes import NodeExpansion
+from twofold.principal_manifold.bounds import RiskBounds
+from twofold.principal_manifold.spectrum import KernelSpectrum
 from twofold.protocols import Array
-
-N_PLACES = 600
-N_EIGENVALUES = 60
-SMALLEST = 1e-13
-FIRST_IN_FIT = 3
-POWERS = np.arange(0.2, 3.01, 0.05)
-
-
-@dataclass(frozen=True)
-class KernelSpectrum:
-    """The decay of a kernel's eigenvalues on a domain.
-
-    Attributes
-    ----------
-    eigenvalues : ndarray of shape (k,)
-        Largest first, down to the level of rounding.
-    decay : {"exponential", "polynomial", "finite"}
-        The law that fits best: ``exp(-c j^p)``, ``j^-a``, or a finite number of them.
-    exponent : float
-        p or a; infinity for "finite".
-    rate : float
-        The gap of the errors falls like ``m`` to minus this, up to logarithms.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from twofold import PrincipalManifold
-    >>> t = np.linspace(-1, 1, 50)
-    >>> model = PrincipalManifold(kernel="spline", alpha=1e-2).fit(np.c_[t, t**2])
-    >>> spectrum = model.generalization_report().spectrum
-    >>> spectrum.decay, round(spectrum.exponent, 1), round(spectrum.rate, 2)
-    ('polynomial', 2.1, 0.26)
-    """
-
-    eigenvalues: Array
-    decay: str
-    exponent: float
-    rate: float
 
 
 @dataclass(frozen=True)
@@ -83,6 +40,9 @@ class LearningCurve:
         Numbers of rows.
     train, held_out : ndarray of shape (k, n_repeats)
         Shares of variance lost, of the fitted rows and of others.
+    best : ndarray of shape (n_repeats,) or None, default=None
+        Share of the variance of the others that the manifold fitted to all rows loses: an estimate
+        of the lowest error. None if the manifolds do not have the same limit of the penalty.
 
     Examples
     --------
@@ -97,11 +57,19 @@ class LearningCurve:
     array([0.01  , 0.005 , 0.0025])
     >>> round(curve.slope, 3)
     1.0
+
+    The excess over the best manifold falls more slowly here:
+
+    >>> falling = 0.1 + 1.0 / np.sqrt(sizes[:, None])
+    >>> curve = LearningCurve(sizes, train, held_out=falling, best=np.array([0.1]))
+    >>> curve.differences.ravel().round(3), round(curve.slope, 3)
+    (array([0.1  , 0.071, 0.05 ]), 0.5)
     """
 
     sizes: Array
     train: Array
     held_out: Array
+    best: Array | None = None
 
     @property
     def gaps(self) -> Array:
@@ -110,17 +78,35 @@ class LearningCurve:
         return medians
 
     @property
+    def differences(self) -> Array:
+        """The held-out errors less the lowest error (k, n_repeats).
+
+        If that is not known, the training errors take its place.
+        """
+        lower: Array = self.train if self.best is None else self.best
+        return self.held_out - lower
+
+    @property
+    def medians(self) -> Array:
+        """The medians of `differences` over the repeats (k,)."""
+        medians: Array = np.median(self.differences, axis=1)
+        return medians
+
+    @property
     def slope(self) -> float:
-        """The exponent, by least squares in logarithms, with which positive gaps fall; or NaN."""
-        kept = self.gaps > 0.0
+        """The exponent with which positive medians fall, by least squares in logarithms; or NaN."""
+        medians = self.medians
+        kept = medians > 0.0
         if kept.sum() < 2:
             return float("nan")
-        return float(-np.polyfit(np.log(self.sizes[kept]), np.log(self.gaps[kept]), 1)[0])
+        return float(-np.polyfit(np.log(self.sizes[kept]), np.log(medians[kept]), 1)[0])
 
 
 @dataclass(frozen=True)
 class GeneralizationReport:
-    """A kernel's spectrum and, with data, a learning curve: a diagnostic, not a certificate.
+    """A kernel's spectrum and, with data, bounds and a learning curve.
+
+    It is a diagnostic, not a certificate.
 
     Attributes
     ----------
@@ -128,6 +114,8 @@ class GeneralizationReport:
         The eigenvalues of the kernel, and the rate that they give.
     curve : LearningCurve or None
         Measured errors, if data were given.
+    bounds : RiskBounds or None
+        Bounds with constants, if data were given and the paper has bounds for loss and penalty.
 
     Examples
     --------
@@ -144,7 +132,7 @@ class GeneralizationReport:
     >>> print(report)
     A diagnostic, not a certificate.
     Eigenvalues of the kernel on the domain decay like exp(-c j^1):
-    the gap of held-out and training errors should fall at least like m^-0.50,
+    the excess over the lowest error should fall at least like m^-0.50,
     up to logarithms.
     m =    100: gap 0.01
     m =    400: gap 0.0025
@@ -153,12 +141,13 @@ class GeneralizationReport:
 
     spectrum: KernelSpectrum
     curve: LearningCurve | None = None
+    bounds: RiskBounds | None = None
 
     def predicted(self) -> Array:
-        """Return the gaps (k,) of the rate, scaled to the geometric mean of those measured."""
+        """Return differences (k,) of the rate, scaled to the geometric mean of those measured."""
         if self.curve is None:
             raise ValueError("There is no learning curve: call generalization_report(X) with data.")
-        gaps, falls = self.curve.gaps, self.curve.sizes**-self.spectrum.rate
+        gaps, falls = self.curve.medians, self.curve.sizes**-self.spectrum.rate
         positive = gaps > 0.0
         if not positive.any():
             return np.full(len(gaps), np.nan)
@@ -176,74 +165,17 @@ class GeneralizationReport:
         lines = [
             "A diagnostic, not a certificate.",
             f"Eigenvalues of the kernel on the domain decay like {law}:",
-            f"the gap of held-out and training errors should fall at least like {rate},",
+            f"the excess over the lowest error should fall at least like {rate},",
             "up to logarithms.",
         ]
         if self.curve is not None:
-            rows = zip(self.curve.sizes, self.curve.gaps, strict=True)
-            lines += [f"m = {int(m):6d}: gap {gap:.3g}" for m, gap in rows]
+            what = "gap" if self.curve.best is None else "excess"
+            rows = zip(self.curve.sizes, self.curve.medians, strict=True)
+            lines += [f"m = {int(m):6d}: {what} {one:.3g}" for m, one in rows]
             slope = self.curve.slope
-            found = f"m^{-slope:.2f}" if np.isfinite(slope) else "no gap to speak of"
+            found = f"m^{-slope:.2f}" if np.isfinite(slope) else f"no {what} to speak of"
             lines.append(f"Measured: {found}.")
         return "\n".join(lines)
-
-
-def kernel_spectrum(up: NodeExpansion, domain: Domain | Points, *, penalty: str) -> KernelSpectrum:
-    """Return the eigenvalues of a map's kernel on its domain, and the rate of Eqs. (56)-(57).
-
-    ``penalty`` is "rkhs", "l2" or "l1".
-    """
-    parts, lengths = [], []
-    for column, kernel in enumerate(up.kernels):
-        if isinstance(domain, Points):
-            places, weight = domain.grid(())[:, 0], 1.0
-            lengths.append(1.0)
-        else:
-            end = float(domain.ends[column])
-            ends = np.linspace(-end, end, N_PLACES + 1)
-            places, weight = 0.5 * (ends[1:] + ends[:-1]), PERIOD * end / N_PLACES
-            lengths.append(PERIOD * end)
-        gram = kernel.values(places, places, float(up.widths[column]))
-        count = min(N_EIGENVALUES, len(places))
-        values = linalg.eigvalsh(weight * gram, subset_by_index=(len(gram) - count, len(gram) - 1))
-        parts.append(np.maximum(values[::-1], 0.0))
-    if up._is_additive:
-        # An additive kernel is constant along the other dimensions.
-        others = [np.prod(lengths) / length for length in lengths]
-        together = np.concatenate([part * o for part, o in zip(parts, others, strict=True)])
-    else:
-        together = reduce(lambda a, b: np.multiply.outer(a, b).ravel(), parts)
-    eigenvalues = np.sort(together)[::-1]
-    # Products beyond the 60 leading ones of each dimension are missing from the tail.
-    eigenvalues = eigenvalues[: N_EIGENVALUES * len(parts)]
-    eigenvalues = eigenvalues[eigenvalues > SMALLEST * eigenvalues[0]]
-    decay, exponent = _decay_of(eigenvalues)
-    return KernelSpectrum(eigenvalues, decay, exponent, _rate_of(decay, exponent, penalty))
-
-
-def _decay_of(eigenvalues: Array) -> tuple[str, float]:
-    j = np.arange(1.0, len(eigenvalues) + 1.0)[FIRST_IN_FIT:]
-    logs = np.log(eigenvalues)[FIRST_IN_FIT:]
-    if len(j) < 5 or np.ptp(logs) == 0.0:
-        return "finite", float("inf")
-
-    def misfit(x: Array) -> tuple[float, float]:
-        slope, offset = np.polyfit(x, logs, 1)
-        return float(np.square(logs - slope * x - offset).sum()), float(slope)
-
-    polynomial, slope = misfit(np.log(j))
-    exponential, power = min((misfit(j**p)[0], float(p)) for p in POWERS)
-    # Small powers imitate logarithms: the exponential law must be clearly better.
-    if exponential < 0.5 * polynomial and power > POWERS[0]:
-        return "exponential", power
-    return "polynomial", -slope
-
-
-def _rate_of(decay: str, exponent: float, penalty: str) -> float:
-    if decay != "polynomial":
-        return 0.5
-    a = 2.0 * exponent if penalty == "l1" else exponent
-    return max((a - 1.0) / (2.0 * a), 0.0)
 
 
 def learning_curve(
@@ -251,19 +183,27 @@ def learning_curve(
     data: Array,
     n_repeats: int,
     n_sizes: int = 5,
+    *,
+    with_best: bool,
 ) -> LearningCurve:
     """Fit to more and more rows, at most half of ``data`` (n, D), and return the errors.
 
     ``errors`` takes rows to fit, rows to test and a seed, and returns the errors of both. Each of
-    the ``n_sizes`` points of the curve has half the rows of the next.
+    the ``n_sizes`` points of the curve has half the rows of the next. ``with_best`` also fits to
+    all rows.
     """
     half = len(data) // 2
     sizes = np.unique([half // 2**k for k in range(n_sizes) if half // 2**k >= 10])
     if len(sizes) < 2:
         raise ValueError(f"X has {len(data)} rows; a learning curve needs at least 40.")
     found = np.empty((2, len(sizes), n_repeats))
+    tests = []
     for repeat in range(n_repeats):
         order = np.random.default_rng(repeat).permutation(len(data))
         for number, size in enumerate(sizes):
             found[:, number, repeat] = errors(data[order[:size]], data[order[half:]], repeat)
-    return LearningCurve(sizes.astype(np.float64), found[0], found[1])
+        tests.append(data[order[half:]])
+    best = None
+    if with_best:
+        best = np.array([errors(data, rows, repeat)[1] for repeat, rows in enumerate(tests)])
+    return LearningCurve(sizes.astype(np.float64), found[0], found[1], best)

@@ -10,6 +10,7 @@ import numpy as np
 from twofold.numerics.linalg import principal_axes
 from twofold.numerics.neighbors import nearest
 from twofold.numerics.threads import some_rows
+from twofold.principal_manifold.circle_kernels import along_line, around_circle
 from twofold.principal_manifold.domains import Domain, Points
 from twofold.principal_manifold.node_kernels import (
     DampedKernel,
@@ -81,15 +82,14 @@ def layout_of(settings: ManifoldSettings, data: Array, rng: np.random.Generator)
 def _kernels_of(
     kernel: str | NodeKernel, domain: Domain | Points, n_columns: int
 ) -> tuple[NodeKernel, ...]:
-    """Return one kernel for each dimension: on circles Gaussians are periodic, elsewhere not."""
+    """Return one kernel for each dimension: on circles it is wrapped, elsewhere not."""
     one = resolve_node_kernel(kernel)
     smooth = isinstance(one, GaussianKernel | DampedKernel)
     if n_columns == 1 and smooth and domain == Domain((False,)):
         return (LinearKernel(),)  # an interval on a line: bends could only disturb the order
-    if isinstance(one, GaussianKernel | PeriodicKernel):
-        around = one if isinstance(one, PeriodicKernel) else PeriodicKernel()
-        return tuple(around if wrapped else GaussianKernel() for wrapped in domain.wrapped)
-    return (one,) * domain.n_components
+    around = one if isinstance(one, PeriodicKernel) else around_circle(one)
+    along = along_line(one)
+    return tuple(around if wrapped else along for wrapped in domain.wrapped)
 
 
 def _per_dimension(n_nodes: str | int | Sequence[int], domain: Domain | Points) -> tuple[int, ...]:

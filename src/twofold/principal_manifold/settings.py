@@ -18,7 +18,9 @@ from twofold.numerics.validation import (
     check_real,
 )
 from twofold.principal_manifold.domains import Domain, Points, resolve_domain
-from twofold.principal_manifold.node_kernels import NODE_KERNELS, NodeKernel
+from twofold.principal_manifold.limit import PenaltyLimit
+from twofold.principal_manifold.metric import Mahalanobis
+from twofold.principal_manifold.node_kernels import NODE_KERNELS, NodeKernel, SplineKernel
 from twofold.protocols import IntArray
 
 if TYPE_CHECKING:
@@ -103,9 +105,9 @@ class ManifoldSettings:
     kernel: str | NodeKernel
     n_nodes: str | int | Sequence[int]
     width: float
-    loss: str | Loss
+    loss: str | Loss | Mahalanobis
     penalty: str
-    alpha: float | CrossValidation
+    alpha: float | CrossValidation | PenaltyLimit
     assignment: str
     latent_noise: float
     refit_alpha: float | None
@@ -138,6 +140,7 @@ class ManifoldSettings:
         _check_init(model.init)
         _check_nodes(model.n_nodes, domain)
         _check_kernel(model.kernel, domain)
+        _check_limit(model)
         return cls(**values)
 
     @property
@@ -145,19 +148,23 @@ class ManifoldSettings:
         """Whether outliers should not influence units and starts."""
         if isinstance(self.loss, str):
             return self.loss in ROBUST
-        return not isinstance(self.loss, Squared)
+        return not isinstance(self.loss, Squared | Mahalanobis)
 
     def resolved_loss(self) -> Loss:
         """Return the loss; Mahalanobis's is the squared one in whitened coordinates."""
-        return Squared() if self.loss == "mahalanobis" else resolve_loss(self.loss)
+        if isinstance(self.loss, Mahalanobis) or self.loss == "mahalanobis":
+            return Squared()
+        return resolve_loss(self.loss)
 
 
-def _alpha_of(alpha: Any) -> float | CrossValidation:
-    if isinstance(alpha, CrossValidation):
+def _alpha_of(alpha: Any) -> float | CrossValidation | PenaltyLimit:
+    if isinstance(alpha, CrossValidation | PenaltyLimit):
         return alpha
     if isinstance(alpha, str):
         if alpha != "cv":
-            raise ValueError(f"alpha={alpha!r} must be 'cv', a CrossValidation or a number.")
+            raise ValueError(
+                f"alpha={alpha!r} must be 'cv', a CrossValidation, a PenaltyLimit or a number."
+            )
         return CrossValidation()
     return check_not_negative("alpha", alpha)
 
@@ -165,7 +172,7 @@ def _alpha_of(alpha: Any) -> float | CrossValidation:
 def _check_loss(loss: Any) -> None:
     if isinstance(loss, str):
         check_choice("loss", loss, (*LOSSES, "mahalanobis"))
-    else:
+    elif not isinstance(loss, Mahalanobis):
         check_methods("loss", loss, ("values", "weights"), also="a name")
 
 
@@ -216,14 +223,27 @@ def _check_kernel(kernel: Any, domain: Domain | Points) -> None:
     check_choice("kernel", kernel, tuple(NODE_KERNELS))
     if kernel == "delta" and not isinstance(domain, Points):
         raise ValueError("kernel='delta' needs a domain of points, such as domain=Points(8).")
-    if any(domain.wrapped) and kernel not in ("gaussian", "periodic"):
-        raise ValueError(
-            f"kernel={kernel!r} does not close around the circles of domain={domain!r}. "
-            "Use 'periodic'."
-        )
     if kernel == "periodic" and not any(domain.wrapped):
         raise ValueError("kernel='periodic' needs a domain with circles, such as domain='circle'.")
     if kernel == "spline" and (domain.n_components > 1 or isinstance(domain, Points)):
+        raise ValueError("kernel='spline' is for curves: n_components=1, domain='box' or 'circle'.")
+
+
+def _check_limit(model: PrincipalManifold) -> None:
+    if not isinstance(model.alpha, PenaltyLimit):
+        return
+    if model.assignment == "soft":
+        raise ValueError(f"alpha={model.alpha!r} needs assignment='hard', not 'soft'.")
+    if model.alpha.length is None:
+        return
+    spline = model.kernel == "spline" or isinstance(model.kernel, SplineKernel)
+    if not spline or model.penalty != "rkhs":
         raise ValueError(
-            "kernel='spline' is for curves on an interval: n_components=1, domain='box'."
+            f"alpha={model.alpha!r}: a length needs kernel='spline' and penalty='rkhs'. "
+            "Use PenaltyLimit(limit=...) with others."
+        )
+    if model.loss == "mahalanobis" or isinstance(model.loss, Mahalanobis):
+        raise ValueError(
+            f"alpha={model.alpha!r}: a length in the units of the data needs a loss that measures "
+            f"them, not {model.loss!r}. Use PenaltyLimit(limit=...)."
         )

@@ -35,6 +35,7 @@ from twofold.numerics.linalg import principal_axes, row_norms_sq, spatial_median
 from twofold.numerics.threads import some_rows
 from twofold.principal_manifold.descent import SMALLEST_ALPHA, DescentSettings, Fitted
 from twofold.principal_manifold.domains import Domain, Points
+from twofold.principal_manifold.metric import Mahalanobis
 from twofold.principal_manifold.node_kernels import DeltaKernel
 from twofold.principal_manifold.node_layout import MOST_ON_A_GRID, Layout, layout_of
 from twofold.principal_manifold.nodes import NodeExpansion
@@ -145,7 +146,9 @@ def starts_of(
     """
     init, n_random = settings.init, settings.n_init - 1
     layout, domain = descent.layout, descent.layout.domain
-    plane = _planes(layout, frame, data, robust=settings.is_robust)
+    # In a given metric the leading directions are those of the coordinates.
+    original = Affine() if isinstance(settings.loss, Mahalanobis) else frame
+    plane = _planes(layout, original, data, robust=settings.is_robust)
     starts: list[Start] = []
     name = init if isinstance(init, str) else ""
     auto = name == "auto"

@@ -20,7 +20,7 @@ from twofold.principal_manifold.functional import (
     CAPS,
     penalized,
     slope_products,
-    solved,
+    solved_within,
     weighted_sums,
 )
 from twofold.principal_manifold.nodes import NodeExpansion
@@ -116,7 +116,8 @@ def adapted_to_all(
     best, n = up, source.n_rows
 
     def value(loss: float, one: NodeExpansion) -> float:
-        return loss / n + alpha * penalized(one, descent.penalty)
+        price = 0.0 if descent.limit is not None else alpha * penalized(one, descent.penalty)
+        return loss / n + price
 
     for number, cap in enumerate(CAPS):
         weights = descent.loss.weights(some - best.predict(latents))
@@ -125,7 +126,9 @@ def adapted_to_all(
         sums = source.total(around, "adaptation")
         slopes = 0.0 if sums.slopes is None else descent.latent_noise**2 * (sums.slopes / n)
         grams = [gram / n + slopes for gram in sums.grams]
-        candidate = solved(best, grams, sums.right / n, descent.penalty, alpha)
+        candidate, _ = solved_within(
+            best, grams, sums.right / n, descent.penalty, alpha, descent.limit
+        )
         if squared:
             return candidate  # the parabola equals the loss
         judged = replace(sweep, around=candidate, known=kept)

@@ -1,0 +1,94 @@
+"""k-planes: quantization by several planes (Smola et al. 2001, section 2)."""
+
+import numpy as np
+import pytest
+from sklearn.cluster import KMeans
+from sklearn.decomposition import PCA
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from twofold.principal_manifold import KPlanes
+
+
+def crossing(n=300, noise=0.02, seed=0):
+    """Return two lines that cross, and which row is from which."""
+    rng = np.random.default_rng(seed)
+    t, line = rng.uniform(-1.0, 1.0, n), rng.integers(0, 2, n)
+    X = np.column_stack([t, np.where(line, 0.8, -0.8) * t, 0.1 * t])
+    return X + noise * rng.standard_normal(X.shape), line
+
+
+@parametrize_with_checks([KPlanes(random_state=0, n_init=2)])
+def test_scikit_learns_checks(estimator, check):
+    check(estimator)
+
+
+class TestSpecialCases:
+    def test_one_plane_is_principal_components(self):
+        X = np.random.default_rng(0).standard_normal((100, 5)) * [5.0, 4.0, 1.0, 0.5, 0.1]
+        model, pca = KPlanes(1, 2).fit(X), PCA(2).fit(X)
+        images = pca.inverse_transform(pca.transform(X))
+        np.testing.assert_allclose(model.inverse_transform(model.transform(X)), images, atol=1e-8)
+
+    def test_planes_without_dimensions_are_k_means(self):
+        rng = np.random.default_rng(0)
+        X = rng.standard_normal((200, 2)) + 10.0 * rng.integers(0, 2, (200, 2))
+        model = KPlanes(4, 0, random_state=0).fit(X)
+        rival = KMeans(4, n_init=10, random_state=0).fit(X)
+        assert model.history_[-1] * len(X) == pytest.approx(rival.inertia_, rel=1e-6)
+
+    def test_all_dimensions_lose_nothing(self):
+        X, _ = crossing()
+        assert KPlanes(2, 3, random_state=0).fit(X).score(X) == pytest.approx(1.0)
+
+
+class TestFit:
+    @pytest.mark.parametrize("seed", range(3))
+    def test_crossing_lines(self, seed):
+        X, line = crossing(seed=seed)
+        model = KPlanes(2, 1, random_state=seed).fit(X)
+        away = np.abs(X[:, 0]) > 0.2
+        same = model.labels_[away] == line[away]
+        assert max(same.mean(), 1.0 - same.mean()) > 0.97
+        means = KMeans(2, n_init=10, random_state=0).fit(X)
+        assert model.history_[-1] < 0.05 * means.inertia_ / len(X)
+
+    def test_the_error_never_rises(self):
+        X = np.random.default_rng(0).standard_normal((150, 4))
+        for seed in range(5):
+            model = KPlanes(4, 2, n_init=1, random_state=seed).fit(X)
+            assert np.diff(model.history_).max() <= 1e-12
+            codes = model.transform(X)
+            squares = np.square(X - model.inverse_transform(codes)).sum(axis=1)
+            assert squares.mean() == pytest.approx(model.history_[-1])
+            np.testing.assert_array_equal(codes[:, 0], model.predict(X))
+
+    def test_no_plane_is_nearer(self):
+        X, _ = crossing(60)
+        model = KPlanes(3, 1, random_state=0).fit(X)
+        for x, label in zip(X, model.predict(X), strict=True):
+            distances = []
+            for center, axes in zip(model.centers_, model.axes_, strict=True):
+                offset = x - center
+                distances.append(np.linalg.norm(offset - axes.T @ (axes @ offset)))
+            assert label == np.argmin(distances)
+
+    def test_offsets_and_units(self):
+        X, _ = crossing()
+        here = KPlanes(2, 1, random_state=0).fit(X)
+        there = KPlanes(2, 1, random_state=0).fit(1e3 * X + 1e6)
+        np.testing.assert_array_equal(here.labels_, there.labels_)
+
+    @pytest.mark.parametrize(
+        ("settings", "message"),
+        [
+            ({"n_planes": 0}, "n_planes=0"),
+            ({"n_planes": 400}, "n_planes=400"),
+            ({"n_components": -1}, "n_components=-1"),
+            ({"n_components": 4}, "n_components=4"),
+            ({"n_init": 0}, "n_init=0"),
+            ({"tol": -1.0}, "tol="),
+        ],
+    )
+    def test_settings_that_make_no_sense(self, settings, message):
+        with pytest.raises(ValueError, match=message):
+            KPlanes(**settings).fit(crossing()[0])
