@@ -33,10 +33,10 @@ def _limit() -> float:
     return literal_fit(X, weight_of(READINGS[0], 0.1, len(X)), per_dimension=NODES).roughness
 
 
-def _risk(task: tuple[str, float, int, int]) -> tuple[float, float]:
+def _risk(task: tuple[str, float, int, int, int]) -> tuple[float, float]:
     """Return training error and risk of a manifold of a class, fitted to some rows."""
-    way, limit, size, seed = task
-    X, test = wave(size, 10 + seed)[0], wave(MANY, 1)[0]
+    way, limit, size, seed, many = task
+    X, test = wave(size, 10 + seed)[0], wave(many, 1)[0]
     if way == "literal":
         model = literal_fit(X, 1e-3, per_dimension=NODES, limit=limit, tol=1e-5)
         return model.error(X), model.error(test)
@@ -49,18 +49,18 @@ def _risk(task: tuple[str, float, int, int]) -> tuple[float, float]:
 def rates(quick: bool, folder: Path) -> Outcome:
     """Section 7.4: the risk of the best manifold for m rows over that of the best, fixed Lambda."""
     seeds = list(range(2 if quick else 8))
-    sizes = SIZES[::2] if quick else SIZES
+    sizes, many = (SIZES[::2], 3_000) if quick else (SIZES, MANY)
     limits = {"literal": _limit(), "default": _limit(), "spline": 1.0}
     tasks = [
-        (way, limit, size, seed)
+        (way, limit, size, seed, many)
         for way, limit in limits.items()
-        for size, seed in [*((m, s) for m in sizes for s in seeds), (MANY, 100)]
+        for size, seed in [*((m, s) for m in sizes for s in seeds), (many, 100)]
     ]
     found = dict(zip(tasks, in_processes(_risk, tasks), strict=True))
     curves = {}
     for way, limit in limits.items():
-        errors = np.array([[found[way, limit, m, s] for s in seeds] for m in sizes])
-        best = np.full(len(seeds), found[way, limit, MANY, 100][1])
+        errors = np.array([[found[way, limit, m, s, many] for s in seeds] for m in sizes])
+        best = np.full(len(seeds), found[way, limit, many, 100, many][1])
         curves[way] = LearningCurve(np.array(sizes, float), errors[..., 0], errors[..., 1], best)
     bounds = _gaussian_bounds(limits["literal"])
     share = max(
@@ -76,7 +76,7 @@ def rates(quick: bool, folder: Path) -> Outcome:
             bound=0.5,
             default=curves["default"].slope,
             note=f"m from {sizes[0]} to {sizes[-1]}, Λ = {limits['literal']:.3g}; f* is fitted to "
-            f"{MANY:,} rows, risks are those of {MANY:,} others. A bound from above: falling "
+            f"{many:,} rows, risks are those of {many:,} others. A bound from above: falling "
             "faster agrees with it. Default: PrincipalManifold(alpha=PenaltyLimit(Λ)).",
             highlight=True,
         ),
