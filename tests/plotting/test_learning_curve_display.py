@@ -71,8 +71,10 @@ def test_generalization():
     display = GeneralizationDisplay.from_estimator(model, X, n_repeats=1)
     curve = display.report.curve
     assert_allclose(display.measured_.get_xdata(), curve.sizes)
-    gaps = np.where(curve.gaps > 0, curve.gaps, np.nan)
-    assert_allclose(display.measured_.get_ydata(), gaps)
+    assert curve.best is not None
+    excess = np.median(curve.held_out - curve.best, axis=1)
+    assert_allclose(display.measured_.get_ydata(), np.where(excess > 0, excess, np.nan))
+    assert display.ax_.get_ylabel() == "held-out minus lowest error"
     assert_allclose(display.predicted_.get_ydata(), display.report.predicted())
     assert "certificate" in display.ax_.get_title()
     with pytest.raises(TypeError, match="PrincipalManifold has"):

@@ -122,11 +122,24 @@ class RiskBounds:
     >>> [round(bounds.log_covering_number(radius)) for radius in (1.0, 0.1, 0.01)]
     [21, 67, 137]
 
+    Each inverts a radius that so many balls have:
+
+    >>> round(bounds.entropy_number(67.0), 2), round(bounds.explicit_entropy_number(67.0), 2)
+    (0.1, 0.16)
+    >>> bounds.lipschitz_entropy_number(67.0)  # only for linear penalties
+    inf
+
     So the bound on the excess risk falls nearly like ``m^(-1/2)``:
 
     >>> few, many = bounds.excess_risk(10**6), bounds.excess_risk(10**8)
     >>> round(float(np.log(few / many) / np.log(100)), 2)
     0.46
+    >>> bounds.largest_loss, bounds.loss_slope
+    (4.0, 4.0)
+    >>> bounds.excess_probability(1.0, 1_000), bounds.excess_probability(1.0, 10_000) < 1e-9
+    (1.0, True)
+    >>> bounds.deviation_probability(1.0, 1_000), bounds.deviation_probability(1.0, 10_000) < 1e-9
+    (1.0, True)
     """
 
     spectrum: KernelSpectrum
@@ -149,17 +162,7 @@ class RiskBounds:
 
     @property
     def largest_loss(self) -> float:
-        """``e``, the largest loss of two points of the ball.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from twofold.principal_manifold import KernelSpectrum, RiskBounds
-        >>> spectrum = KernelSpectrum(np.ones(1), "finite", np.inf, rate=0.5)
-        >>> bounds = RiskBounds(spectrum, n_features=2, radius=3.0, limit=1.0)
-        >>> bounds.largest_loss, bounds.loss_slope
-        (36.0, 12.0)
-        """
+        """``e``, the largest loss of two points of the ball."""
         return float((2.0 * self.radius) ** self.power)
 
     @property

@@ -73,6 +73,8 @@ class FourierKernel:
     >>> kernel.values(np.array([0.0, 0.5]), np.array([0.0, 0.5]), width=1.0)
     array([[ 1.25, -0.25],
            [-0.25,  1.25]])
+    >>> kernel.slopes(np.array([0.0]), np.array([0.5]), width=1.0).round(3)
+    array([[3.142]])
 
     With the first wave only, closed curves are ellipses:
 
@@ -157,6 +159,8 @@ class WrappedKernel:
     >>> kernel = WrappedKernel(DampedKernel())
     >>> kernel.values(np.array([-1.0, 1.0]), np.array([0.7]), width=0.3).round(3).ravel()
     array([0.576, 0.576])
+    >>> kernel.slopes(np.array([-1.0, 1.0]), np.array([0.7]), width=0.3).round(3).ravel()
+    array([-1.645, -1.645])
     """
 
     kernel: NodeKernel

@@ -26,9 +26,9 @@ from twofold.principal_manifold.descent import (
     without_idle_nodes,
 )
 from twofold.principal_manifold.functional import penalized
-from twofold.principal_manifold.limit import PenaltyLimit
+from twofold.principal_manifold.limit import PenaltyLimit, limit_in_units
 from twofold.principal_manifold.maps import robust_frame
-from twofold.principal_manifold.metric import Mahalanobis
+from twofold.principal_manifold.metric import Mahalanobis, frame_of_metric
 from twofold.principal_manifold.node_layout import MOST_ON_A_GRID, layout_of
 from twofold.principal_manifold.nodes import NodeExpansion
 from twofold.principal_manifold.settings import (
@@ -168,7 +168,7 @@ def _frame(settings: ManifoldSettings, source: RowSource, units: CenteredUnits) 
         return Affine.whitened(*axes_of_products(products, n_rows, n_columns))
     if isinstance(settings.loss, Mahalanobis):
         products = source.total(squares_and_products, "moments").products
-        return settings.loss.frame(products, n_rows, units.varying)
+        return frame_of_metric(settings.loss.D, products, n_rows, units.varying)
     if settings.is_robust:
         some = source.rows(some_rows(n_rows, MOST_MEASURED), "sample")
         return robust_frame(some, of_columns=of_columns)
@@ -198,7 +198,8 @@ def _limit(settings: ManifoldSettings, frame: Affine, units: CenteredUnits) -> f
     """Return the largest penalty in the coordinates of the frame, if there is one."""
     if not isinstance(settings.alpha, PenaltyLimit):
         return None
-    return settings.alpha.in_units_of(unit_of(settings.loss, frame, units), settings.penalty)
+    unit = unit_of(settings.loss, frame, units)
+    return limit_in_units(settings.alpha, unit, settings.penalty)
 
 
 def unit_of(loss: object, frame: Affine, units: CenteredUnits) -> float:

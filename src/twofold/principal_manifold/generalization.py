@@ -62,8 +62,8 @@ class LearningCurve:
 
     >>> falling = 0.1 + 1.0 / np.sqrt(sizes[:, None])
     >>> curve = LearningCurve(sizes, train, held_out=falling, best=np.array([0.1]))
-    >>> curve.differences.ravel().round(3), round(curve.slope, 3)
-    (array([0.1  , 0.071, 0.05 ]), 0.5)
+    >>> curve.differences.shape, curve.medians.round(3), round(curve.slope, 3)
+    ((3, 1), array([0.1  , 0.071, 0.05 ]), 0.5)
     """
 
     sizes: Array

@@ -103,6 +103,8 @@ class KPlanes(ClusterMixin, TransformerMixin, BaseEstimator):
     >>> codes = model.transform(X)  # plane and coordinate of each row
     >>> codes.shape, bool(np.abs(model.inverse_transform(codes) - X).max() < 1e-8)
     ((100, 2), True)
+    >>> bool((model.predict(X) == codes[:, 0]).all()), round(model.score(X), 3)
+    (True, 1.0)
     """
 
     def __init__(
@@ -129,7 +131,7 @@ class KPlanes(ClusterMixin, TransformerMixin, BaseEstimator):
         ----------
         X : array-like of shape (n_samples, n_features)
             Data.
-        y : None
+        y : None, default=None
             Ignored.
 
         Returns
@@ -259,7 +261,7 @@ class KPlanes(ClusterMixin, TransformerMixin, BaseEstimator):
         ----------
         X : array-like of shape (n_samples, n_features)
             Data.
-        y : None
+        y : None, default=None
             Ignored.
 
         Returns

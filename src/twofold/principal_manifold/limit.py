@@ -77,12 +77,13 @@ class PenaltyLimit:
         name = "limit" if self.length is None else "length"
         check_real(name, getattr(self, name))
 
-    def in_units_of(self, unit: float, penalty: str) -> float:
-        """Return ``Lambda`` of a penalty for coordinates in units of so much of the data."""
-        if self.limit is not None:
-            return self.limit / (unit if penalty == "l1" else unit**2)
-        assert self.length is not None
-        return 0.25 * (self.length / unit) ** 2
+
+def limit_in_units(given: PenaltyLimit, unit: float, penalty: str) -> float:
+    """Return ``Lambda`` of a penalty for coordinates in units of so much of the data."""
+    if given.limit is not None:
+        return given.limit / (unit if penalty == "l1" else unit**2)
+    assert given.length is not None
+    return 0.25 * (given.length / unit) ** 2
 
 
 def within(

@@ -71,21 +71,20 @@ class Mahalanobis:
             )
         object.__setattr__(self, "D", matrix)
 
-    def frame(self, products: Array, n_rows: int, varying: AnyArray) -> Affine:
-        """Return coordinates ``D^{-1/2} x`` in one unit, for centered rows of given products.
 
-        ``varying`` (n_features,) marks the columns that are not constant; the rows have only those.
-        """
-        if len(self.D) != len(varying):
-            raise ValueError(
-                f"D of loss=Mahalanobis(D) has {len(self.D)} columns; X has {len(varying)}."
-            )
-        matrix = 0.5 * (self.D + self.D.T)
-        if not varying.all():  # residuals are 0 in the other columns
-            matrix = np.linalg.inv(np.linalg.inv(matrix)[np.ix_(varying, varying)])
-        values, axes = np.linalg.eigh(matrix)
-        deviations = np.sqrt(values)
-        forth, backward = axes / deviations, (axes * deviations).T
-        variance = float(np.vdot(forth, products @ forth)) / n_rows
-        unit = float(np.sqrt(variance / len(products)))
-        return Affine(forth, backward).in_units_of(unit)
+def frame_of_metric(D: Array, products: Array, n_rows: int, varying: AnyArray) -> Affine:
+    """Return coordinates ``D^{-1/2} x`` in one unit, for centered rows of given products.
+
+    ``varying`` (n_features,) marks the columns that are not constant; the rows have only those.
+    """
+    if len(D) != len(varying):
+        raise ValueError(f"D of loss=Mahalanobis(D) has {len(D)} columns; X has {len(varying)}.")
+    matrix = 0.5 * (D + D.T)
+    if not varying.all():  # residuals are 0 in the other columns
+        matrix = np.linalg.inv(np.linalg.inv(matrix)[np.ix_(varying, varying)])
+    values, axes = np.linalg.eigh(matrix)
+    deviations = np.sqrt(values)
+    forth, backward = axes / deviations, (axes * deviations).T
+    variance = float(np.vdot(forth, products @ forth)) / n_rows
+    unit = float(np.sqrt(variance / len(products)))
+    return Affine(forth, backward).in_units_of(unit)

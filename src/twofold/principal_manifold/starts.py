@@ -15,7 +15,8 @@ has the same proportions, and as many nodes as the square, equally far apart in 
 
 The plane is the map that is fitted to ``sum_d z_md sqrt(v_d) a_d`` at node ``z_m``, with axes
 ``a_d`` and variances ``v_d`` (Eq. 35, whose ``V`` needs these roots, as in the generative
-topographic map). A wrapped dimension takes two axes, ``cos`` and ``sin`` of its angle times
+topographic map; and the system printed below it lacks the number of nodes, ``lambda M / 2 + K_z``
+follows from Eq. 35). A wrapped dimension takes two axes, ``cos`` and ``sin`` of its angle times
 ``sqrt(2 v)``.
 """
 
