@@ -383,7 +383,7 @@ def test_the_quickest_experiments(paper, experiment, tmp_path):
 )
 def test_the_graph_of_the_oil_flow_data_is_connected_from_46_neighbors_on(tmp_path):
     oil_starts = papers.papers_of("ukr2005:oil_starts")[0].experiments[0]
-    connected, larger = checked("ukr2005", oil_starts, tmp_path)["rows"]
+    connected, larger, _ = checked("ukr2005", oil_starts, tmp_path)["rows"]
     assert connected["literal"] == connected["paper"] == 46
     assert larger["verdicts"]["literal"] == "met"
 
