@@ -12,7 +12,7 @@ from benchmarks.papers.sgd2005.problems import DOUBLINGS, MADE, N_ITER, descend
 from benchmarks.papers.statistics import median, quartiles
 
 FIRST_SEED = 500
-N_SETS = 5
+N_SETS = 8
 SPREADS = (0.1, 1.0)
 LIMITS = (1, DOUBLINGS)
 """Numbers of doublings of a step."""

@@ -15,7 +15,7 @@ from benchmarks.papers.sgd2005.problems import MADE, N_ITER, SNE_PROTOCOL, UKR_P
 from benchmarks.papers.statistics import quartiles
 
 FIRST_SEED = 600
-N_SETS = 6
+N_SETS = 8
 STEPS = (10, N_ITER)
 AUTO = "clustering, auto"
 NOTE = f"UKR of the helix: {UKR_PROTOCOL}; SNE of the others: {SNE_PROTOCOL}."

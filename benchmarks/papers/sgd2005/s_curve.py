@@ -82,6 +82,7 @@ def _figure_4(folder: Path) -> list[Picture]:
     def paint(figure: Any) -> None:
         ax = figure.add_subplot(projection="3d")
         ax.scatter(*problem.X[:, [0, 1, 2]].T, s=6, c=problem.truth[:, 0])
+        ax.view_init(elev=12, azim=-75)
         ax.set_title("noisy S-curve, N = 500")
 
     return draw(folder / "s_curve_data.png", "data (Fig. 4)", (5, 4.2), paint)

@@ -15,7 +15,7 @@ from benchmarks.papers.sgd2005.problems import MADE, N_ITER, SNE_PROTOCOL, UKR_P
 from benchmarks.papers.statistics import median, quartiles
 
 FIRST_SEED = 800
-N_SETS = 3
+N_SETS = 7
 FACTORS = (0.1, 0.3, 1.0, 3.0, 10.0)
 """Bandwidths, as multiples of the paper's."""
 
