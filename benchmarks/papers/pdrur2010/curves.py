@@ -239,7 +239,8 @@ def curves(quick: bool, folder: Path) -> Outcome:
         for (above, below), (name, (Z, curve)) in zip(axes.T, shown.items(), strict=True):
             above.scatter(*X.T, c=Z[:, 0], s=4)
             above.plot(*curve.T, color="black", lw=0.8)
-            above.set_title(name, fontsize=8)
+            ours = "DRUR(1), MLPs" if name.startswith("MLP") else "DRUR(1)"
+            above.set_title(ours if name.endswith(", default") else name, fontsize=8)
             above.set(xlim=(-3.2, 3.8), ylim=(-1.8, 3.0))
             below.scatter(truth[:, 0], Z[:, 0], c=truth[:, 1], s=4)
             below.set(xlabel="arc length", ylabel="latent")

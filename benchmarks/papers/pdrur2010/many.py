@@ -153,7 +153,7 @@ def runtime(quick: bool, folder: Path) -> Outcome:
     """Run time over rows and over columns, beside other methods."""
     sizes = [500, 1_000, 10_000] if quick else [500, 1_000, 10_000, 100_000]
     widths = [50, 500] if quick else [5, 50, 500, 5_000]
-    few = [250, 500] if quick else [500, 1_000, 2_000]
+    few = [250, 500] if quick else [250, 500, 1_000]
     narrow = widths[:1] if quick else widths[:3]
     rivals = [name for name in RIVALS if name != "GPLVM" or has_gplvm()]
     found = {name: _measured(name, sizes, widths) for name in (OURS, DEFAULT)}
