@@ -130,6 +130,21 @@ def test_isolated_points_count_as_the_mean(way, kernel):
     assert Reconstruction(X, weigher(way, kernel)).value(Z) == pytest.approx((9.0 + 1.0 + 1.0) / 3)
 
 
+@pytest.mark.parametrize("distance", [np.sqrt(80.0), 10.5])
+def test_the_error_is_smooth_far_from_all_neighbors(distance):
+    """Weights are ratios of tiny values: where these fall below exp(-40), nothing may jump."""
+    X = np.array([[3.0, 0.0], [-1.0, 2.0], [-2.0, -1.0]])
+    Z = np.array([[distance], [0.0], [-0.4]])
+    objective = Reconstruction(X, weigher(DenseWeights.of, "gaussian"))
+    shift = np.array([[1e-9], [0.0], [0.0]])
+    before, after = objective.value(Z - shift), objective.value(Z + shift)
+    assert abs(after - before) < 1e-6
+    gradient = objective.value_and_grad(Z)[1]
+    numeric = central_gradient(objective.value, Z)
+    np.testing.assert_allclose(gradient, numeric, rtol=1e-5, atol=1e-8)
+    assert objective.value(Z) == pytest.approx(naive(X, Z, "gaussian"), rel=1e-5)
+
+
 def test_pseudo_count_pulls_a_stray_back():
     """While any mass is left the gradient points home."""
     rng = np.random.default_rng(0)

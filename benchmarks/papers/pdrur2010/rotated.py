@@ -47,9 +47,13 @@ def _angle_error(Z: Array, angles: Array, Z_test: Array, test_angles: Array) -> 
 
 
 def _smallest_loop(Z: Array) -> float:
-    """Return the mean radius of the smallest loop over the median one; 0 is collapsed."""
-    radii = np.linalg.norm(Z - Z.mean(axis=0), axis=1).reshape(-1, PER_LOOP).mean(axis=1)
-    return float(radii.min() / np.median(radii))
+    """Return the mean radius of the smallest loop around its own center, over the map's radius.
+
+    0 is a loop that is collapsed, 1 one that goes around the whole map.
+    """
+    loops = Z.reshape(-1, PER_LOOP, Z.shape[1])
+    radii = np.linalg.norm(loops - loops.mean(axis=1, keepdims=True), axis=2).mean(axis=1)
+    return float(radii.min() / np.linalg.norm(Z - Z.mean(axis=0), axis=1).mean())
 
 
 def _run(task: tuple[int, bool]) -> dict[str, Any]:
@@ -112,14 +116,14 @@ def rotated(quick: bool, folder: Path) -> Outcome:
     )
     rows = [
         Row(
-            "smallest of the loops of X, radius over the median loop's",
+            "smallest of the loops of X, its own radius over the map's",
             "“The initial X collapse the loops, but pDRUR is able to open them up”",
             of("literal", "smallest loop"),
             "higher",
             bound=0.5,
             default=of("default", "smallest loop"),
             beside=f"PCA {of('PCA', 'smallest loop'):.2f}",
-            note="One loop for each seven; 0 is collapsed.",
+            note="One loop for each seven; 0 is collapsed, 1 goes around the whole map.",
             form=".2f",
             highlight=True,
         ),
@@ -137,7 +141,7 @@ def rotated(quick: bool, folder: Path) -> Outcome:
             highlight=True,
         ),
         Row(
-            "smallest of the loops of new sevens, radius over the median loop's",
+            "smallest of the loops of new sevens, its own radius over the map's",
             "“the projection with F of the test sequence”",
             of("literal", "smallest new loop"),
             "higher",

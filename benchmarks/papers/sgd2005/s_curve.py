@@ -73,7 +73,8 @@ def s_curve(quick: bool, folder: Path) -> Outcome:
             (6.5, 4.6),
             lambda at, shown=shown, title=title: paint_curves(at.add_subplot(), shown, title),
         )
-    return Outcome(rows=rows, numbers=numbers, pictures=pictures, seeds=[FIRST_SEED])
+    seeds = sorted({seed for _, seed, _ in tasks})
+    return Outcome(rows=rows, numbers=numbers, pictures=pictures, seeds=seeds)
 
 
 def _figure_4(folder: Path) -> list[Picture]:

@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 from numpy.polynomial import chebyshev
 from scipy import linalg
-from scipy.sparse.linalg import eigsh
+from scipy.sparse.linalg import ArpackNoConvergence, eigsh
 
 from twofold.optimize._affinity import Centered, as_operator
 from twofold.protocols import Array
@@ -42,6 +42,9 @@ ROUNDED = 1e-8
 
 LOOSE = 1e-2
 """Tolerance of the smallest eigenvalue of a large matrix."""
+
+MAX_ITER, N_VECTORS = 20, 40
+"""Effort for the smallest eigenvalue; if it is not found, the interpolation starts at zero."""
 
 
 @dataclass
@@ -113,7 +116,19 @@ class Spectrum:
         # Centering a matrix keeps the eigenvalues on centered columns above its smallest.
         matrix = self.matrix.matrix if isinstance(self.matrix, Centered) else self.matrix
         start = np.random.default_rng(0).standard_normal(matrix.shape[0])
-        found = eigsh(matrix, k=1, which="SA", v0=start, tol=LOOSE, return_eigenvectors=False)
+        try:
+            found = eigsh(
+                matrix,
+                k=1,
+                which="SA",
+                v0=start,
+                tol=LOOSE,
+                maxiter=MAX_ITER,
+                ncv=N_VECTORS,
+                return_eigenvectors=False,
+            )
+        except ArpackNoConvergence:  # many eigenvalues next to zero
+            return 0.0
         _check_positive(float(found[0]), LOOSE)
         return max(0.0, float(found[0]) - LOOSE)
 

@@ -281,9 +281,8 @@ default="gaussian"
     def _learn_constant(self, problem: Problem) -> Learned:
         settings = ManifoldSettings.of(self, problem.n_components)
         learned = super()._learn_constant(problem)
-        chosen = isinstance(settings.alpha, CrossValidation)
         attributes: dict[str, Any] = {
-            "alpha_": np.nan if chosen else settings.alpha,
+            "alpha_": settings.alpha if isinstance(settings.alpha, float) else np.nan,
             "alphas_": None,
             "cv_errors_": None,
             "roughness_": 0.0,

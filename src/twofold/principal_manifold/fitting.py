@@ -211,5 +211,6 @@ def unit_of(loss: object, frame: Affine, units: CenteredUnits) -> float:
 
 
 def roughness(up: NodeExpansion, penalty: str, unit: float) -> float:
-    """Return ``Q`` of a map in the units of `PenaltyLimit`."""
-    return penalized(up, penalty) * (unit if penalty == "l1" else unit**2)
+    """Return ``Q`` of a map in the units of `PenaltyLimit`; infinity or 0 beyond the range."""
+    size = penalized(up, penalty) * unit
+    return size if penalty == "l1" else size * unit

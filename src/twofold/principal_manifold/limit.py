@@ -79,11 +79,19 @@ class PenaltyLimit:
 
 
 def limit_in_units(given: PenaltyLimit, unit: float, penalty: str) -> float:
-    """Return ``Lambda`` of a penalty for coordinates in units of so much of the data."""
+    """Return ``Lambda`` of a penalty for coordinates in a unit of the data."""
     if given.limit is not None:
-        return given.limit / (unit if penalty == "l1" else unit**2)
-    assert given.length is not None
-    return 0.25 * (given.length / unit) ** 2
+        limit = given.limit / unit if penalty == "l1" else given.limit / unit / unit
+    else:
+        assert given.length is not None
+        half = 0.5 * given.length / unit
+        limit = half * half
+    if not 0.0 < limit < np.inf:
+        raise ValueError(
+            f"alpha={given} is out of range beside data in units of {unit:.3g}. Use a limit of "
+            "about the size of the data."
+        )
+    return limit
 
 
 def within(

@@ -12,10 +12,8 @@ the lowest density at a latent bounds the domain of the map.
 
 Departures from the paper, and their reasons:
 
-* L-BFGS instead of RPROP (also available). On samples of the paper's spiral, from Isomap and with
-  the paper's error, 300 iterations of L-BFGS end lower than 1,000 of RPROP. Without a pseudo-count
-  its line search can fail where points have next to no kernel mass, as from some LLE starts; RPROP
-  goes on there, and a pseudo-count of 1e-6 is enough for L-BFGS.
+* L-BFGS instead of RPROP (also available). On most samples of the paper's spiral, from the same
+  start and with the paper's error, 300 iterations of L-BFGS end lower than 1,000 of RPROP.
 * A neighbor embedding (t-SNE) is among the candidates; on images it starts far below LLE.
 * The start is the candidate whose map has the best score on held-out rows, not the one of the
   lowest error: that number does not see whether the map is in pieces.

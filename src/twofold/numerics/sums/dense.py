@@ -29,6 +29,9 @@ from twofold.protocols import Array, IntArray, RadialKernel
 
 TILE = 256
 
+SMALL_MASS = 1e-6
+"""Mass of a point below which kernel values of ``exp(-40)`` may matter beside its others."""
+
 
 @dataclass(frozen=True)
 class ShiftedSums:
@@ -122,7 +125,14 @@ class DenseWeights:
                 matrix[rows, columns], matrix[columns, rows] = values, values.T
 
         map_blocks(work, tiles, n_jobs=n_jobs)
-        return cls(Z, K, slopes, unit, K.sum(axis=1), n_jobs)
+        mass = K.sum(axis=1)
+        alone = np.flatnonzero(mass < SMALL_MASS)
+        if len(alone):
+            k, slope = _small_values(Z, alone, kernel, groups)
+            for matrix, values in ((K, k),) if constant else ((K, k), (slopes, slope)):
+                matrix[alone], matrix[:, alone] = values, values.T
+            mass[alone] = k.sum(axis=1)
+        return cls(Z, K, slopes, unit, mass, n_jobs)
 
     def mass_and_apply(self, values: Array) -> tuple[Array, Array]:
         """Return ``sum_j k_ij`` (n,) and ``sum_j k_ij v_j`` (n, D)."""
@@ -187,3 +197,21 @@ class DenseWeights:
         total = targets + np.sum(parts, axis=0)
         gradient: Array = 2.0 * self.slope_unit * (self.Z * total[:, q:] - total[:, :q])
         return gradient
+
+
+def _small_values(
+    Z: Array, rows: IntArray, kernel: RadialKernel, groups: IntArray | None
+) -> tuple[Array, Array]:
+    """Return kernel values and slopes (m, n) of some points, down to the smallest number.
+
+    For a point far from all others, the ratios of tiny values are its weights. If they were cut off
+    at ``exp(-40)``, the error would jump where the last neighbor passes the cut.
+    """
+    distances = sqdist(Z[rows], Z)
+    k = np.exp(kernel.log_profile(distances))
+    if groups is None:
+        k[np.arange(len(rows)), rows] = 0.0
+    else:
+        k[groups[rows, None] == groups] = 0.0
+    slopes: Array = k * np.nan_to_num(kernel.dlog_profile(distances))
+    return k, slopes
