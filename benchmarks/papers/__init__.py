@@ -62,9 +62,9 @@ def papers_of(names: str | Iterable[str]) -> list[Paper]:
         if name == "all":
             asked |= {one: {part.name for part in paper(one).experiments} for one in NAMES}
             continue
-        whole, _, part = name.partition(":")
+        whole, colon, part = name.partition(":")
         parts = {one.name for one in paper(whole).experiments}
-        if part and part not in parts:
+        if colon and part not in parts:
             raise ValueError(f"{name!r}: {whole} has the experiments {', '.join(sorted(parts))}.")
         asked.setdefault(whole, set()).update({part} if part else parts)
     if not asked:

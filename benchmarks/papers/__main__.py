@@ -21,6 +21,8 @@ def run(arguments=None):
         prog="python -m benchmarks.papers",
         description="Run the papers' experiments and write a report with their numbers beside "
         "ours.",
+        epilog="python -m benchmarks.papers publish FOLDER ... keeps the results of full runs in "
+        "the repository and writes the documentation from them.",
     )
     add = parser.add_argument
     names = f"{', '.join(NAMES)}, a single experiment such as ukr2005:spiral, or all"
@@ -41,7 +43,7 @@ def run(arguments=None):
     except ExperimentsFailed as error:
         sys.stderr.write(f"{error}\n")
         return 1
-    except ValueError as error:
+    except (ValueError, OSError) as error:
         parser.error(str(error))
     except KeyboardInterrupt:
         sys.stderr.write("interrupted; results.json holds the finished experiments\n")
@@ -64,7 +66,11 @@ def publish_runs(words):
     for folder in options.folders:
         if not (folder / "results.json").is_file():
             parser.error(f"{folder} has no results.json; name the output folder of a run.")
-    for page in publish(options.folders):
+    try:
+        pages = publish(options.folders)
+    except ValueError as error:
+        parser.error(str(error))
+    for page in pages:
         print(page)
     return 0
 

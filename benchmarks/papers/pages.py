@@ -60,7 +60,7 @@ def summary_section(kept: dict[str, Experiments]) -> str:
         for name, experiments in kept.items()
         for one in experiments.values()
         for row in one["rows"]
-        if "below" in row["verdicts"].values()
+        if {"below", "no number"} & set(row["verdicts"].values())
     ]
     head = [_line(["paper", "experiment", "quantity", "the paper", *TITLES.values()]), "|---" * 6]
     table = [_line([a, escaped(b), escaped(c), *rest]) for a, b, c, *rest in below]
@@ -161,6 +161,8 @@ def _figures(row: dict[str, Any]) -> list[str]:
     if row["bound"] is not None:
         sign = {"lower": "≤", "higher": "≥"}.get(row["better"], "")
         paper += f" (read as {sign} {format(row['bound'], form)})"
+    elif row["margin"] is not None and is_number(row["paper"]):
+        paper += f" ± {row['margin']:.2g}"
     return [paper, *(_ours(row, column) for column in COLUMNS)]
 
 

@@ -29,8 +29,11 @@ OF_A_RUN = ("commit", "started", "versions", "machine")
 
 def publish(folders: list[Path]) -> list[Path]:
     """Keep the results in folders of runs, write the documentation, and return its pages."""
-    for folder in folders:
-        results = json.loads((folder / "results.json").read_text(encoding="utf-8"))
+    runs = [json.loads((one / "results.json").read_text(encoding="utf-8")) for one in folders]
+    for folder, results in zip(folders, runs, strict=True):
+        if results["quick"]:
+            raise ValueError(f"{folder} has the results of a quick run; only full runs are kept.")
+    for folder, results in zip(folders, runs, strict=True):
         for name, run in results["papers"].items():
             keep(name, run["experiments"], {key: results[key] for key in OF_A_RUN}, folder)
     return write_pages()

@@ -4,8 +4,9 @@ An `Experiment` names its place in a paper and quotes what the paper reports the
 an `Outcome`: rows that compare figures of the paper with ours, all numbers measured, and pictures.
 
 A row has three columns: the paper's figure, ours by the paper's protocol (its data, settings,
-optimizer and number of steps), and ours by our defaults (what a user gets who sets nothing). A
-column that an experiment does not have stays empty.
+optimizer and number of steps), and ours by our defaults. The defaults are those of our estimators
+for the same question: a row or its note names what else is set, such as a start that the paper
+gives. A column that an experiment does not have stays empty.
 
 Each of ours is compared in one of two ways. If the paper gives a figure, ours is judged against it
 within a margin. If the paper gives words ("recovers the Swiss roll"), `Row.bound` is the number

@@ -22,7 +22,7 @@ COUNTED = ("met", "better", "below", "no figure", "absent", "failed")
 TITLES = {"literal": "by the paper's protocol", "default": "by our defaults"}
 
 LEGEND = (
-    ("met", f"as good as the paper's figure, within {MARGIN:.0%} or the margin noted in the row"),
+    ("met", f"as good as the paper's figure, within {MARGIN:.0%} or the margin shown after ±"),
     ("better", "better than the paper's figure by more than that"),
     ("below", "worse than the paper's figure by more than that"),
 )
@@ -76,12 +76,12 @@ def _head(results: dict[str, Any]) -> str:
     legend = " ".join(f"{_chip(word)} {escape(text)};" for word, text in LEGEND)
     return f"""<header>
 <h1>The papers' numbers beside ours</h1>
-<p>Every experiment of the papers that <strong>twofold</strong> implements, run by
+<p>Experiments of the papers that <strong>twofold</strong> implements, run by
 <code>python -m benchmarks.papers</code>.</p>
 <dl class="facts">{listed}</dl>
 <p><small>A row has the paper's figure, ours by the paper's protocol (its settings, optimizer and
-number of steps), and ours by our defaults. Verdicts are computed from the numbers: {legend} nothing
-if there is no figure to compare with. If the paper has words and no figure, the row names the
+number of steps), and ours by our defaults, except for what the row names. Verdicts are computed
+from the numbers: {legend} nothing if there is no figure to compare with. If the paper has words and no figure, the row names the
 number that stands for them, and the verdict is <em>met</em> or <em>below</em>.</small></p>
 </header>"""
 
@@ -184,6 +184,8 @@ def _row(row: dict[str, Any], *, quick: bool) -> str:
     if row["bound"] is not None:
         sign = {"lower": "&le;", "higher": "&ge;"}.get(row["better"], "")
         paper += f"<small>read as {sign} {escape(format(row['bound'], form))}</small>"
+    elif row["margin"] is not None and is_number(row["paper"]):
+        paper += f"<small>± {row['margin']:.2g}</small>"
     note = f"<small>{escape(row['note'])}</small>" if row["note"] else ""
     ours = (
         _labelled(TITLES[column], _ours(row, column, quick=quick), "here") for column in COLUMNS

@@ -110,7 +110,7 @@ class TestNames:
         assert (first.name, second.name) == ("rpm2001", "ukr2005")
         assert first == papers.paper("rpm2001")
 
-    @pytest.mark.parametrize("names", ["ukr", ["ukr2005:nothing"], [], [""]])
+    @pytest.mark.parametrize("names", ["ukr", ["ukr2005:nothing"], [], [""], "ukr2005:"])
     def test_unknown_names(self, names):
         with pytest.raises(ValueError, match=r"ukr2005|spiral"):
             papers.papers_of(names)

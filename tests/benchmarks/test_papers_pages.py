@@ -33,7 +33,7 @@ def two_experiments(value):
         rows = [
             Row("error_a", 1.0, value, "lower", default=1.0, note="One sample.", highlight=True),
             Row("words", "“recovers”", 0.5, "higher", bound=0.9, beside="PCA 3"),
-            Row("no number", 1.0, math.nan, "lower"),
+            Row("no number", 1.0, math.nan, "lower", 0.25),
         ]
         return Outcome(rows=rows, pictures=drawn, seeds=[3, 4, 5])
 
@@ -70,7 +70,7 @@ def test_pages_hold_the_figures_of_a_run(tmp_path, monkeypatch, empty_house):
     assert "| error\\_a (1) | 1 | 2, **below** | 1, met |  |" in page
     assert "(1) One sample." in page
     assert "“recovers” (read as ≥ 0.9) | 0.5, **below** |  | PCA 3 |" in page
-    assert "**not a number**" in page
+    assert "| no number | 1 ± 0.25 | **not a number** |" in page
     assert "| count | 46 | 46 | 47 |" in page  # no column that no row fills
     assert "“a\\|b\\*”" in page
     assert "Seeds: 3 to 5." in page
@@ -83,6 +83,7 @@ def test_pages_hold_the_figures_of_a_run(tmp_path, monkeypatch, empty_house):
         "| [ukr2005](papers/ukr2005.md) | Title of first | error\\_a | 1 | 2, **below** |"
         in summary
     )
+    assert "| no number |" in summary
     assert "46" not in summary
     highlights = (empty_house / "measured.md").read_text(encoding="utf-8")
     assert "error\\_a" in highlights
@@ -117,8 +118,11 @@ def test_the_command_publishes_folders_of_runs(tmp_path, capsys, monkeypatch):
         command(["publish", str(tmp_path)])
     assert stop.value.code == 2
     assert "results.json" in capsys.readouterr().err
+    (tmp_path / "results.json").write_text('{"quick": true, "papers": {}}')
+    with pytest.raises(SystemExit):
+        command(["publish", str(tmp_path)])
+    assert "quick run" in capsys.readouterr().err
     monkeypatch.setattr(publishing, "publish", lambda folders: [*folders, "page.md"])
-    (tmp_path / "results.json").write_text("{}")
     assert command(["publish", str(tmp_path)]) == 0
     assert "page.md" in capsys.readouterr().out
 

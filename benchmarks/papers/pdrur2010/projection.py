@@ -158,7 +158,7 @@ def projection(quick: bool, folder: Path) -> Outcome:
             0.999,
             float(np.mean([run["full steps"][1:] for run in runs])),
             "higher",
-            0.005,
+            0.0005,
             default=float(np.mean([one for run in runs for one in run["default, full steps"][1:]])),
             form=".4f",
         ),
