@@ -82,7 +82,8 @@ def _head(results: dict[str, Any]) -> str:
 <p><small>A row has the paper's figure, ours by the paper's protocol (its settings, optimizer and
 number of steps), and ours by our defaults, except for what the row names. Verdicts are computed
 from the numbers: {legend} nothing if there is no figure to compare with. If the paper has words and
-no figure, the row names the number that stands for them, and the verdict is <em>met</em> or <em>below</em>.</small></p>
+no figure, the row names the number that stands for them, and the verdict is <em>met</em> or
+<em>below</em>.</small></p>
 </header>"""
 
 
