@@ -46,6 +46,9 @@ Departures from the print
   ``lambda_j = O(j^{-(a+1)})``, gives ``log N = O(eps^{-2/a - delta})``. Eq. (53) has the exponent
   upside down, and both have ``delta`` with the wrong sign. The rates of section 7.4 and Eq. (57)
   agree with ``2 / a``.
+* For linear penalties section 7.4 takes the rate of a kernel whose eigenvalues fall twice as fast:
+  3/8 for ``lambda_j = O(j^{-2})``. Eq. (87) itself gives ``eps_n = O(log^{-a} n)`` and a rate of
+  ``a / (2 a + 1)``, here 1/3. `KernelSpectrum.rate` is the paper's, the bounds follow Eq. (87).
 * Corollary 11 writes ``sqrt(lambda) / a`` where Proposition 9 writes ``sqrt(lambda) a``; the former
   is meant.
 
