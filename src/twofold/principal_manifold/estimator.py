@@ -50,6 +50,9 @@ from twofold.principal_manifold.settings import (
 from twofold.principal_manifold.spectrum import KernelSpectrum, kernel_spectrum, steepness
 from twofold.protocols import Array
 
+SMALLEST_UNIT = 1e-135
+"""The smallest unit of the data of a report; the largest is its inverse."""
+
 
 class PrincipalManifold(TwoWayEstimator):
     """Regularized principal manifold: the smooth curve or surface that passes closest to all rows.
@@ -350,10 +353,19 @@ default="gaussian"
         if X is None:
             return GeneralizationReport(spectrum)
         data, _ = check_data(self, X, reset=False)
-        Q = roughness(up, self.penalty, unit_of(self.loss, encoder.frame, self._data_units))
+        unit = unit_of(self.loss, encoder.frame, self._data_units)
+        if not SMALLEST_UNIT < unit < 1.0 / SMALLEST_UNIT:
+            raise ValueError(
+                f"The values of X are out of range for a report, which squares them: their scale "
+                f"is {unit:.3g}, and between {SMALLEST_UNIT:g} and {1.0 / SMALLEST_UNIT:g} is "
+                "supported. Fit the model to rescaled data."
+            )
+        Q = roughness(up, self.penalty, unit)
         limited = self.penalty != "l2" and self.assignment == "hard" and Q > 0.0
         settings: dict[str, Any] = {"alpha": PenaltyLimit(Q) if limited else self.alpha_}
         settings["n_init"] = 1
+        if limited:  # a refit does not keep the limit
+            settings["refit_alpha"] = None
         if is_array(self.init):  # latents of other rows
             settings["init"] = "auto"
         model = type(self)(**{**self.get_params(deep=False), **settings})

@@ -34,6 +34,9 @@ FIRST_STEP = 0.1
 PRECISION = 1e-3
 """Of the logarithm of the multiplier."""
 
+SMALLEST, LARGEST = 1e-250, 1e250
+"""Bounds of a limit in units of the coordinates."""
+
 
 @dataclass(frozen=True)
 class PenaltyLimit:
@@ -79,11 +82,14 @@ class PenaltyLimit:
 
 
 def limit_in_units(given: PenaltyLimit, unit: float, penalty: str) -> float:
-    """Return ``Lambda`` of a penalty for coordinates in units of so much of the data."""
+    """Return ``Lambda`` of a penalty for coordinates in a unit of the data, clipped to be safe."""
     if given.limit is not None:
-        return given.limit / (unit if penalty == "l1" else unit**2)
-    assert given.length is not None
-    return 0.25 * (given.length / unit) ** 2
+        found = given.limit / unit if penalty == "l1" else given.limit / unit / unit
+    else:
+        assert given.length is not None
+        relative = given.length / unit
+        found = 0.25 * relative * relative
+    return float(np.clip(found, SMALLEST, LARGEST))
 
 
 def within(
