@@ -4,8 +4,12 @@ Every command reads every bad table, and fails with one line on standard error a
 It leaves no new file and changes no file.
 """
 
+import numpy as np
 import pytest
 from cli_runs import QUICK, ROLES, fails, files_in, flowers, run, write_flowers
+
+import twofold
+from twofold.principal_manifold import KPlanes
 
 GOOD = flowers(20).to_csv(index=False)
 LINES = GOOD.splitlines()
@@ -220,3 +224,9 @@ def test_labels_where_they_are_needed(tmp_path):
     frame.to_csv(data, index=False)
     assert "one class" in fails("fit", data, *method, "--label", "kind", *out)
     assert files_in(tmp_path) == ["flowers.csv"]
+
+
+def test_models_that_the_command_line_does_not_support(tmp_path):
+    X = np.random.default_rng(0).standard_normal((20, 2))
+    twofold.save(KPlanes(random_state=0).fit(X), tmp_path / "planes.twofold")
+    assert "holds a KPlanes" in fails("sample", tmp_path / "planes.twofold", code=1)

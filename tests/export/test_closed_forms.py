@@ -11,6 +11,7 @@ from twofold.export.programs.steps import Put, RadialMeans, Take
 from twofold.export.programs.translation import NoClosedForm, closed_form
 from twofold.kernels import Gaussian
 from twofold.maps.projection import Projection
+from twofold.principal_manifold import FourierKernel
 from twofold.principal_manifold.domains import Domain, Points
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -142,4 +143,12 @@ def test_preimages_of_a_gaussian_are_a_search():
     X = np.random.default_rng(0).normal(size=(40, 3))
     model = UKR(metric="rbf", init="pca", homotopy=False, max_iter=5, random_state=0).fit(X)
     with pytest.raises(NoClosedForm, match="metric='rbf'"):
+        closed_form(model, "up")
+
+
+def test_fourier_kernels_have_no_closed_form():
+    angle = np.linspace(0.0, 6.0, 30)
+    model = PrincipalManifold(kernel=FourierKernel((1.0,)), domain="circle", alpha=1e-2, tol=0.1)
+    model.fit(np.column_stack([np.cos(angle), np.sin(angle)]))
+    with pytest.raises(NoClosedForm, match="Fit with kernel='gaussian'"):
         closed_form(model, "up")

@@ -224,6 +224,25 @@ class TestRisk:
         with pytest.raises(ValueError, match=message):
             bounds_of(np.ones(2), **settings)
 
+    @pytest.mark.parametrize("log_n", [-5.0, np.nan])
+    def test_numbers_of_balls_that_make_no_sense(self, log_n):
+        bounds = bounds_of(np.exp(-J[:30]))
+        for method in ("entropy_number", "explicit_entropy_number", "lipschitz_entropy_number"):
+            with pytest.raises(ValueError, match="log_n="):
+                getattr(bounds, method)(log_n)
+
+    def test_numbers_of_rows_that_make_no_sense(self):
+        bounds = bounds_of(np.exp(-J[:30]))
+        for method in (bounds.deviation_probability, bounds.excess_probability):
+            with pytest.raises(TypeError, match=r"n_samples=0\.1"):
+                method(1_000.0, 0.1)
+            with pytest.raises(ValueError, match="n_samples=0"):
+                method(1_000.0, 0)
+
+    def test_radii_out_of_range(self):
+        with pytest.raises(ValueError, match="out of range"):
+            bounds_of(np.ones(2), radius=1e-160)
+
 
 class TestOfAModel:
     def test_eigenfunctions_and_trace(self):
@@ -260,3 +279,16 @@ class TestOfAModel:
             report = model.generalization_report(X, n_repeats=1)
             assert report.bounds is None
             assert (report.curve.best is None) == ("penalty" in settings)
+
+    def test_values_out_of_range(self):
+        X = np.random.default_rng(0).standard_normal((60, 2)) * 1e-160
+        model = PrincipalManifold(alpha=1e-2, init="pca", tol=0.05).fit(X)
+        with pytest.raises(ValueError, match="out of range"):
+            model.generalization_report(X)
+
+    def test_refits_do_not_break_the_limit_of_a_report(self):
+        X = np.random.default_rng(0).standard_normal((40, 2))
+        model = PrincipalManifold(
+            penalty="l1", refit_alpha=1e-3, alpha=1e-2, n_nodes=4, init="pca", tol=0.1
+        ).fit(X)
+        assert model.generalization_report(X, n_repeats=1).bounds is not None

@@ -132,6 +132,9 @@ class TestSeries:
             (lambda: FourierKernel((1.0,), (-1.0,)), "sines="),
             (lambda: FourierKernel((0.0, 0.0)), "at least one"),
             (lambda: FourierKernel((1.0,), period=0.0), "period="),
+            (lambda: FourierKernel(None), "cosines=None"),
+            (lambda: FourierKernel((1e300,)), r"1e\+300.*between 1e-08"),
+            (lambda: FourierKernel((1e-300,)), r"1e-300.*between 1e-08"),
             (lambda: WrappedKernel(GaussianKernel(), n_turns=0), "n_turns="),
         ],
     )
@@ -146,6 +149,22 @@ class TestSeries:
 
 
 class TestFits:
+    @pytest.mark.parametrize(
+        ("kernel", "domain", "message"),
+        [
+            (FourierKernel((1.0,)), "box", "domain with circles"),
+            (WrappedKernel(DampedKernel()), "box", "domain with circles"),
+            (FourierKernel((1.0,)), Domain((True, False)), "circles only"),
+            (FourierKernel((1.0,), period=3.0), "circle", "circumference 2"),
+            (WrappedKernel(DampedKernel(), period=3.0), "circle", "circumference 2"),
+            (PeriodicKernel(3.0), "circle", "circumference 2"),
+        ],
+    )
+    def test_domains_of_other_kernels(self, kernel, domain, message):
+        q = 1 if isinstance(domain, str) else domain.n_components
+        with pytest.raises(ValueError, match=message):
+            PrincipalManifold(q, kernel=kernel, domain=domain).fit(np.c_[ring(40), ring(40)])
+
     @pytest.mark.parametrize("kernel", ["gaussian", "periodic", "damped", "spline", "linear"])
     def test_every_kernel_closes_a_curve(self, kernel):
         X = ring()

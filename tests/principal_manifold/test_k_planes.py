@@ -6,6 +6,7 @@ from sklearn.cluster import KMeans
 from sklearn.decomposition import PCA
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+import twofold
 from twofold.principal_manifold import KPlanes
 
 
@@ -34,7 +35,8 @@ class TestSpecialCases:
         X = rng.standard_normal((200, 2)) + 10.0 * rng.integers(0, 2, (200, 2))
         model = KPlanes(4, 0, random_state=0).fit(X)
         rival = KMeans(4, n_init=10, random_state=0).fit(X)
-        assert model.history_[-1] * len(X) == pytest.approx(rival.inertia_, rel=1e-6)
+        total = np.square(X - X.mean(axis=0)).sum()
+        assert model.history_[-1] * total == pytest.approx(rival.inertia_, rel=1e-6)
 
     def test_all_dimensions_lose_nothing(self):
         X, _ = crossing()
@@ -50,7 +52,8 @@ class TestFit:
         same = model.labels_[away] == line[away]
         assert max(same.mean(), 1.0 - same.mean()) > 0.97
         means = KMeans(2, n_init=10, random_state=0).fit(X)
-        assert model.history_[-1] < 0.05 * means.inertia_ / len(X)
+        total = np.square(X - X.mean(axis=0)).sum()
+        assert model.history_[-1] < 0.05 * means.inertia_ / total
 
     def test_the_error_never_rises(self):
         X = np.random.default_rng(0).standard_normal((150, 4))
@@ -59,7 +62,8 @@ class TestFit:
             assert np.diff(model.history_).max() <= 1e-12
             codes = model.transform(X)
             squares = np.square(X - model.inverse_transform(codes)).sum(axis=1)
-            assert squares.mean() == pytest.approx(model.history_[-1])
+            assert squares.mean() / X.var(axis=0).sum() == pytest.approx(model.history_[-1])
+            assert 1.0 - model.score(X) == pytest.approx(model.history_[-1])
             np.testing.assert_array_equal(codes[:, 0], model.predict(X))
 
     def test_no_plane_is_nearer(self):
@@ -92,3 +96,79 @@ class TestFit:
     def test_settings_that_make_no_sense(self, settings, message):
         with pytest.raises(ValueError, match=message):
             KPlanes(**settings).fit(crossing()[0])
+
+    @pytest.mark.parametrize("scale", [2.0**40, 1e-150, 1e-170, 1e-300, 1e150, 1e300])
+    def test_any_scale(self, scale):
+        X, _ = crossing(80)
+        here, there = (KPlanes(n_init=2, random_state=0).fit(one) for one in (X, scale * X))
+        np.testing.assert_array_equal(here.labels_, there.labels_)
+        np.testing.assert_allclose(there.history_, here.history_, rtol=1e-9)
+        assert there.score(scale * X) == pytest.approx(here.score(X), rel=1e-9)
+        codes = there.transform(scale * X)
+        np.testing.assert_allclose(codes[:, 1] / scale, here.transform(X)[:, 1], atol=1e-9)
+        images = here.inverse_transform(here.transform(X))
+        np.testing.assert_allclose(there.inverse_transform(codes) / scale, images, atol=1e-9)
+        np.testing.assert_allclose(there.centers_ / scale, here.centers_, atol=1e-9)
+
+    def test_values_out_of_range(self):
+        with pytest.raises(ValueError, match="range"):
+            KPlanes().fit(crossing()[0] * 1e307)
+
+    def test_a_constant_column_is_left_out(self):
+        X, _ = crossing(80)
+        wide = np.insert(X, 1, 0.1, axis=1)
+        here, there = (KPlanes(random_state=0).fit(one) for one in (X, wide))
+        codes = there.transform(wide)
+        np.testing.assert_array_equal(codes, here.transform(X))
+        assert (there.inverse_transform(codes)[:, 1] == 0.1).all()
+        assert there.score(wide) == here.score(X)
+        wide[:, 1] = 5.0
+        assert there.score(wide) < 0.0
+
+    def test_as_many_planes_as_rows(self):
+        X, _ = crossing(12)
+        model = KPlanes(12, random_state=0).fit(X)
+        assert np.isfinite(model.centers_).all()
+        assert model.score(X) == pytest.approx(1.0)
+
+    @pytest.mark.parametrize("n_components", [0, 1])
+    def test_equal_rows(self, n_components):
+        X = np.full((5, 3), 0.1)
+        with pytest.warns(UserWarning, match="rows of X are equal"):
+            model = KPlanes(2, n_components, random_state=0).fit(X)
+        np.testing.assert_array_equal(model.inverse_transform(model.transform(X)), X)
+        assert model.score(X) == 1.0
+
+    def test_collinear_rows(self):
+        with pytest.warns(UserWarning, match="only 1 directions"):
+            KPlanes(2, 2, random_state=0).fit(np.outer(np.arange(9.0), [1.0, 2.0, 3.0]))
+
+
+class TestCodes:
+    @pytest.mark.parametrize("number", [5.0, -1.0, 0.5])
+    def test_numbers_of_no_plane(self, number):
+        model = KPlanes(random_state=0).fit(crossing(40)[0])
+        with pytest.raises(ValueError, match=r"row 1, column 0.*from 0 to 1"):
+            model.inverse_transform([[1.0, 0.0], [number, 0.0]])
+
+    def test_too_few_columns(self):
+        model = KPlanes(random_state=0).fit(crossing(40)[0])
+        with pytest.raises(ValueError, match=r"n_components=1, .* 1 \+ n_components = 2 columns"):
+            model.inverse_transform([[1.0]])
+
+    def test_names_and_frames(self):
+        X, _ = crossing(40)
+        model = KPlanes(random_state=0).set_output(transform="pandas").fit(X)
+        assert model.transform(X).columns.tolist() == ["kplanes0", "kplanes1"]
+
+    def test_model_files(self, tmp_path):
+        X, _ = crossing(40)
+        model = KPlanes(random_state=0).fit(X)
+        twofold.save(model, tmp_path / "model.twofold")
+        again = twofold.load(tmp_path / "model.twofold")
+        codes = model.transform(X)
+        np.testing.assert_array_equal(again.transform(X), codes)
+        np.testing.assert_array_equal(
+            again.inverse_transform(codes), model.inverse_transform(codes)
+        )
+        assert again.score(X) == model.score(X)

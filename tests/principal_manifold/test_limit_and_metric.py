@@ -139,6 +139,10 @@ class TestLimit:
             ({"alpha": PenaltyLimit(1.0), "assignment": "soft"}, "assignment='hard'"),
             ({"alpha": PenaltyLimit(length=1.0)}, "kernel='spline'"),
             (
+                {"alpha": PenaltyLimit(1.0), "penalty": "l1", "refit_alpha": 1e-3},
+                "without the limit",
+            ),
+            (
                 {"alpha": PenaltyLimit(length=1.0), "kernel": "spline", "loss": "mahalanobis"},
                 "units of the data",
             ),
@@ -246,3 +250,31 @@ class TestMetric:
     def test_the_wrong_size(self):
         with pytest.raises(ValueError, match="3 columns; X has 2"):
             PrincipalManifold(loss=Mahalanobis(np.eye(3)), alpha=1e-3).fit(arc(50))
+
+
+@pytest.mark.parametrize(
+    ("D", "message"),
+    [
+        (np.diag([1.0, 1e-20]), "1e-12 times the largest, 1"),
+        ("a", "D='a' must be"),
+        (np.eye(2) * 1j, "real numbers"),
+        (None, "square"),
+    ],
+)
+def test_matrices_of_no_metric(D, message):
+    with pytest.raises(ValueError, match=message):
+        Mahalanobis(D)
+
+
+@pytest.mark.parametrize("alpha", [None, (1.0,), {}])
+def test_messages_name_all_kinds_of_alpha(alpha):
+    with pytest.raises(TypeError, match="'cv', a CrossValidation or a PenaltyLimit"):
+        PrincipalManifold(alpha=alpha).fit(arc(20))
+
+
+@pytest.mark.parametrize("scale", [1e-200, 1e200])
+def test_limits_of_extreme_data(scale):
+    X = arc(40)
+    model = PrincipalManifold(alpha=PenaltyLimit(1.0), init="pca", tol=0.05).fit(scale * X)
+    assert np.isfinite(model.inverse_transform(model.transform(scale * X))).all()
+    assert np.isfinite(model.roughness_)

@@ -23,8 +23,14 @@ def load_model(path: Path) -> TwoWayEstimator:
     if not path.exists():
         raise click.ClickException(f"{path}: no such file; 'twofold fit DATA -o {path}' writes one")
     from twofold import load
+    from twofold.base.estimator import TwoWayEstimator
 
-    model: TwoWayEstimator = load(path)
+    model = load(path)
+    if not isinstance(model, TwoWayEstimator):
+        raise click.ClickException(
+            f"{path} holds a {type(model).__name__}, which the command line does not support; "
+            "use twofold.load in Python"
+        )
     return model
 
 

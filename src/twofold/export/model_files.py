@@ -62,7 +62,7 @@ def save(estimator: BaseEstimator, path: str | os.PathLike[str]) -> None:
 
     Parameters
     ----------
-    estimator : TwoWayEstimator
+    estimator : TwoWayEstimator or KPlanes
         A fitted model of one of the library's own classes.
     path : str or path-like
         The file to write, usually with the ending ``.twofold``; an existing file is replaced.
@@ -102,7 +102,7 @@ def save(estimator: BaseEstimator, path: str | os.PathLike[str]) -> None:
         "parameters": {name: repr(value)[:200] for name, value in parameters.items()},
         "feature_names": None if names is None else [str(name) for name in names],
         "n_features": int(estimator.n_features_in_),
-        "n_components": int(estimator.embedding_.shape[1]),
+        "n_components": int(estimator._n_features_out),
     }
     _write_file(path, MARK, facts, encoder)
 
@@ -150,7 +150,7 @@ def load(path: str | os.PathLike[str]) -> Any:
 
     Returns
     -------
-    TwoWayEstimator
+    TwoWayEstimator or KPlanes
         The fitted model. Its maps return the same bits as those of the saved model.
 
     Raises

@@ -71,6 +71,7 @@ CLASSES: Final[dict[str, str]] = {
         "twofold.principal_manifold.domains": "Domain Points",
         "twofold.principal_manifold.estimator": "PrincipalManifold",
         "twofold.principal_manifold.functional": "DescentState",
+        "twofold.principal_manifold.k_planes": "KPlanes Planes",
         "twofold.principal_manifold.limit": "PenaltyLimit",
         "twofold.principal_manifold.maps": "DomainDensity ManifoldDecoder ManifoldEncoder",
         "twofold.principal_manifold.metric": "Mahalanobis",
@@ -92,7 +93,16 @@ CLASSES: Final[dict[str, str]] = {
 """Classes that a file may name, with their modules."""
 
 ESTIMATORS: Final = frozenset(
-    {"DRUR", "SNE", "UKR", "AgglomerativeIsomap", "PrincipalManifold", "SupervisedIsomap", "TwoWay"}
+    {
+        "AgglomerativeIsomap",
+        "DRUR",
+        "KPlanes",
+        "PrincipalManifold",
+        "SNE",
+        "SupervisedIsomap",
+        "TwoWay",
+        "UKR",
+    }
 )
 """The classes that are whole models."""
 

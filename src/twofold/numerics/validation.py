@@ -48,14 +48,19 @@ def check_data(estimator: BaseEstimator, X: Any, *, reset: bool) -> tuple[Array,
     return checked.astype(np.float64, copy=False), checked.dtype
 
 
-def check_latents(Z: Any, n_components: int, *, owner: str) -> tuple[Array, np.dtype[Any]]:
-    """Validate latents and return them as float64, with the type that results should have."""
+def check_latents(
+    Z: Any, n_components: int, *, owner: str, fitted_with: str = ""
+) -> tuple[Array, np.dtype[Any]]:
+    """Validate latents and return them as float64, with the type that results should have.
+
+    ``fitted_with`` explains the number of columns if it is not the parameter ``n_components``.
+    """
     checked = check_array(Z, dtype=FLOATS, ensure_all_finite=False, input_name="Z")
     check_finite(checked, "Z")
     if checked.shape[1] != n_components:
         raise ValueError(
             f"Z has {checked.shape[1]} columns, but {owner} was fitted with "
-            f"n_components={n_components}. Pass latents here, not data."
+            f"{fitted_with or f'n_components={n_components}'}. Pass latents here, not data."
         )
     return checked.astype(np.float64, copy=False), checked.dtype
 

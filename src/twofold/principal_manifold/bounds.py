@@ -74,7 +74,12 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import gamma, zeta
 
-from twofold.numerics.validation import check_choice, check_int, check_real
+from twofold.numerics.validation import (
+    check_choice,
+    check_int,
+    check_not_negative,
+    check_real,
+)
 from twofold.principal_manifold.spectrum import KernelSpectrum
 
 N_RADII = 200
@@ -82,6 +87,9 @@ N_EXPONENTS = 200
 MOST_PLACES = 10_000
 LARGEST_LOG = 1e15
 STEPS = 100
+SMALLEST_LOSS, LARGEST_LOSS = 1e-280, 1e280
+"""Bounds of the largest loss, so that products with it stay in the range of floats."""
+
 VOLUME = 4.0
 """``n`` balls of the radius ``4 n^{-1/D}`` cover a unit ball of D dimensions (Carl and Stephani
 1990)."""
@@ -109,8 +117,8 @@ class RiskBounds:
     power : float, default=2.0
         The loss is ``|x - f(z)|`` to this power, at least 1.
     slope, largest, n_components, domain_radius : float, float, int and float or None, default=None
-        For Eq. (89): the Lipschitz constant of the kernel, its largest value, the dimension of the
-        domain, and the radius of a ball that contains it.
+        For Eq. (89), with ``penalty="l1"`` only: the Lipschitz constant of the kernel, its largest
+        value, the dimension of the domain, and the radius of a ball that contains it.
 
     Examples
     --------
@@ -162,6 +170,14 @@ class RiskBounds:
         for name in ("radius", "limit"):
             check_real(name, getattr(self, name))
         check_real("power", self.power, low=1.0)
+        with np.errstate(over="ignore", under="ignore"):
+            largest = float(np.float64(2.0 * self.radius) ** self.power)
+        if not SMALLEST_LOSS < largest < LARGEST_LOSS:
+            raise ValueError(
+                f"radius={float(self.radius)!r} is out of range: the largest loss, (2 radius)^"
+                f"{self.power:g} = {largest:.3g}, must be between {SMALLEST_LOSS:g} and "
+                f"{LARGEST_LOSS:g}. Rescale the data."
+            )
 
     @property
     def largest_loss(self) -> float:
@@ -186,6 +202,7 @@ class RiskBounds:
         float
             A radius at which so many balls cover the class.
         """
+        check_not_negative("log_n", log_n)
         return self._of_class(lambda some: self._scaling(some)[0], log_n)
 
     def explicit_entropy_number(self, log_n: float) -> float:
@@ -204,6 +221,7 @@ class RiskBounds:
         float
             A radius, not smaller than that of `entropy_number`.
         """
+        check_real("log_n", log_n)
         return self._of_class(self._explicit_scaling, log_n)
 
     def lipschitz_entropy_number(self, log_n: float) -> float:
@@ -221,8 +239,10 @@ class RiskBounds:
         Returns
         -------
         float
-            A radius, or infinity if the kernel has no largest slope.
+            A radius. It is infinity without ``penalty="l1"``, for which Eq. (89) does not hold, and
+            if ``slope``, ``largest``, ``n_components`` or ``domain_radius`` is None.
         """
+        check_not_negative("log_n", log_n)
         known = (self.slope, self.largest, self.n_components, self.domain_radius)
         if self.penalty != "l1" or any(one is None for one in known):
             return float("inf")
@@ -287,6 +307,7 @@ class RiskBounds:
             At most 1.
         """
         check_real("deviation", deviation)
+        check_int("n_samples", n_samples)
 
         def log_bound(eps: float, log_n: float) -> float:
             exponent = 2.0 * n_samples * ((deviation - eps) / self.largest_loss) ** 2
@@ -310,6 +331,7 @@ class RiskBounds:
             At most 1.
         """
         check_real("excess", excess)
+        check_int("n_samples", n_samples)
 
         def log_bound(eps: float, log_n: float) -> float:
             exponent = 0.5 * n_samples * ((excess - eps) / self.largest_loss) ** 2

@@ -45,6 +45,9 @@ from twofold.principal_manifold.node_kernels import (
 )
 from twofold.protocols import Array
 
+SMALLEST, LARGEST = 1e-8, 1e8
+"""Bounds of the largest coefficient of a series."""
+
 
 @dataclass(frozen=True)
 class FourierKernel:
@@ -57,12 +60,13 @@ class FourierKernel:
     Parameters
     ----------
     cosines : sequence of float
-        ``c_1, c_2, ...``, not negative.
+        ``c_1, c_2, ...``, not negative. The largest of all coefficients must be between 1e-8 and
+        1e8: a common factor of them acts as the inverse factor of ``alpha``.
     sines : sequence of float or None, default=None
         ``s_1, s_2, ...``, not negative; None means those of the cosines, so that all places of the
         circle are alike.
     period : float, default=2.0
-        Circumference, ``tau``.
+        Circumference, ``tau``. `PrincipalManifold` needs 2, that of its circles.
 
     Examples
     --------
@@ -93,15 +97,22 @@ class FourierKernel:
         check_real("period", self.period)
         for name in ("cosines", "sines"):
             given = getattr(self, name)
-            if given is None:
+            if given is None and name == "sines":
                 continue
             if np.ndim(given) != 1 or not len(given):
                 raise ValueError(f"{name}={given!r} must be a list of at least one coefficient.")
             checked = tuple(check_not_negative(name, one) for one in given)
             object.__setattr__(self, name, checked)
-        if not any(self._coefficients[0]) and not any(self._coefficients[1]):
+        largest = max(max(given) for given in self._coefficients)
+        if largest == 0.0:
             raise ValueError(
                 f"cosines={self.cosines!r}: at least one coefficient must be positive."
+            )
+        if not SMALLEST <= largest <= LARGEST:
+            raise ValueError(
+                f"cosines={self.cosines!r}, sines={self.sines!r}: the largest coefficient must be "
+                f"between {SMALLEST:g} and {LARGEST:g}. Multiply all coefficients by one factor, "
+                "and alpha by the same one."
             )
 
     @property
@@ -148,7 +159,7 @@ class WrappedKernel:
         `SplineKernel` becomes the kernel of the same penalty, the squared speed of a closed curve,
         and `LinearKernel` the first wave.
     period : float, default=2.0
-        Circumference, ``tau``.
+        Circumference, ``tau``. `PrincipalManifold` needs 2, that of its circles.
     n_turns : int, default=3
         For other kernels, the number of turns to either side that the sum includes.
 

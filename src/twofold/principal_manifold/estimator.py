@@ -50,6 +50,9 @@ from twofold.principal_manifold.settings import (
 from twofold.principal_manifold.spectrum import KernelSpectrum, kernel_spectrum, steepness
 from twofold.protocols import Array
 
+SMALLEST_UNIT = 1e-135
+"""The smallest unit of the data of a report; the largest is its inverse."""
+
 
 class PrincipalManifold(TwoWayEstimator):
     """Regularized principal manifold: the smooth curve or surface that passes closest to all rows.
@@ -68,8 +71,8 @@ default="gaussian"
         is rougher. "spline" penalizes the squared speed of a curve: a length constraint. "linear"
         gives principal components, "delta" on `Points` k-means. On the circles of a domain,
         kernels are wrapped around them; "periodic" is the wrapped Gaussian, and "linear" becomes
-        the first wave, which gives ellipses. `FourierKernel` has waves of your own weights. A
-        single column is mapped linearly.
+        the first wave, which gives ellipses. `FourierKernel` has waves of your own weights, for
+        domains of circles only. A single column is mapped linearly.
     n_nodes : "auto", int or tuple of int, default="auto"
         Nodes of the expansion: in total, rounded to a square or cube, or along each dimension.
         "auto" is 10 for curves, 8 x 8, 6 x 6 x 6, and in more than three dimensions 200 found by
@@ -106,7 +109,7 @@ default="gaussian"
         form.
     refit_alpha : float or None, default=None
         With ``penalty="l1"``: refit the map on the nodes that are left, with "rkhs" and this
-        weight.
+        weight. Not with `PenaltyLimit`, which the refit would not keep.
     init : {"auto", "pca", "random"}, name of an embedding, array or callable, default="auto"
         The first map. "pca" lies in the plane of the leading components, as in the paper; "random"
         is the same, turned and tilted at random. Given latents, or those of a named embedding
@@ -141,7 +144,8 @@ default="gaussian"
         The nodes of the expansion; with ``penalty="l1"`` those that are left.
     roughness_ : float
         The penalty ``Q[f]`` of the map, in squared units of the data (with "l1" in their units,
-        with the losses of Mahalanobis in those of the metric).
+        with the losses of Mahalanobis in those of the metric). It is clipped to the largest float,
+        and 0 if the square underflows.
     weights_, intercept_ : ndarray of shape (n_nodes, n_columns) and (n_columns,)
         The expansion, in the units of the fit.
     loss_ : Loss
@@ -349,10 +353,19 @@ default="gaussian"
         if X is None:
             return GeneralizationReport(spectrum)
         data, _ = check_data(self, X, reset=False)
-        Q = roughness(up, self.penalty, unit_of(self.loss, encoder.frame, self._data_units))
+        unit = unit_of(self.loss, encoder.frame, self._data_units)
+        if not SMALLEST_UNIT < unit < 1.0 / SMALLEST_UNIT:
+            raise ValueError(
+                f"The values of X are out of range for a report, which squares them: their scale "
+                f"is {unit:.3g}, and between {SMALLEST_UNIT:g} and {1.0 / SMALLEST_UNIT:g} is "
+                "supported. Fit the model to rescaled data."
+            )
+        Q = roughness(up, self.penalty, unit)
         limited = self.penalty != "l2" and self.assignment == "hard" and Q > 0.0
         settings: dict[str, Any] = {"alpha": PenaltyLimit(Q) if limited else self.alpha_}
         settings["n_init"] = 1
+        if limited:  # a refit does not keep the limit
+            settings["refit_alpha"] = None
         if is_array(self.init):  # latents of other rows
             settings["init"] = "auto"
         model = type(self)(**{**self.get_params(deep=False), **settings})

@@ -211,6 +211,8 @@ def unit_of(loss: object, frame: Affine, units: CenteredUnits) -> float:
 
 
 def roughness(up: NodeExpansion, penalty: str, unit: float) -> float:
-    """Return ``Q`` of a map in the units of `PenaltyLimit`; infinity or 0 beyond the range."""
-    size = penalized(up, penalty) * unit
-    return size if penalty == "l1" else size * unit
+    """Return ``Q`` of a map in the units of `PenaltyLimit`, at most the largest float."""
+    in_units = penalized(up, penalty) * unit
+    with np.errstate(over="ignore", under="ignore"):
+        Q = np.float64(in_units if penalty == "l1" else in_units * unit)
+    return float(min(Q, np.finfo(np.float64).max))

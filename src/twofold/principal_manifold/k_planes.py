@@ -10,6 +10,9 @@ For ``q = 0`` the method is k-means, for ``k = 1`` principal component analysis.
 A code has a number, that of the plane, and q coordinates. So the domain is k copies of ``R^q``,
 which no smooth map covers: the method stands beside `PrincipalManifold`.
 
+All steps are in centered units (`twofold.numerics.units`), so results do not depend on the scale of
+the data.
+
 References
 ----------
 A. J. Smola, S. Mika, B. Schoelkopf, R. C. Williamson. Regularized principal manifolds.
@@ -22,11 +25,25 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClusterMixin, TransformerMixin
+from sklearn.base import (
+    BaseEstimator,
+    ClassNamePrefixFeaturesOutMixin,
+    ClusterMixin,
+    TransformerMixin,
+)
 from sklearn.utils.validation import check_is_fitted
 
-from twofold.numerics.linalg import principal_axes, row_norms_sq, sqdist
-from twofold.numerics.validation import check_data, check_int, check_latents, check_not_negative
+from twofold.base.dimensions import warn_of_rank
+from twofold.numerics.linalg import principal_axes, rank_up_to, row_norms_sq, sqdist
+from twofold.numerics.units import FAR, CenteredUnits
+from twofold.numerics.validation import (
+    cast_back,
+    check_data,
+    check_int,
+    check_latents,
+    check_not_negative,
+    warn_user,
+)
 from twofold.numerics.validation import check_rng as rng_of
 from twofold.protocols import Array, IntArray
 
@@ -35,8 +52,8 @@ ROWS_OF_A_START = 3
 
 
 @dataclass(frozen=True)
-class _Planes:
-    """Centers (k, D) and orthonormal axes (k, q, D) of planes."""
+class Planes:
+    """Centers (k, D) and orthonormal axes (k, q, D) of planes; missing axes are 0."""
 
     centers: Array
     axes: Array
@@ -50,12 +67,14 @@ class _Planes:
         return found
 
 
-class KPlanes(ClusterMixin, TransformerMixin, BaseEstimator):
+class KPlanes(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin, BaseEstimator):
     """Clusters around k planes: k-planes, or local principal components.
 
     Each row belongs to the nearest of k planes of ``n_components`` dimensions, and each plane is
     that of the leading principal components of its rows (Smola et al. 2001, section 2). It suits
     data that consist of flat pieces; for one curved piece use `PrincipalManifold`.
+
+    Data that vary in fewer than ``n_components`` directions, or not at all, give a warning.
 
     Parameters
     ----------
@@ -77,12 +96,13 @@ class KPlanes(ClusterMixin, TransformerMixin, BaseEstimator):
     centers_ : ndarray of shape (n_planes, n_features)
         The means of the clusters.
     axes_ : ndarray of shape (n_planes, n_components, n_features)
-        Orthonormal axes of the planes.
+        Orthonormal axes of the planes. An axis is 0 if the rows of its plane have no further
+        direction; entries of constant columns are 0.
     labels_ : ndarray of shape (n_samples,)
         The plane of each training row.
     history_ : ndarray of shape (n_values,)
-        The mean squared distance at the start and after each iteration of the best start. It never
-        rises.
+        The mean squared distance as a share of the variance, at the start and after each iteration
+        of the best start. It never rises.
     n_iter_ : int
         Iterations of the best start.
 
@@ -146,16 +166,28 @@ class KPlanes(ClusterMixin, TransformerMixin, BaseEstimator):
         if self.n_planes > len(data):
             raise ValueError(f"n_planes={self.n_planes} exceeds the number of rows, {len(data)}.")
         rng = rng_of(self.random_state)
-        offset = data.mean(axis=0)
-        inside = data - offset
+        units = CenteredUnits.of(data)
+        inside = units.into(data)
+        self._warn_of_rank(inside)
         runs = [self._run(inside, rng) for _ in range(self.n_init)]
         planes, labels, history = min(runs, key=lambda run: run[2][-1])
-        self.centers_, self.axes_ = planes.centers + offset, planes.axes
-        self.labels_, self.history_ = labels, np.array(history)
+        axes = np.zeros((*planes.axes.shape[:2], data.shape[1]))
+        axes[:, :, units.varying] = planes.axes
+        variance = float(row_norms_sq(inside).mean())
+        self._units, self._planes = units, planes
+        self.centers_, self.axes_ = units.back(planes.centers), axes
+        self.labels_ = labels
+        self.history_ = np.array(history) / (variance if variance > 0.0 else 1.0)
         self.n_iter_ = len(history) - 1
         return self
 
-    def _run(self, data: Array, rng: np.random.Generator) -> tuple[_Planes, IntArray, list[float]]:
+    def _warn_of_rank(self, inside: Array) -> None:
+        if not inside.any():
+            warn_user("All rows of X are equal: every plane passes through that row.", UserWarning)
+        elif self.n_components:
+            warn_of_rank(rank_up_to(inside, self.n_components), self.n_components)
+
+    def _run(self, data: Array, rng: np.random.Generator) -> tuple[Planes, IntArray, list[float]]:
         """Return planes, labels (n,) and errors of one start."""
         planes = self._first(data, rng)
         squares = planes.squares(data)
@@ -170,23 +202,26 @@ class KPlanes(ClusterMixin, TransformerMixin, BaseEstimator):
                 break
         return planes, labels, history
 
-    def _first(self, data: Array, rng: np.random.Generator) -> _Planes:
+    def _first(self, data: Array, rng: np.random.Generator) -> Planes:
         """Return planes through the neighbors of rows that are drawn far from each other."""
         n_near = min(len(data), ROWS_OF_A_START * (self.n_components + 1))
         chosen = rng.choice(len(data), self.n_planes, replace=False)
         parts = [data[np.argsort(sqdist(data[[row]], data)[0])[:n_near]] for row in chosen]
-        return self._planes([part if self.n_components else part[:1] for part in parts])
+        return self._planes_of([part if self.n_components else part[:1] for part in parts])
 
-    def _adapted(self, data: Array, labels: IntArray, squares: Array) -> _Planes:
+    def _adapted(self, data: Array, labels: IntArray, squares: Array) -> Planes:
         """Return the principal planes of the clusters; an empty one takes the most distant row."""
         labels = labels.copy()
-        far = list(np.argsort(squares.min(axis=1)))
-        for number in range(self.n_planes):
-            if not (labels == number).any():
-                labels[far.pop()] = number
-        return self._planes([data[labels == number] for number in range(self.n_planes)])
+        counts = np.bincount(labels, minlength=self.n_planes)
+        far = iter(np.argsort(squares.min(axis=1))[::-1])
+        for number in np.flatnonzero(counts == 0):
+            row = next(row for row in far if counts[labels[row]] > 1)  # empty no other cluster
+            counts[labels[row]] -= 1
+            counts[number] += 1
+            labels[row] = number
+        return self._planes_of([data[labels == number] for number in range(self.n_planes)])
 
-    def _planes(self, parts: list[Array]) -> _Planes:
+    def _planes_of(self, parts: list[Array]) -> Planes:
         q, n_columns = self.n_components, parts[0].shape[1]
         centers = np.array([part.mean(axis=0) for part in parts])
         axes = np.zeros((len(parts), q, n_columns))
@@ -194,7 +229,7 @@ class KPlanes(ClusterMixin, TransformerMixin, BaseEstimator):
             found = min(q, *part.shape)
             if found:
                 axes[number, :found] = principal_axes(part - center, found)[0]
-        return _Planes(centers, axes)
+        return Planes(centers, axes)
 
     def predict(self, X: Any) -> IntArray:
         """Return the nearest plane of each row.
@@ -210,10 +245,10 @@ class KPlanes(ClusterMixin, TransformerMixin, BaseEstimator):
         """
         check_is_fitted(self)
         data, _ = check_data(self, X, reset=False)
-        return self._nearest(data)
+        return self._nearest(self._units.into(data))
 
-    def _nearest(self, data: Array) -> IntArray:
-        return np.asarray(_Planes(self.centers_, self.axes_).squares(data).argmin(axis=1))
+    def _nearest(self, inside: Array) -> IntArray:
+        return np.asarray(self._planes.squares(inside).argmin(axis=1))
 
     def transform(self, X: Any) -> Array:
         """Return the plane of each row, and its coordinates there.
@@ -230,10 +265,15 @@ class KPlanes(ClusterMixin, TransformerMixin, BaseEstimator):
         """
         check_is_fitted(self)
         data, dtype = check_data(self, X, reset=False)
-        labels = self._nearest(data)
-        offsets = data - self.centers_[labels]
-        coordinates = np.einsum("nd,nqd->nq", offsets, self.axes_[labels])
-        return np.hstack([labels[:, None], coordinates]).astype(dtype, copy=False)
+        inside = self._units.into(data)
+        labels = self._nearest(inside)
+        offsets = inside - self._planes.centers[labels]
+        coordinates = np.einsum("nd,nqd->nq", offsets, self._planes.axes[labels])
+        with np.errstate(over="ignore"):
+            scaled = np.ldexp(coordinates, self._units.exponent)
+        limit = np.finfo(np.float64).max
+        codes = np.hstack([labels[:, None], np.clip(scaled, -limit, limit)])
+        return cast_back(codes, dtype)
 
     def inverse_transform(self, Z: Any) -> Array:
         """Return the points of given codes.
@@ -241,18 +281,33 @@ class KPlanes(ClusterMixin, TransformerMixin, BaseEstimator):
         Parameters
         ----------
         Z : array-like of shape (n_samples, 1 + n_components)
-            Numbers of planes, then coordinates.
+            Numbers of planes, integers from 0 to ``n_planes - 1``, then coordinates.
 
         Returns
         -------
         ndarray of shape (n_samples, n_features)
         """
         check_is_fitted(self)
-        codes, dtype = check_latents(Z, 1 + self.n_components, owner=type(self).__name__)
-        labels = np.clip(np.rint(codes[:, 0]), 0, self.n_planes - 1).astype(np.intp)
-        images: Array = self.centers_[labels]
-        images = images + np.einsum("nq,nqd->nd", codes[:, 1:], self.axes_[labels])
-        return np.asarray(images, dtype=dtype)
+        n_planes, q = self.axes_.shape[:2]
+        fitted_with = f"n_components={q}, so codes have 1 + n_components = {1 + q} columns"
+        codes, dtype = check_latents(Z, 1 + q, owner=type(self).__name__, fitted_with=fitted_with)
+        numbers = codes[:, 0]
+        wrong = (numbers != np.rint(numbers)) | (numbers < 0) | (numbers >= n_planes)
+        if wrong.any():
+            row = int(wrong.argmax())
+            raise ValueError(
+                f"Z has {numbers[row]:g} in row {row}, column 0. That is the number of a plane: an "
+                f"integer from 0 to {n_planes - 1}. Pass codes as transform returns them."
+            )
+        labels = numbers.astype(np.intp)
+        with np.errstate(over="ignore"):
+            coordinates = np.clip(np.ldexp(codes[:, 1:], -self._units.exponent), -FAR, FAR)
+        offsets = np.einsum("nq,nqd->nd", coordinates, self._planes.axes[labels])
+        return cast_back(self._units.back(self._planes.centers[labels] + offsets), dtype)
+
+    @property
+    def _n_features_out(self) -> int:
+        return 1 + int(self.axes_.shape[1])
 
     def score(self, X: Any, y: Any = None) -> float:  # noqa: ARG002 - scikit-learn's signature
         """Return the share of the variance that the codes keep.
@@ -271,6 +326,13 @@ class KPlanes(ClusterMixin, TransformerMixin, BaseEstimator):
         """
         check_is_fitted(self)
         data, _ = check_data(self, X, reset=False)
-        lost = _Planes(self.centers_, self.axes_).squares(data).min(axis=1).sum()
-        total = row_norms_sq(data - data.mean(axis=0)).sum()
+        inside, units = self._units.into(data), self._units
+        lost = self._planes.squares(inside).min(axis=1).sum()
+        total = row_norms_sq(inside - inside.mean(axis=0)).sum()
+        if not units.varying.all():  # these columns decode to their constants
+            with np.errstate(over="ignore"):
+                rest = data[:, ~units.varying] - units.constants[~units.varying]
+                rest = np.clip(np.ldexp(rest, -units.exponent), -FAR, FAR)
+            lost += row_norms_sq(rest).sum()
+            total += row_norms_sq(rest - rest.mean(axis=0)).sum()
         return float(1.0 - lost / total) if total > 0.0 else 1.0

@@ -34,6 +34,9 @@ FIRST_STEP = 0.1
 PRECISION = 1e-3
 """Of the logarithm of the multiplier."""
 
+SMALLEST, LARGEST = 1e-250, 1e250
+"""Bounds of a limit in units of the coordinates."""
+
 
 @dataclass(frozen=True)
 class PenaltyLimit:
@@ -79,19 +82,14 @@ class PenaltyLimit:
 
 
 def limit_in_units(given: PenaltyLimit, unit: float, penalty: str) -> float:
-    """Return ``Lambda`` of a penalty for coordinates in a unit of the data."""
+    """Return ``Lambda`` of a penalty for coordinates in a unit of the data, clipped to be safe."""
     if given.limit is not None:
-        limit = given.limit / unit if penalty == "l1" else given.limit / unit / unit
+        found = given.limit / unit if penalty == "l1" else given.limit / unit / unit
     else:
         assert given.length is not None
-        half = 0.5 * given.length / unit
-        limit = half * half
-    if not 0.0 < limit < np.inf:
-        raise ValueError(
-            f"alpha={given} is out of range beside data in units of {unit:.3g}. Use a limit of "
-            "about the size of the data."
-        )
-    return limit
+        relative = given.length / unit
+        found = 0.25 * relative * relative
+    return float(np.clip(found, SMALLEST, LARGEST))
 
 
 def within(

@@ -37,7 +37,8 @@ class Mahalanobis:
     ----------
     D : array-like of shape (n_features, n_features)
         Symmetric and positive definite: for example the covariance of the measurement errors. A
-        residual is measured in the deviations that ``D`` has in its direction.
+        residual is measured in the deviations that ``D`` has in its direction. The smallest
+        eigenvalue must be more than 1e-12 of the largest.
 
     Examples
     --------
@@ -57,8 +58,8 @@ class Mahalanobis:
     D: Any
 
     def __post_init__(self) -> None:
-        matrix = np.asarray(self.D, dtype=np.float64)
-        if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
+        matrix = _real(self.D)
+        if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or not matrix.size:
             raise ValueError(f"D has shape {matrix.shape}; it must be a square matrix.")
         if not np.isfinite(matrix).all():
             raise ValueError("D contains NaN or infinity.")
@@ -67,9 +68,20 @@ class Mahalanobis:
         values = np.linalg.eigvalsh(matrix)
         if not values[0] > SMALLEST * values[-1]:
             raise ValueError(
-                f"D must be positive definite; its smallest eigenvalue is {values[0]:.3g}."
+                f"D must be positive definite: its smallest eigenvalue, {values[0]:.3g}, must be "
+                f"more than {SMALLEST:g} times the largest, {values[-1]:.3g}."
             )
         object.__setattr__(self, "D", matrix)
+
+
+def _real(D: Any) -> Array:
+    try:
+        given: AnyArray = np.asarray(D)
+        if not np.iscomplexobj(given):  # a conversion would drop the imaginary part
+            return given.astype(np.float64)
+    except (TypeError, ValueError):
+        pass
+    raise ValueError(f"D={D!r} must be a square matrix of real numbers.")
 
 
 def frame_of_metric(D: Array, products: Array, n_rows: int, varying: AnyArray) -> Affine:

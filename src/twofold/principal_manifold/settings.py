@@ -17,10 +17,16 @@ from twofold.numerics.validation import (
     check_not_negative,
     check_real,
 )
-from twofold.principal_manifold.domains import Domain, Points, resolve_domain
+from twofold.principal_manifold.circle_kernels import FourierKernel, WrappedKernel
+from twofold.principal_manifold.domains import PERIOD, Domain, Points, resolve_domain
 from twofold.principal_manifold.limit import PenaltyLimit
 from twofold.principal_manifold.metric import Mahalanobis
-from twofold.principal_manifold.node_kernels import NODE_KERNELS, NodeKernel, SplineKernel
+from twofold.principal_manifold.node_kernels import (
+    NODE_KERNELS,
+    NodeKernel,
+    PeriodicKernel,
+    SplineKernel,
+)
 from twofold.protocols import IntArray
 
 if TYPE_CHECKING:
@@ -166,7 +172,8 @@ def _alpha_of(alpha: Any) -> float | CrossValidation | PenaltyLimit:
                 f"alpha={alpha!r} must be 'cv', a CrossValidation, a PenaltyLimit or a number."
             )
         return CrossValidation()
-    return check_not_negative("alpha", alpha)
+    also = "'cv', a CrossValidation or a PenaltyLimit"
+    return check_real("alpha", alpha, low=0.0, also=also)
 
 
 def _check_loss(loss: Any) -> None:
@@ -216,6 +223,8 @@ def _check_nodes(n_nodes: Any, domain: Domain | Points) -> None:
 def _check_kernel(kernel: Any, domain: Domain | Points) -> None:
     if not isinstance(kernel, str):
         check_methods("kernel", kernel, ("values", "slopes"), also="a name")
+        if isinstance(kernel, PeriodicKernel | FourierKernel | WrappedKernel):
+            _check_circle_kernel(kernel, domain)
         names = [name for name, one in NODE_KERNELS.items() if type(one) is type(kernel)]
         if not names:
             return
@@ -229,11 +238,33 @@ def _check_kernel(kernel: Any, domain: Domain | Points) -> None:
         raise ValueError("kernel='spline' is for curves: n_components=1, domain='box' or 'circle'.")
 
 
+def _check_circle_kernel(
+    kernel: PeriodicKernel | FourierKernel | WrappedKernel, domain: Domain | Points
+) -> None:
+    if not any(domain.wrapped):
+        raise ValueError(f"kernel={kernel!r} needs a domain with circles, such as domain='circle'.")
+    if isinstance(kernel, FourierKernel) and not all(domain.wrapped):
+        raise ValueError(
+            f"kernel={kernel!r} needs a domain of circles only, such as domain='circle' or "
+            "'torus': its waves have no form on an interval."
+        )
+    if kernel.period != PERIOD:
+        raise ValueError(
+            f"kernel={kernel!r}: the circles of a domain have the circumference {PERIOD:g}. Use "
+            f"period={PERIOD}."
+        )
+
+
 def _check_limit(model: PrincipalManifold) -> None:
     if not isinstance(model.alpha, PenaltyLimit):
         return
     if model.assignment == "soft":
         raise ValueError(f"alpha={model.alpha!r} needs assignment='hard', not 'soft'.")
+    if model.refit_alpha is not None:
+        raise ValueError(
+            f"refit_alpha={model.refit_alpha!r} would fit the map again without the limit of "
+            f"alpha={model.alpha!r}. Use refit_alpha=None, or a number as alpha."
+        )
     if model.alpha.length is None:
         return
     spline = model.kernel == "spline" or isinstance(model.kernel, SplineKernel)

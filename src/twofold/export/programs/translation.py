@@ -183,7 +183,10 @@ def _preimages(part: PreimageDecoder) -> list[Step]:
 
 def _nodes(part: NodeExpansion) -> list[Step]:
     if not {type(kernel) for kernel in part.kernels} <= {type(k) for k in NODE_KERNELS.values()}:
-        raise NoClosedForm(f"kernels={part.kernels!r} have no closed form.")
+        raise NoClosedForm(
+            f"kernels={part.kernels!r} have no closed form. Fit with kernel='gaussian', which has "
+            "one on every domain, or save the model with twofold.save."
+        )
     return [
         NodeProducts(part.nodes, part.kernels, part.widths, part._is_additive),
         Linear(part.weights_, part.intercept_),
