@@ -7,7 +7,8 @@ at most ``Lambda`` (Eq. 41). `twofold.principal_manifold.spectrum` has the rates
 
 The measurement fits manifolds with the same ``Lambda`` (`PenaltyLimit`) to more and more rows and
 compares their errors on other rows with that of the manifold fitted to all rows, which stands for
-``f*``.
+``f*``. That manifold has seen the other rows too, so its error is too low, and with few rows the
+excess is overstated: twofold for 80 rows of a noisy curve.
 
 The bounds are for the best manifold in a class; fits are local minima. So the result is a
 diagnostic, not a certificate.
@@ -41,8 +42,9 @@ class LearningCurve:
     train, held_out : ndarray of shape (k, n_repeats)
         Shares of variance lost, of the fitted rows and of others.
     best : ndarray of shape (n_repeats,) or None, default=None
-        Share of the variance of the others that the manifold fitted to all rows loses: an estimate
-        of the lowest error. None if the manifolds do not have the same limit of the penalty.
+        Share of the variance of the others that the manifold fitted to all rows loses: a low
+        estimate of the lowest error. None if the manifolds do not have the same limit of the
+        penalty.
 
     Examples
     --------

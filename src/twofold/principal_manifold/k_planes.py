@@ -203,7 +203,7 @@ class KPlanes(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin, B
         return planes, labels, history
 
     def _first(self, data: Array, rng: np.random.Generator) -> Planes:
-        """Return planes through the neighbors of rows that are drawn far from each other."""
+        """Return planes through the neighbors of rows that are drawn at random."""
         n_near = min(len(data), ROWS_OF_A_START * (self.n_components + 1))
         chosen = rng.choice(len(data), self.n_planes, replace=False)
         parts = [data[np.argsort(sqdist(data[[row]], data)[0])[:n_near]] for row in chosen]
