@@ -174,11 +174,11 @@ def draw(model, data, folder, name):
 
 EXPERIMENTS = {function.__name__: function for function in (ukr_mnist, drur_mnist, growth)}
 WORDS = {
-    "ukr_mnist": "MNIST, 60,000 digits to fit and 10,000 held out, two dimensions. umap-learn's "
-    "decoder is slow, so that its error is that of 200 of the rows. The autoencoder has layers "
-    "of 784-128-128-q-128-128-784 and 50 epochs of Adam.",
+    "ukr_mnist": "MNIST, 60,000 digits to fit and 10,000 held out, two dimensions. umap-learn and "
+    "an autoencoder (784-128-128-q-128-128-784, 50 epochs of Adam) are in the table if they are "
+    "installed; the error of umap-learn, whose decoder is slow, is that of 200 of the rows.",
     "drur_mnist": "MNIST by `DRUR` with 500 and 1,000 centers, encoded by its own map or by "
-    "projection, beside the autoencoder.",
+    "projection, beside the autoencoder if it is installed.",
     "growth": "`UKR()` on a noisy sheet in 50 columns, each fit in a process of its own.",
 }
 
