@@ -230,7 +230,7 @@ class Supervised:
     ``alpha`` in [0, 1] says how far dissimilarities between classes reach down to those within, in
     squares. Distances are divided by ``unit`` first (None means their mean), squared ones then by
     ``beta`` (None means the mean distance). ``saturation`` is the share of pairs whose exponents
-    are too large for dissimilarities to differ, ``vanishing`` of those whose are too small.
+    are too large for dissimilarities to differ; ``vanishing`` tells whether all are too small.
     """
 
     def __init__(
@@ -259,8 +259,7 @@ class Supervised:
         n_pairs = len(sample) * (len(sample) - 1)
         self.saturation = float((exponents > SATURATED_EXPONENT).sum()) / n_pairs
         # Beside the constant gap between classes, 1 - alpha.
-        not_small = exponents >= VANISHING_EXPONENT * (1.0 - alpha)
-        self.vanishing = 1.0 - float(not_small.sum()) / n_pairs
+        self.vanishing = bool((exponents < VANISHING_EXPONENT * (1.0 - alpha)).all())
 
     def neighbors(self, n_neighbors: int, n_jobs: int | None = None) -> IntArray:
         """Return the nearest others of each sample, shape (n_samples, n_neighbors)."""

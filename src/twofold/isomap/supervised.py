@@ -130,7 +130,7 @@ class SupervisedIsomap(AgglomerativeIsomap):
         the data.
     saturation_ : float
         Share of the pairs whose exponents are too large for dissimilarities to differ; above 0.05 a
-        warning is given. Another one is given if at least 0.95 of the exponents are close to 0.
+        warning is given. Another one is given if all exponents are close to 0.
     residual_variance_, n_pieces_, landmarks_
         As in `AgglomerativeIsomap`.
     encoder_, decoder_, density_, n_features_in_, feature_names_in_
@@ -245,10 +245,10 @@ class SupervisedIsomap(AgglomerativeIsomap):
                 'scale_distances=True with beta="auto", standardized data, or a larger beta.',
                 UserWarning,
             )
-        elif changed.vanishing > 1.0 - SATURATION:
+        elif changed.vanishing:
             warn_user(
-                f"{100 * changed.vanishing:.0f} % of the pairs have exponents e^2 / beta close to "
-                f"0 (beta={changed.beta:.3g}), where dissimilarities within classes are negligible "
+                f"All pairs have exponents e^2 / beta close to 0 (beta={changed.beta:.3g}), where "
+                "dissimilarities within classes are negligible "
                 'beside the gap between them. Use scale_distances=True with beta="auto", '
                 "standardized data, or a smaller beta.",
                 UserWarning,
