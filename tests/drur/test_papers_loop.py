@@ -190,6 +190,10 @@ def test_exact_fits_need_rows_in_memory():
         ({"exact": "yes"}, "exact='yes'"),
         ({"recenter": (1, 2, 3)}, "two"),
         ({"recenter": (True, -1)}, "recenter=-1"),
+        ({"recenter": "a"}, r"recenter='a' must be a bool, an int or a pair \(up, down\)"),
+        ({"tol": -1}, "tol=-1 must be .*, or None"),
+        (LOOP | {"init": 1e150 * ROLL[:50, :2]}, "init: the variance .* down_weight=None"),
+        (LOOP | {"init": 1e-150 * ROLL[:50, :2]}, "init: the variance .* down_weight=None"),
         ({"down_weight": "none"}, "down_weight='none'"),
     ],
 )

@@ -88,6 +88,11 @@ class TestLiteral:
         small, large = (SupervisedIsomap().fit(factor * X, y) for factor in (1.0, 3.0))
         np.testing.assert_allclose(large.embedding_, small.embedding_, atol=1e-8)
 
+    def test_tiny_units_are_reported(self):
+        X, y = load_iris(return_X_y=True)
+        with pytest.warns(UserWarning, match=r"close to 0 \(beta=2.54e-06\).*scale_distances=True"):
+            SupervisedIsomap(beta="literal", random_state=0).fit(1e-6 * X, y)
+
     @joined
     def test_classifiers_are_trained_on_the_embedding(self):
         X, y = load_iris(return_X_y=True)

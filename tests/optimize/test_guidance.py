@@ -108,7 +108,7 @@ class TestOperator:
             ({"schedule": (-1, 0)}, "schedule"),
             ({"schedule": (0, 10)}, "must fall"),
             ({"schedule": (9, 2), "form": "truncated"}, "must rise"),
-            ({"schedule": (10**9, 0)}, "at most"),
+            ({"schedule": (10**9, 0)}, "has a level of 1e\\+09; at most 4000"),
             ({"schedule": (10, 0), "form": "truncated"}, "schedule"),
             ({"n_neighbors": 0}, "n_neighbors"),
             ({"schedule": (np.nan, 0)}, "schedule"),
@@ -227,7 +227,9 @@ class TestDescent:
         Z0 = np.random.default_rng(0).standard_normal((60, 1))
         # Any guided step meets this tolerance, but it counts only after the guidance has ended.
         loose = GradientDescent(tol=10.0, window=1)
-        assert replace(loose, guide=endless).minimize(objective, Z0).n_iter == 1
+        first = replace(loose, guide=endless).minimize(objective, Z0)
+        assert first.n_iter == 1
+        assert first.status.endswith("The guidance never ends.")
         assert replace(loose, guide=faded).minimize(objective, Z0).n_iter > 8 * hold
         short = replace(loose, guide=faded, max_iter=4).minimize(objective, Z0)
         assert short.status.endswith("The guidance had not ended.")

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from differences import central_gradient
 from scipy.sparse import csr_array
+from sklearn.exceptions import ConvergenceWarning
 
 from twofold import SNE
 from twofold.datasets import make_s_curve, make_swiss_roll
@@ -277,6 +278,28 @@ class TestFit:
         slow = SpectralGuidance(form="truncated", schedule=(1, 149))
         with pytest.warns(UserWarning, match=r"\(max_iter=25\) while steps were still guided"):
             SNE(perplexity=12, guidance=slow, max_iter=25, tol=1e-9, random_state=0).fit(sheet)
+
+    @pytest.mark.parametrize("optimizer", ["lbfgs", "gd"])
+    @pytest.mark.parametrize(
+        "settings",
+        [
+            {"schedule": (5, 1)},
+            {"schedule": lambda _: 2},
+            {"schedule": (1, 10), "form": "truncated"},
+        ],
+    )
+    def test_a_guidance_that_never_ends_says_so(self, settings, optimizer, sheet):
+        model = SNE(
+            perplexity=8,
+            init="random",
+            distances="euclidean",
+            optimizer=optimizer,
+            guidance=SpectralGuidance(**settings),
+            max_iter=40,
+            random_state=0,
+        )
+        with pytest.warns(ConvergenceWarning, match="never becomes plain.*End the schedule at 0"):
+            model.fit(sheet[:60])
 
     @pytest.mark.filterwarnings("ignore:The divergence was still falling")
     def test_a_minimizer_of_ones_own(self, sheet):

@@ -11,6 +11,9 @@ from twofold.ukr.extent import basis_jacobian, manifold_extent
 BOUNDS = ("volume", "jacobian_bound", "basis_bound", "steepest_bound", "density_bound")
 
 
+left_out = pytest.mark.filterwarnings("ignore:density_threshold=.*leaves out:UserWarning")
+
+
 @pytest.fixture(scope="module")
 def curve():
     X, _ = make_noisy_spiral(150, random_state=0)
@@ -52,6 +55,7 @@ def test_length_is_that_of_the_polygon(curve):
     assert found.density_threshold == curve.density_threshold_
 
 
+@left_out
 @pytest.mark.parametrize("kernel", ["gaussian", "quartic"])
 @pytest.mark.parametrize("n_components", [1, 2])
 def test_raising_the_threshold_bounds_the_manifold(kernel, n_components):
@@ -93,6 +97,7 @@ def test_units(curve):
         assert getattr(double.extent(), name) == pytest.approx(expected, rel=1e-9)
 
 
+@left_out
 def test_feature_space(curve):
     X, _ = make_noisy_spiral(150, random_state=0)
     settings = {"init": curve.embedding_, "max_iter": 1, "tol": 1e9, "pseudo_count": 0.1}
@@ -116,3 +121,19 @@ def test_errors_and_a_point(curve):
     with pytest.warns(UserWarning, match="only 0 directions"):
         point = UKR(1).fit(np.ones((20, 3)))
     assert point.extent(0.5).volume == 0.0
+
+
+@pytest.mark.parametrize("scale", [1e300, 1e-200])
+def test_an_area_out_of_range(scale):
+    X, _ = make_s_curve(40, random_state=0)
+    model = UKR(init="pca", homotopy=False, random_state=0).fit(scale * X)
+    with pytest.raises(ValueError, match=r"out of range.*n_components=2"):
+        model.extent()
+
+
+def test_a_domain_without_some_latents(curve):
+    curve.extent(curve.density_threshold_)
+    with pytest.warns(UserWarning, match=r"leaves out \d+ of 150 .*density_threshold_="):
+        assert curve.extent(2.0 * curve.density_threshold_).volume > 0.0
+    with pytest.warns(UserWarning, match="150 of 150 training latents, and the latent domain is"):
+        assert curve.extent(0.99).volume == 0.0

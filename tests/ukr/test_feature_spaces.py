@@ -78,6 +78,48 @@ def test_not_a_kernel(data):
         FeatureSpace.of(X, lambda A, B: np.ones(3))
 
 
+def test_kernels_whose_scale_is_far_from_the_data(data):
+    X, _ = data
+    with pytest.warns(UserWarning, match="'rbf' sees all rows as equally far apart.*lower gamma"):
+        model = UKR(1, metric="rbf", init="pca", homotopy=False, random_state=0).fit(1e8 * X)
+    assert np.isfinite(model.embedding_).all()
+    with pytest.warns(UserWarning, match="equally far apart.*Use a kernel whose scale"):
+        UKR(1, metric="precomputed", init="pca", homotopy=False, random_state=0).fit(np.eye(40))
+    for factor, params in ((1e-8, None), (1e-9, None), (1.0, {"gamma": 1e-12})):
+        with pytest.raises(ValueError, match=r"equal up to rounding.*raise gamma"):
+            FeatureSpace.of(factor * X, "rbf", params)
+
+
+def test_messages_about_kernels(data):
+    X, _ = data
+
+    def with_nan(A, B):
+        K = rbf_kernel(A, B)
+        K[2, 1] = np.nan
+        return K
+
+    with pytest.raises(ValueError, match="has NaN or infinity, first at row 2, column 1"):
+        FeatureSpace.of(X, with_nan)
+    for metric in ("chi2", "additive_chi2"):
+        with pytest.raises(ValueError, match=f"metric='{metric}' needs data without negative"):
+            FeatureSpace.of(X, metric)
+    for metric, names in (("rbf", "'gamma'"), ("cosine", "no parameters")):
+        with pytest.raises(ValueError, match=f"unknown keys: metric='{metric}' takes {names}"):
+            UKR(1, metric=metric, metric_params={"foo": 1}).fit(X)
+    with pytest.raises(ValueError, match="has no meaning"):
+        UKR(1, metric=rbf_kernel, metric_params={"gamma": 1.0}).fit(X)
+
+
+@pytest.mark.parametrize(
+    "metric", ["cosine", "chi2", "additive_chi2", "polynomial", "precomputed", "rbf", "l1"]
+)
+def test_identical_rows(metric):
+    X = np.full((12, 12), 1.5)
+    with pytest.warns(UserWarning, match="only 0 directions"):
+        model = UKR(2, metric=metric).fit(X)
+    np.testing.assert_array_equal(model.inverse_transform(model.transform(X)), X)
+
+
 def test_weighted_medians_minimize_absolute_differences(data):
     X, _ = data
     weights = np.random.default_rng(1).dirichlet(np.ones(30), size=5)

@@ -133,14 +133,22 @@ def test_more_thresholds_than_the_density_allows(X):
         ({"thresholds": (1.5, 0.5)}, "thresholds=1.5"),
         ({"barrier": (1e-3, 0.0)}, "barrier=0"),
         ({"barrier": 1e-3}, "barrier=0.001 must be a list"),
-        ({"max_iter": 0}, "max_iter=0"),
+        ({"max_iter": 0}, r"^Homotopy\(max_iter=0\): max_iter must be"),
         ({"tol": -1.0}, "tol=-1"),
         ({"variance": 0.0}, "variance=0"),
+        ({"variance": 1e-300}, "at least 1e-08"),
+        ({"variance": 1e300}, "less than 10000"),
     ],
 )
 def test_invalid_schedules(settings, message):
     with pytest.raises(ValueError, match=message):
         Homotopy(**settings)
+
+
+def test_a_numpy_bool_is_a_bool(X):
+    for flag in (False, True):
+        anneal = UKRSettings.of(UKR(init="pca", homotopy=np.bool_(flag)), len(X)).anneal
+        assert anneal is flag
 
 
 def test_a_schedule_is_saved_with_its_model(X, tmp_path):

@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from sklearn.exceptions import ConvergenceWarning
 
 from twofold.numerics.validation import warn_user
-from twofold.optimize.gradient_descent import NOT_ENDED
+from twofold.optimize.gradient_descent import NEVER_ENDS, NOT_ENDED
 from twofold.protocols import Array, MinimizeResult
 
 MINIMIZATION = 0.01
@@ -59,7 +59,15 @@ def warn_if_still_falling(
 
 
 def warn_if_cut_short(result: MinimizeResult, max_iter: int, what: str) -> None:
-    """Warn if ``max_iter`` ended a minimization that was guided or still falling."""
+    """Warn if a minimization ended with a guided step, or at ``max_iter`` while still falling."""
+    if result.status.endswith(NEVER_ENDS):
+        warn_user(
+            "The last step was still guided, because the schedule of the guidance never becomes "
+            "plain: the plain objective was not minimized. End the schedule at 0 for powers, or "
+            'at all eigenvectors for form="truncated".',
+            ConvergenceWarning,
+        )
+        return
     if result.n_iter >= max_iter and result.status.endswith(NOT_ENDED):
         warn_user(
             f"The iterations ran out (max_iter={max_iter}) while steps were still guided: the "

@@ -61,8 +61,8 @@ class DRUR(TwoWayEstimator):
         Latent dimensions.
     up : {"rbf", "mlp", "linear"} or Map, default="rbf"
         The map from latents to data: a radial basis network, a perceptron with one hidden layer, a
-        linear map, or an unfitted map, of which copies are fitted. With linear maps both ways the
-        latents span the principal subspace.
+        linear map, or an unfitted map, of which copies are fitted. With linear maps both
+        ways, ``tol=None`` and enough iterations the latents span the principal subspace.
     down : {"rbf", "mlp", "linear"} or Map, default="rbf"
         The map from data to latents, with the same choices.
     n_centers : int, (int, int), "auto" or "all", default="auto"
@@ -70,7 +70,8 @@ class DRUR(TwoWayEstimator):
         "auto" takes the smallest number from which more centers lower the held-out energy by less
         than 2 %. The rows of the iterations limit it; a tenth of them, at most 1,000, is held out.
         "all" puts a center at every row: the nonparametric model of 2008, whose latents descend
-        together, for at most 10,000 rows, and slow for more than 2,000.
+        together, for at most 10,000 rows, and slow for more than 2,000; it does not use
+        ``optimizer`` and ``exact``.
     alpha : float, "auto" or a pair of them (up, down), default="auto"
         The ridge of the networks, the paper's lambda; "auto" takes the one of the lowest held-out
         error. For perceptrons it is the weight decay, for standardized inputs and targets; "auto"
@@ -79,7 +80,8 @@ class DRUR(TwoWayEstimator):
         Weight of the down-map's error relative to the up-map's, both relative to variances: the
         total variance of the latents during the fit, in units of that of the data. A larger weight
         gives smoother latents. Between 1e-6 and 1e6. None keeps the units of the first latents, as
-        the paper does: an array in ``init`` then has the units of the data.
+        the paper does: an array in ``init`` then has the units of the data, and its total variance
+        must be between 1e-6 and 1e6 times that of the data.
     init : str, estimator, array-like, callable, list of these, or "auto", default="auto"
         The first latents; arrays have the shape (n_samples, n_components). "auto" compares PCA,
         Isomap, Laplacian eigenmaps and locally linear embedding, fitted to landmarks if there are

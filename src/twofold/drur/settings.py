@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from numbers import Integral
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -101,7 +102,7 @@ class DRURSettings:
             down_weight=_weight_of(model.down_weight),
             init=model.init,
             max_iter=max_iter,
-            tol=None if model.tol is None else check_not_negative("tol", model.tol),
+            tol=None if model.tol is None else check_real("tol", model.tol, low=0.0, also="None"),
             recenter=_recenter_of(model.recenter, max_iter),
             projection=_projection_of(model.optimizer, exact=exact),
             exact=exact,
@@ -162,8 +163,10 @@ def _weight_of(value: Any) -> float | None:
 
 def _recenter_of(value: Any, max_iter: int) -> tuple[int, int]:
     def checked(one: Any) -> int:
-        if isinstance(one, bool):
+        if isinstance(one, bool | np.bool_):
             return max_iter if one else 0
+        if not isinstance(one, Integral):
+            raise TypeError(f"recenter={value!r} must be a bool, an int or a pair (up, down).")
         return check_int("recenter", one, low=0)
 
     up, down = _pair_of(value, "recenter")

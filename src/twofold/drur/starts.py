@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from twofold.base.problem import Problem
-from twofold.drur.settings import N_TRIED, DRURSettings
+from twofold.drur.settings import MOST_WEIGHT, N_TRIED, DRURSettings
 from twofold.drur.trials import sizes_to_try, trial
 from twofold.numerics.linalg import rank_up_to
 from twofold.numerics.threads import some_rows
@@ -42,7 +42,9 @@ def chosen_start(
 
     def embed(one: Any) -> Array:
         Z = latents_of(one, data, problem, rows)
-        return Z / (unit * problem.units.unit()) if in_units and not isinstance(one, str) else Z
+        if not in_units or isinstance(one, str):
+            return Z
+        return _checked_units(Z, unit * problem.units.unit())
 
     starts = attempts(settings.init, AUTO, embed)
     if not is_auto(settings.init):
@@ -61,6 +63,20 @@ def chosen_start(
         candidates.append({"name": name, "energy": found.energy, "map_score": score})
     candidates.sort(key=lambda candidate: -candidate["map_score"])
     return starts[candidates[0]["name"]], candidates
+
+
+def _checked_units(Z: Array, unit: float) -> Array:
+    """Return latents (n, q) in units of the data, which have a variance of one there."""
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        inside: Array = Z / unit
+        ratio = float(inside.var(axis=0).sum())
+    if ratio != 0.0 and not 1.0 / MOST_WEIGHT <= ratio <= MOST_WEIGHT:
+        raise ValueError(
+            f"init: the variance of the latents is {ratio:.3g} times that of the data, and "
+            f"down_weight=None keeps their units; it must be between {1.0 / MOST_WEIGHT:g} and "
+            f"{MOST_WEIGHT:g}. Rescale init to the units of the data, or give down_weight a number."
+        )
+    return inside
 
 
 def _check_spread(starts: dict[str, Array]) -> None:

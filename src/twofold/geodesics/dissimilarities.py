@@ -89,6 +89,9 @@ DIAGONAL = 1e-6
 SATURATED_EXPONENT = 36.0
 """From about here on, dissimilarities within a class are 1 in floating point."""
 
+VANISHING_EXPONENT = 0.01
+"""Below this share of the gap between classes, the square of a dissimilarity within is small."""
+
 
 @runtime_checkable
 class Dissimilarities(Protocol):
@@ -227,7 +230,7 @@ class Supervised:
     ``alpha`` in [0, 1] says how far dissimilarities between classes reach down to those within, in
     squares. Distances are divided by ``unit`` first (None means their mean), squared ones then by
     ``beta`` (None means the mean distance). ``saturation`` is the share of pairs whose exponents
-    are too large for dissimilarities to differ.
+    are too large for dissimilarities to differ; ``vanishing`` tells whether all are too small.
     """
 
     def __init__(
@@ -252,8 +255,11 @@ class Supervised:
         mean = total / (len(sample) * (self.n_samples - 1)) or 1.0
         self.unit = mean if unit is None else unit
         self.beta = mean / self.unit if beta is None else beta
-        large = self._exponents(np.concatenate(among_sample)) > SATURATED_EXPONENT
-        self.saturation = float(large.sum()) / (len(sample) * (len(sample) - 1))
+        exponents = self._exponents(np.concatenate(among_sample))
+        n_pairs = len(sample) * (len(sample) - 1)
+        self.saturation = float((exponents > SATURATED_EXPONENT).sum()) / n_pairs
+        # Beside the constant gap between classes, 1 - alpha.
+        self.vanishing = bool((exponents < VANISHING_EXPONENT * (1.0 - alpha)).all())
 
     def neighbors(self, n_neighbors: int, n_jobs: int | None = None) -> IntArray:
         """Return the nearest others of each sample, shape (n_samples, n_neighbors)."""

@@ -130,7 +130,7 @@ class SupervisedIsomap(AgglomerativeIsomap):
         the data.
     saturation_ : float
         Share of the pairs whose exponents are too large for dissimilarities to differ; above 0.05 a
-        warning is given.
+        warning is given. Another one is given if all exponents are close to 0.
     residual_variance_, n_pieces_, landmarks_
         As in `AgglomerativeIsomap`.
     encoder_, decoder_, density_, n_features_in_, feature_names_in_
@@ -243,6 +243,14 @@ class SupervisedIsomap(AgglomerativeIsomap):
                 f"{100 * changed.saturation:.0f} % of the pairs have exponents e^2 / beta above 36 "
                 f"(beta={changed.beta:.3g}), where their dissimilarities no longer differ. Use "
                 'scale_distances=True with beta="auto", standardized data, or a larger beta.',
+                UserWarning,
+            )
+        elif changed.vanishing:
+            warn_user(
+                f"All pairs have exponents e^2 / beta close to 0 (beta={changed.beta:.3g}), where "
+                "dissimilarities within classes are negligible "
+                'beside the gap between them. Use scale_distances=True with beta="auto", '
+                "standardized data, or a smaller beta.",
                 UserWarning,
             )
         attributes = {

@@ -108,6 +108,8 @@ def axes_of_products(products: Array, n_samples: int, n_axes: int) -> tuple[Arra
 def _top_eigenpairs(symmetric: Array, k: int) -> tuple[Array, Array]:
     n = len(symmetric)
     values, vectors = linalg.eigh(symmetric, subset_by_index=(n - k, n - 1))
+    if len(values) < k:  # LAPACK can miss a subset of equal eigenvalues
+        values, vectors = (part[..., n - k :] for part in linalg.eigh(symmetric))
     values = np.maximum(values[::-1], 0.0)
     # Directions at rounding level are noise, not structure.
     values[values <= values[0] * n * np.finfo(np.float64).eps] = 0.0

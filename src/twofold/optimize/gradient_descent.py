@@ -45,6 +45,7 @@ from twofold.protocols import Array, MinimizeResult
 
 # Added to the status of a run whose iterations were too few for its guide.
 NOT_ENDED = " The guidance had not ended."
+NEVER_ENDS = " The guidance never ends."
 MAX_DOUBLINGS = 30
 _LONGEST_STEP = 10.0  # of an iteration's first trial, in spreads
 
@@ -104,18 +105,22 @@ class GradientDescent(IterativeMinimizer):
             if found is None:
                 return progress.no_lower_point(point)
             step, point = found
-            if result := progress.record(point, may_end=not self._is_guided(n_iter)):
-                return result
+            if result := progress.record(point, may_end=not self._ends_later(n_iter)):
+                return self._marked(result, n_iter)
             last, direction = direction, self._direction(point.grad, n_iter + 1)
             if self.guide is not None:
                 step *= _root_mean_square(last) / _root_mean_square(direction)
-        result = progress.out_of_iterations()
-        cut_short = self._is_guided(self.max_iter - 1)
-        return replace(result, status=result.status + NOT_ENDED) if cut_short else result
+        return self._marked(progress.out_of_iterations(), self.max_iter - 1)
 
-    def _is_guided(self, n_iter: int) -> bool:
+    def _ends_later(self, n_iter: int) -> bool:
         """Return whether an iteration belongs to a guidance that ends later."""
         return self.guide is not None and self.guide.fades and not self.guide.is_plain(n_iter)
+
+    def _marked(self, result: MinimizeResult, n_iter: int) -> MinimizeResult:
+        """Add to the status whether the last iteration was guided."""
+        if self.guide is None or self.guide.is_plain(n_iter):
+            return result
+        return with_guided_end(result, self.guide)
 
     def _direction(self, gradient: Array, n_iter: int) -> Array:
         """Return the gradient, or the guided gradient if its negative is a descent direction."""
@@ -133,6 +138,11 @@ class GradientDescent(IterativeMinimizer):
         # A gradient that has grown suddenly must not throw the first trial far away.
         step = min(step, progress.step_within(_LONGEST_STEP, direction))
         return armijo_search(progress.evaluate, point, -direction, step, self.sufficient, most)
+
+
+def with_guided_end(result: MinimizeResult, guide: Guide) -> MinimizeResult:
+    """Return a result whose status says that the last step was guided."""
+    return replace(result, status=result.status + (NOT_ENDED if guide.fades else NEVER_ENDS))
 
 
 def _root_mean_square(values: Array) -> float:

@@ -83,7 +83,8 @@ class SpectralGuidance:
         truncated form (all eigenvectors are plain). A function maps the number of completed levels
         to the next level. Powers may be any real numbers: those below 1 flatten the spectrum.
         Numbers of eigenvectors are whole. "auto" is (10, 0) for powers; for the truncated form it
-        doubles from 1.
+        doubles from 1. A schedule with another end keeps its last level: all further steps are
+        guided, the plain objective is not minimized, and estimators warn.
     hold : int or "auto", default="auto"
         Iterations for which a level is kept. "auto" is one for gradient descent, as in the paper,
         and five for other minimizers, which must learn the curvature again at every level.
@@ -151,11 +152,16 @@ class SpectralGuidance:
             )
         truncated = self.form == "truncated"
         first, last = (self._checked_level(level) for level in schedule)
-        if max(schedule) > MOST_LEVELS or (first > last if truncated else first < last):
+        if max(schedule) > MOST_LEVELS:
+            raise ValueError(
+                f"schedule={schedule!r} has a level of {max(schedule):g}; at most {MOST_LEVELS} is "
+                "supported."
+            )
+        if first > last if truncated else first < last:
             way = "rise" if truncated else "fall"
             raise ValueError(
-                f"schedule={schedule!r} must {way} for form={self.form!r}, from or to at most "
-                f"{MOST_LEVELS}."
+                f"schedule={schedule!r} must {way} for form={self.form!r}. Use "
+                f"{(schedule[1], schedule[0])!r}."
             )
 
     def _checked_level(self, level: Any) -> float:

@@ -30,7 +30,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from twofold.optimize._progress import spread
-from twofold.optimize.gradient_descent import NOT_ENDED, GradientDescent
+from twofold.optimize.gradient_descent import GradientDescent, with_guided_end
 from twofold.optimize.guidance import Change, Guide
 from twofold.protocols import Array, Callback, Minimizer, MinimizeResult, Objective
 
@@ -118,8 +118,7 @@ class Staged:
             if stop.asked or done >= most:
                 break
         joined = _joined(stages, ran_out=done >= most and not stop.asked)
-        cut_short = guided and self.guide.fades
-        return replace(joined, status=joined.status + NOT_ENDED) if cut_short else joined
+        return with_guided_end(joined, self.guide) if guided else joined
 
 
 class _View:

@@ -62,7 +62,7 @@ from twofold.numerics.density import LatentDensity
 from twofold.numerics.linalg import sqdist
 from twofold.numerics.threads import row_blocks
 from twofold.numerics.units import CenteredUnits
-from twofold.numerics.validation import check_data, check_latents, check_real
+from twofold.numerics.validation import check_data, check_latents, check_real, warn_user
 from twofold.optimize import SpectralGuidance
 from twofold.protocols import Array, IntArray, Minimizer, RadialKernel
 from twofold.ukr.extent import ManifoldExtent, manifold_extent
@@ -241,6 +241,8 @@ class UKR(TwoWayEstimator):
                 f"The values of X are out of range for metric={self.metric!r}: the largest is "
                 f"{np.abs(data).max():.3g} in absolute value, {LARGEST_VALUE:.0g} is supported."
             )
+        if (data == data[0]).all():
+            return CenteredUnits.of(data)  # the model of constant data
         if isinstance(self.metric, str) and self.metric in SHIFT_INVARIANT:
             return CenteredUnits.shifted(data)
         return CenteredUnits.identity(data.shape[1])
@@ -344,7 +346,8 @@ class UKR(TwoWayEstimator):
         """Return the length, area or volume of the manifold, and its bounds by the density.
 
         Meinicke et al. (2005), Eqs. (5), (6), (21) and (22). A higher threshold makes the latent
-        domain smaller and the bounds tighter.
+        domain smaller and the bounds tighter. Gaps between latents, where the density is below the
+        threshold, are left out. A warning is given if the domain leaves out training latents.
 
         Parameters
         ----------
@@ -373,7 +376,26 @@ class UKR(TwoWayEstimator):
         regression, kernel = self._regression(), resolve_kernel(self.kernel)
         feature_space = isinstance(self.encoder_, FeatureEncoder)
         unit = float(np.sqrt(self._feature_unit())) if feature_space else self._data_units.unit()
-        return manifold_extent(regression.inputs_, regression.targets_, kernel, threshold, unit)
+        extent = manifold_extent(regression.inputs_, regression.targets_, kernel, threshold, unit)
+        if density_threshold is not None or not isinstance(self.density_threshold, str):
+            self._warn_of_left_out(extent)
+        return extent
+
+    def _warn_of_left_out(self, extent: ManifoldExtent) -> None:
+        """Warn if training latents lie outside of the domain of a density threshold."""
+        threshold = extent.density_threshold
+        above = self.log_density(self.embedding_) - self.log_density_threshold_
+        shares = self.density_threshold_ * np.exp(above)
+        outside = int((shares < threshold * (1.0 - 1e-9)).sum())
+        if outside:
+            end = "" if extent.latent_volume else ", and the latent domain is empty"
+            warn_user(
+                f"density_threshold={threshold:.3g} leaves out {outside} of {len(shares)} training "
+                f"latents{end}. The density at the training latents is between {shares.min():.3g} "
+                f"and {shares.max():.3g}, and density_threshold_={self.density_threshold_:.3g}. "
+                "Use a lower threshold to include all of them.",
+                UserWarning,
+            )
 
     def _regression(self) -> NadarayaWatson:
         """Return the regression of the data, or of their coordinates in feature space."""

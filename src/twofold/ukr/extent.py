@@ -93,7 +93,7 @@ class ManifoldExtent:
     >>> from twofold.datasets import make_noisy_spiral
     >>> X, _ = make_noisy_spiral(100, random_state=0)
     >>> model = UKR(1, init="isomap", random_state=0).fit(X)
-    >>> wide, narrow = model.extent(0.01), model.extent(0.05)
+    >>> wide, narrow = model.extent(0.005), model.extent(0.01)
     >>> narrow.volume <= wide.volume <= wide.basis_bound <= wide.steepest_bound
     True
     >>> narrow.density_bound < wide.density_bound
@@ -146,16 +146,27 @@ def manifold_extent(
     size = _spectral_norm(targets) ** q
     by_density = (2.0 * _steepest_slope(kernel) / threshold) ** q
     by_density *= float(np.exp(kernel.log_integral(q))) / threshold
-    scale = unit**q
-    return ManifoldExtent(
-        density_threshold=threshold,
-        latent_volume=cell * latent,
-        volume=scale * cell * volume,
-        jacobian_bound=scale * cell * jacobians,
-        basis_bound=scale * size * cell * bases,
-        steepest_bound=scale * size * steepest * cell * latent,
-        density_bound=scale * size * by_density,
+    bounds = (
+        cell * volume,
+        cell * jacobians,
+        size * cell * bases,
+        size * steepest * cell * latent,
+        size * by_density,
     )
+    return ManifoldExtent(threshold, cell * latent, *_scaled(bounds, unit, q))
+
+
+def _scaled(values: tuple[float, ...], unit: float, q: int) -> tuple[float, ...]:
+    """Return volumes in the caller's units of length, of which ``unit`` is one unit here."""
+    with np.errstate(over="ignore", under="ignore"):
+        scale = np.float64(unit) ** q
+        scaled = tuple(float(scale * value) for value in values)
+    if scale < np.finfo(np.float64).tiny or not np.isfinite(scaled).all():
+        raise ValueError(
+            f"The extent is out of range: it is measured in units of {unit:.3g} to the power of "
+            f"n_components={q}. Rescale X before the fit."
+        )
+    return scaled
 
 
 def basis_jacobian(points: Array, Z: Array, kernel: DensityKernel) -> tuple[Array, Array]:

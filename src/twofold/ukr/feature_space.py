@@ -30,6 +30,7 @@ from typing import Any
 import numpy as np
 from scipy import linalg
 from sklearn.metrics.pairwise import (
+    KERNEL_PARAMS,
     PAIRWISE_KERNEL_FUNCTIONS,
     manhattan_distances,
     pairwise_kernels,
@@ -38,6 +39,7 @@ from sklearn.metrics.pairwise import (
 from twofold.maps import NadarayaWatson
 from twofold.maps.projection import Projection
 from twofold.numerics.threads import row_blocks
+from twofold.numerics.validation import warn_user
 from twofold.protocols import Array
 from twofold.ukr.preimages import preimages
 
@@ -54,6 +56,15 @@ NEGLIGIBLE_SHARE = 1e-8
 
 NEGATIVE = 1e-6
 """Largest negative eigenvalue, as a share of the largest one, that a kernel may have."""
+
+FEW_EQUAL = 4
+"""Rows that may well be equally far apart."""
+
+EQUAL = 1e-9
+"""Relative difference up to which the eigenvalues of all directions count as equal."""
+
+NOT_NEGATIVE = ("chi2", "additive_chi2")
+"""Kernels of data without negative values."""
 
 
 @dataclass(frozen=True)
@@ -80,10 +91,16 @@ class FeatureSpace:
         """
         params = dict(params or {})
         K = data if metric == "precomputed" else _kernel(metric, params)(data, data)
-        if K.shape != (len(data), len(data)) or not np.isfinite(K).all():
+        if K.shape != (len(data), len(data)):
             raise ValueError(
                 f"metric={metric!r} must give a finite matrix of shape ({len(data)}, {len(data)}), "
                 f"got shape {K.shape}."
+            )
+        if not np.isfinite(K).all():
+            row, column = np.argwhere(~np.isfinite(K))[0]
+            raise ValueError(
+                f"metric={metric!r}: the kernel matrix has NaN or infinity, first at row {row}, "
+                f"column {column}. Use a kernel that is finite for all pairs of rows."
             )
         if np.abs(K - K.T).max() > 1e-6 * np.abs(K).max():
             raise ValueError(
@@ -93,14 +110,28 @@ class FeatureSpace:
         means = K.mean(axis=0)
         eigenvalues, vectors = linalg.eigh(K - means - means[:, None] + means.mean())
         largest = eigenvalues[-1]
-        if eigenvalues[0] < -NEGATIVE * max(largest, 0.0) - 1e-300:
+        floor = max(largest, 1e-300, NEGLIGIBLE_SHARE * float(np.abs(K).max()))
+        kept = eigenvalues > len(data) * np.finfo(np.float64).eps * floor
+        negative = eigenvalues[0] < -NEGATIVE * max(largest, 0.0) - 1e-300
+        are_equal = bool(np.ptp(K) <= NEGLIGIBLE_SHARE * np.abs(K).max())
+        if are_equal and (negative or not kept.any()):
+            raise ValueError(
+                f"metric={metric!r}: all kernel values are equal up to rounding, and the data vary "
+                f"in no directions of feature space. {_remedy(metric, 'up', 'raise')}"
+            )
+        if negative:
             raise ValueError(
                 f"metric={metric!r} is not positive definite, nor conditionally so: its centered "
                 f"Gram matrix has eigenvalues from {eigenvalues[0]:.3g} to {largest:.3g}. Use a "
                 "kernel, not a distance."
             )
-        floor = max(largest, 1e-300, NEGLIGIBLE_SHARE * float(np.abs(K).max()))
-        kept = eigenvalues > len(data) * np.finfo(np.float64).eps * floor
+        # One eigenvalue is 0, that of the direction that centering removes.
+        if len(data) > FEW_EQUAL and np.ptp(eigenvalues[1:]) <= EQUAL * largest:
+            warn_user(
+                f"metric={metric!r} sees all rows as equally far apart, so the map has no order. "
+                f"{_remedy(metric, 'down', 'lower')}",
+                UserWarning,
+            )
         root = np.sqrt(eigenvalues[kept])
         vectors = vectors[:, kept]
         return cls(metric, params, data, vectors * root, vectors / root, means)
@@ -191,9 +222,35 @@ def _kernel(metric: Metric, params: dict[str, Any]) -> PairwiseKernel:
     if str(metric) not in PAIRWISE_KERNEL_FUNCTIONS:  # it may be of any type
         names = sorted({"euclidean", "l1", "precomputed", *PAIRWISE_KERNEL_FUNCTIONS})
         raise ValueError(f"metric={metric!r} must be a function or one of {names}.")
-    return lambda A, B: np.asarray(
-        pairwise_kernels(A, B, metric=metric, **params), dtype=np.float64
-    )
+
+    def kernel(A: Array, B: Array) -> Array:
+        if metric in NOT_NEGATIVE and min(A.min(initial=0.0), B.min(initial=0.0)) < 0.0:
+            raise ValueError(
+                f"metric={metric!r} needs data without negative values, such as counts. Use "
+                "sklearn.preprocessing.MinMaxScaler(clip=True) first, or metric='l1'."
+            )
+        return np.asarray(pairwise_kernels(A, B, metric=metric, **params), dtype=np.float64)
+
+    return kernel
+
+
+def check_metric_params(metric: Any, params: dict[str, Any]) -> None:
+    """Raise an error unless these are parameters of a named kernel."""
+    if callable(metric) or metric in ("euclidean", "l1", "precomputed"):
+        raise ValueError(f"metric_params={params!r} has no meaning for metric={metric!r}.")
+    allowed = KERNEL_PARAMS.get(metric)  # None: `_kernel` names the metrics
+    if allowed is not None and not set(params) <= set(allowed):
+        names = ", ".join(map(repr, sorted(allowed))) or "no parameters"
+        raise ValueError(
+            f"metric_params={params!r} has unknown keys: metric={metric!r} takes {names}."
+        )
+
+
+def _remedy(metric: Metric, way: str, change: str) -> str:
+    """Return what to do about a kernel whose scale is far from that of the data."""
+    if isinstance(metric, str) and "gamma" in KERNEL_PARAMS.get(metric, ()):
+        return f'Scale the data {way}, or {change} gamma by metric_params={{"gamma": ...}}.'
+    return "Use a kernel whose scale suits the data."
 
 
 def _bounded(values: Array) -> Array:

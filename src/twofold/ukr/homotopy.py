@@ -12,6 +12,9 @@ import numpy as np
 
 from twofold.numerics.validation import check_int, check_real
 
+LEAST, MOST = 1e-8, 1e4
+"""Bounds of ``variance``: below, all kernel values are equal; above, no two kernels overlap."""
+
 
 @dataclass(frozen=True)
 class Homotopy:
@@ -28,7 +31,8 @@ class Homotopy:
     tol : float, default=1e-4
         Relative decrease of the error at which the run at a threshold ends.
     variance : float, default=0.01
-        Total variance to which the initial latents are scaled, in squared kernel widths.
+        Total variance to which the initial latents are scaled, in squared kernel widths; from 1e-8
+        to 1e4.
     barrier : sequence of float, default=(1e-3, 1e-4)
         Weights of the barrier as shares of the variance of the data, in decreasing order. The
         iterations at a threshold are divided evenly among them.
@@ -62,14 +66,15 @@ class Homotopy:
     barrier: Sequence[float] = (1e-3, 1e-4)
 
     def __post_init__(self) -> None:
+        owner = type(self).__name__
         for name, below in (("thresholds", 1.0), ("barrier", np.inf)):
             given = getattr(self, name)
             if np.ndim(given) != 1 or not len(given):
                 raise ValueError(f"{name}={given!r} must be a list of at least one number.")
-            values = tuple(check_real(name, one, above=0.0, below=below) for one in given)
+            values = tuple(check_real(name, one, below=below, owner=owner) for one in given)
             if any(np.diff(values) >= 0.0):
                 raise ValueError(f"{name}={given!r} must decrease.")
             object.__setattr__(self, name, values)
-        check_int("max_iter", self.max_iter)
-        check_real("tol", self.tol, low=0.0)
-        check_real("variance", self.variance, above=0.0)
+        check_int("max_iter", self.max_iter, owner=owner)
+        check_real("tol", self.tol, low=0.0, owner=owner)
+        check_real("variance", self.variance, low=LEAST, below=MOST, owner=owner)

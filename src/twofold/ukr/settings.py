@@ -29,7 +29,7 @@ from twofold.numerics.validation import (
 from twofold.optimize import SpectralGuidance, resolve_minimizer
 from twofold.protocols import IntArray, Minimizer, RadialKernel
 from twofold.starts.named import is_pca, with_pca_by_name
-from twofold.ukr.feature_space import Metric
+from twofold.ukr.feature_space import Metric, check_metric_params
 from twofold.ukr.homotopy import Homotopy
 
 if TYPE_CHECKING:
@@ -103,13 +103,13 @@ class UKRSettings:
         params = model.metric_params
         if params and not isinstance(params, dict):
             raise TypeError(f"metric_params={params!r} must be a dict or None.")
-        if params and model.metric in ("euclidean", "l1", "precomputed"):
-            raise ValueError(
-                f"metric_params={params!r} has no meaning for metric={model.metric!r}."
-            )
+        if params:
+            check_metric_params(model.metric, params)
         check_int("leave_out", model.leave_out)
         check_choice("objective", model.objective, ("leave_one_out", "reconstruction"))
         homotopy = model.homotopy
+        if isinstance(homotopy, np.bool_):
+            homotopy = bool(homotopy)
         if not (isinstance(homotopy, bool | Homotopy) or is_auto(homotopy)):
             raise ValueError(
                 f"homotopy={homotopy!r} must be 'auto', True, False or a Homotopy, from "
