@@ -216,8 +216,7 @@ def _rows_about_lbfgs(of: Any) -> list[Row]:
             None,
             ratio,
             note=f"L-BFGS is lower in {sum(a < b for a, b in zip(same, rprop, strict=True))} of "
-            f"{len(same)} samples. Without a pseudo-count its line search can fail where points "
-            "have next to no kernel mass.",
+            f"{len(same)} samples. The two often end in different minima.",
         ),
         Row(
             "codebook error of 64 words, defaults and after 300 iterations, median",
