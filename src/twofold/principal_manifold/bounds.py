@@ -133,7 +133,7 @@ class RiskBounds:
     >>> [round(bounds.log_covering_number(radius)) for radius in (1.0, 0.1, 0.01)]
     [21, 67, 137]
 
-    Each inverts a radius that so many balls have:
+    Each inverts the radius of a number of balls:
 
     >>> round(bounds.entropy_number(67.0), 2), round(bounds.explicit_entropy_number(67.0), 2)
     (0.1, 0.16)
@@ -200,7 +200,7 @@ class RiskBounds:
         Returns
         -------
         float
-            A radius at which so many balls cover the class.
+            A radius at which n balls cover the class.
         """
         check_not_negative("log_n", log_n)
         return self._of_class(lambda some: self._scaling(some)[0], log_n)
@@ -292,7 +292,7 @@ class RiskBounds:
         return high
 
     def deviation_probability(self, deviation: float, n_samples: int) -> float:
-        """Bound the probability that training error and risk of a map differ by so much, Eq. (46).
+        """Bound the probability that training error and risk of a map differ by more than a number, Eq. (46).
 
         Parameters
         ----------
@@ -316,7 +316,7 @@ class RiskBounds:
         return self._probability(log_bound, 0.5 * deviation)
 
     def excess_probability(self, excess: float, n_samples: int) -> float:
-        """Bound the probability that the best map for the rows is worse by so much, Eq. (49).
+        """Bound the probability that the risk of the fitted map is this much too high, Eq. (49).
 
         Parameters
         ----------
@@ -340,7 +340,7 @@ class RiskBounds:
         return self._probability(log_bound, 0.5 * excess)
 
     def excess_risk(self, n_samples: int) -> float:
-        """Bound the expected excess risk ``R[f_m] - R[f*]`` after so many rows, Eq. (93).
+        """Bound the expected excess risk ``R[f_m] - R[f*]`` after m rows, Eq. (93).
 
         Parameters
         ----------
