@@ -57,7 +57,7 @@ class Spectrum:
         self._leading = np.empty((self.matrix.shape[0], 0))
 
     def vectors(self, n_vectors: int) -> Array:
-        """Return eigenvectors (n, k), leading first: all of few rows, else at least ``n_vectors``."""
+        """Return eigenvectors (n, k), leading first: all of few rows, else ``n_vectors``."""
         n = self.matrix.shape[0]
         if n <= MOST_DENSE:
             return self._all[1]

@@ -292,7 +292,7 @@ class RiskBounds:
         return high
 
     def deviation_probability(self, deviation: float, n_samples: int) -> float:
-        """Bound the probability that training error and risk of a map differ by more than a number, Eq. (46).
+        """Bound the probability that training error and risk differ by more, Eq. (46).
 
         Parameters
         ----------
