@@ -26,6 +26,9 @@ N_CODES = (16, 64, 256, 1024)
 FEW_CODES = (16, 64, 256)
 """Sizes of the codebooks that judge a model, and a start, as far as there are enough rows."""
 
+MIDDLE = 64
+"""The size that stands for the whole map where one must do."""
+
 ROWS_PER_CODE = 4
 """Codewords of fewer rows each, on average, would be rows, not codewords."""
 
@@ -42,6 +45,11 @@ SMALLEST_ERROR = 1e-12
 def sizes_of_codebooks(n_rows: int, sizes: Sequence[int] = N_CODES) -> tuple[int, ...]:
     """Return the sizes that n rows can support: all with at least four rows for each codeword."""
     return tuple(size for size in sizes if ROWS_PER_CODE * size <= n_rows)
+
+
+def middle_size(n_rows: int) -> int:
+    """Return 64, the size at which a map is judged as a whole, or as many as n rows support."""
+    return max(1, min(MIDDLE, n_rows // ROWS_PER_CODE))
 
 
 def codewords(points: Array, n_codes: int, seed: int) -> Array:
