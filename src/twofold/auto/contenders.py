@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from twofold.auto.judging import Judged
+from twofold.auto.judging import Judged, codes_of
 from twofold.base.estimator import TwoWayEstimator
 from twofold.drur import DRUR
 from twofold.maps import LinearMap, NadarayaWatson, Projection
@@ -24,17 +24,16 @@ from twofold.protocols import Array, IntArray
 from twofold.two_way import TwoWay
 from twofold.ukr import UKR
 
-SMOOTHINGS = (1.0, 1.25, 1.5, 2.0)
+SMOOTHINGS = (1.25, 1.5, 2.0)
 MOST_WORSE = 1.03
-"""Ratio to the lowest error up to which a smoother map of kernel regression may have the better
-score."""
+"""Ratio to the lowest error up to which a smoother map of kernel regression is preferred."""
 
 MANY_ROWS = 10_000
 LONG_TOL = 3e-3
 """Of more rows kernel regression gains from a longer descent; of fewer the map tears."""
 
 MIDDLE_ALPHA = 1e-3
-QUICK_TOL = 3e-3
+QUICK_TOL = 1e-2
 MOST_OF_GRIDS, MOST_OF_SUMS = 3, 5
 """Latent dimensions up to which the nodes of principal manifolds, and the cells of kernel
 regression, are few enough."""
@@ -82,11 +81,15 @@ Quick = Callable[[Task, Split], TwoWayEstimator]
 
 @dataclass(frozen=True)
 class Contender:
-    """A method by name: its quick form, and its final one for what a trial has found."""
+    """A method by name: its quick form, and its final one for what a trial has found.
+
+    Its score must be higher by ``margin`` than that of a method before it in the list.
+    """
 
     name: str
     quick: Quick
     final: Callable[[Task, dict[str, Any]], TwoWayEstimator]
+    margin: float = 0.03
 
     def run(self, task: Task, splits: list[Split]) -> Trial:
         """Fit the quick form to each split, and judge it on the held-out rows."""
@@ -118,25 +121,24 @@ class Contender:
 
 def _judged(model: TwoWayEstimator, task: Task, split: Split) -> dict[float, Judged]:
     """Return the held-out errors of a fitted model; of kernel regression for several widths."""
+    latents = model.embedding_
+    codes = codes_of(latents, task.seed)
 
-    def judge(decode: Any, latents: Array, found: Array) -> Judged:
-        return Judged.of(decode, latents, found, split.held_out, split.outside, task.seed)
+    def judge(decode: Any, found: Array) -> Judged:
+        return Judged.of(decode, codes, found, split.held_out, split.outside)
 
-    judged = {1.0: judge(model._decode, model.embedding_, model._encode(split.held_out))}
-    if isinstance(model, UKR):
-        for width in SMOOTHINGS[1:]:
-            decoder = NadarayaWatson(bandwidth=width, n_jobs=1).fit(model.embedding_, split.rows)
-            projection = Projection(decoder).fit(split.rows, model.embedding_)
-            found = projection.predict(split.held_out)
-            judged[width] = judge(decoder.predict, model.embedding_, found)
+    judged = {1.0: judge(model._decode, model._encode(split.held_out))}
+    for width in SMOOTHINGS if isinstance(model, UKR) else ():
+        decoder = NadarayaWatson(bandwidth=width, n_jobs=1).fit(latents, split.rows)
+        projection = Projection(decoder).fit(split.rows, latents)
+        judged[width] = judge(decoder.predict, projection.predict(split.held_out))
     return judged
 
 
 def _best_width(widths: dict[float, Judged]) -> float:
-    """Return the width of the best score among those of about the lowest error."""
+    """Return the largest width of about the lowest error; codebook errors fall with it."""
     lowest = min(one.error for one in widths.values())
-    good = [width for width, one in widths.items() if one.error <= MOST_WORSE * lowest]
-    return max(good, key=lambda width: widths[width].score)
+    return max(width for width, one in widths.items() if one.error <= MOST_WORSE * lowest)
 
 
 def _ukr(task: Task, split: Split) -> TwoWayEstimator:
@@ -155,8 +157,11 @@ def _drur(task: Task, split: Split) -> TwoWayEstimator:
 
 
 def _manifold(task: Task, split: Split) -> TwoWayEstimator:
-    del split
-    quick = {} if task.thorough else {"alpha": MIDDLE_ALPHA, "tol": QUICK_TOL}
+    quick: dict[str, Any] = {}
+    if not task.thorough:
+        quick = {"alpha": MIDDLE_ALPHA, "tol": QUICK_TOL}
+        if "isomap" in split.starts:
+            quick["init"] = split.starts["isomap"]
     return PrincipalManifold(task.n_components, **quick, random_state=task.seed, n_jobs=1)
 
 
@@ -189,20 +194,24 @@ CONTENDERS: dict[str, Contender] = {
             "tsne",
             _two_way("tsne", **SMOOTH),
             lambda task, found: TwoWay("tsne", n_components=task.n_components, **SMOOTH),
+            margin=0.06,
         ),
         Contender(
             "isomap",
             _two_way("isomap", **SMOOTH),
             lambda task, found: TwoWay("isomap", n_components=task.n_components),
+            margin=0.06,
         ),
         Contender(
             "principal_manifold",
             _manifold,
             lambda task, found: PrincipalManifold(task.n_components),
+            margin=0.1,
         ),
     )
 }
-"""The methods by name, in the order in which ties are decided: the cheaper and smoother first."""
+"""The methods by name, the cheaper and smoother first. A later one must be better by its margin: by
+three percent of the errors, by six if it costs more, by ten if it costs ten times as much."""
 
 
 def of_estimator(name: str, estimator: TwoWayEstimator) -> Contender:

@@ -30,6 +30,11 @@ from twofold.protocols import Array
 Decode = Callable[[Array], Array]
 
 
+def codes_of(latents: Array, seed: int) -> Array:
+    """Return 64 codewords of training latents (n, q), or as many as they support."""
+    return codewords(latents, middle_size(len(latents)), seed, n_init=1)
+
+
 @dataclass(frozen=True)
 class Judged:
     """Squared errors (m,) of held-out rows, in units of the variance of the data."""
@@ -41,11 +46,10 @@ class Judged:
     def of(
         cls,
         decode: Decode,
-        latents: Array,
+        codes: Array,
         found: Array,
         rows: Array,
         outside: Array,
-        seed: int,
     ) -> Judged:
         """Judge a map.
 
@@ -53,18 +57,15 @@ class Judged:
         ----------
         decode : callable
             The up-map.
-        latents : ndarray of shape (n, q)
-            Latents of the training rows, which the codewords represent.
+        codes : ndarray of shape (k, q)
+            Codewords of the training latents, `codes_of`.
         found : ndarray of shape (m, q)
             Latents of the held-out rows.
         rows : ndarray of shape (m, r)
             The held-out rows, at unit variance of the data.
         outside : ndarray of shape (m,)
             Squared distances of the held-out rows to the space of these coordinates.
-        seed : int
-            Seeds k-means.
         """
-        codes = codewords(latents, middle_size(len(latents)), seed)
         cell = nearest(codes, found, 1)[0][:, 0]
         plain = row_norms_sq(rows - decode(found)) + outside
         rounded = row_norms_sq(rows - decode(codes)[cell]) + outside

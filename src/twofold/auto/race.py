@@ -1,8 +1,7 @@
 """A race of methods by successive halving.
 
 All methods are tried on a few rows. The better half is tried again on more rows, and the best of
-the last round wins. A method that is behind the best by no more than the standard error of that
-difference, or by two percent, counts as equally good, and then the order of
+the last round wins. Among methods that are about equally good, the order of
 `twofold.auto.contenders.CONTENDERS` decides: the cheaper and smoother first.
 
 Starts (PCA, Isomap, t-SNE) are computed once, for the rows of the last round, and shared by all
@@ -28,9 +27,6 @@ from twofold.protocols import Array, IntArray
 from twofold.starts.named import attempt, resolve_init, unit_variance
 
 STARTS = ("pca", "isomap", "tsne")
-EQUALLY_GOOD = 0.02
-"""Difference of scores that is no difference: two percent of the errors."""
-
 HELD_OUT_SHARE = 0.25
 MOST_HELD_OUT = 500
 FEW_ROWS, N_FOLDS = 300, 3
@@ -185,21 +181,30 @@ def _better_half(trials: list[Trial], running: list[Contender]) -> set[str]:
 
 
 def _decided(trials: list[Trial], running: list[Contender]) -> tuple[Trial, str]:
-    """Return the winner of a round and the reason."""
+    """Return the winner of a round and the reason.
+
+    Methods are compared in their order. A later one replaces the best so far if its score is higher
+    by more than its margin, and by more than the standard error of the difference.
+    """
+    found = {trial.name: trial for trial in trials}
+    winner: Trial | None = None
+    for contender in running:
+        trial = found.get(contender.name)
+        if trial is None:
+            continue
+        if winner is not None:
+            ahead, standard_error = winner.judged.behind(trial.judged)
+            if ahead <= max(contender.margin, standard_error):
+                continue
+        winner = trial
+    assert winner is not None
     best = trials[0]
-    order = {one.name: number for number, one in enumerate(running)}
-    equal = []
-    for trial in trials:
-        behind, margin = trial.judged.behind(best.judged)
-        if behind <= max(margin, EQUALLY_GOOD):
-            equal.append(trial)
-    winner = min(equal, key=lambda trial: order[trial.name])
     if winner is best:
         return winner, "the best score"
-    behind, margin = winner.judged.behind(best.judged)
+    behind, standard_error = winner.judged.behind(best.judged)
     return winner, (
-        f"as good as {best.name} ({behind:.3f} behind, standard error {margin:.3f}), cheaper or "
-        "smoother"
+        f"as good as {best.name} ({behind:.3f} behind, standard error {standard_error:.3f}), "
+        "cheaper or smoother"
     )
 
 
@@ -216,5 +221,3 @@ def without_race(contender: Contender, n_rows: int) -> Outcome:
     nothing = Judged(np.full(1, np.nan), np.full(1, np.nan))
     trial = Trial(contender.name, nothing, 0.0, 0.0, n_rows, {"init": None, "smoothing": 1.0})
     return Outcome([], trial, "the only method", {}, None)
-
-

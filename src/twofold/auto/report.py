@@ -84,7 +84,9 @@ class RaceReport:
         """Return the table as HTML, for notebooks."""
         head = "".join(f"<th>{escape(name.replace('_', ' '))}</th>" for name in COLUMNS)
         body = "".join(
-            "<tr>" + "".join(f"<td>{escape(_text(row.get(name)))}</td>" for name in COLUMNS) + "</tr>"
+            "<tr>"
+            + "".join(f"<td>{escape(_text(row.get(name)))}</td>" for name in COLUMNS)
+            + "</tr>"
             for row in self.rows
         )
         return (
