@@ -87,6 +87,8 @@ class TwoWay(TwoWayEstimator):
     True
     """
 
+    candidates_: list[dict[str, Any]]
+
     def __init__(
         self,
         embedding: Any = "tsne",
@@ -153,3 +155,8 @@ class TwoWay(TwoWayEstimator):
                 "columns. Leave n_components=None, or change the embedding."
             )
         return latents
+
+    def _known_score(self) -> tuple[float, str] | None:
+        if not self.candidates_:
+            return None
+        return 1.0 - self.candidates_[0]["error"], "held-out rows"

@@ -4,7 +4,16 @@ from __future__ import annotations
 
 import numpy as np
 
-from twofold import DRUR, SNE, UKR, AgglomerativeIsomap, PrincipalManifold, SupervisedIsomap, TwoWay
+from twofold import (
+    DRUR,
+    SNE,
+    UKR,
+    AgglomerativeIsomap,
+    AutoTwoWay,
+    PrincipalManifold,
+    SupervisedIsomap,
+    TwoWay,
+)
 from twofold.kernels import Compact, Gaussian, StudentT
 from twofold.losses import L1, Huber, Norm, Squared
 from twofold.maps import GRNN, MLP, KernelRidgeMap, LinearMap, NadarayaWatson, RBFNetwork
@@ -58,6 +67,7 @@ class Labeled(SupervisedIsomap):
 
 
 ESTIMATORS = {
+    "auto": AutoTwoWay(methods=["drur", "isomap"], random_state=0),
     "two_way-isomap": TwoWay("isomap", random_state=0),
     "two_way-pca-rbf": TwoWay("pca", up="rbf", down="rbf", random_state=0),
     "two_way-krr": TwoWay("isomap", up="krr", down="krr", random_state=0),

@@ -76,6 +76,9 @@ class Trial:
     found: dict[str, Any] = field(default_factory=dict)
 
 
+Found = dict[str, Any]
+"""What a trial has found: the name of the best start as "init", the "smoothing"."""
+
 Quick = Callable[[Task, Split], TwoWayEstimator]
 
 
@@ -88,7 +91,7 @@ class Contender:
 
     name: str
     quick: Quick
-    final: Callable[[Task, dict[str, Any]], TwoWayEstimator]
+    final: Callable[[Task, Found], TwoWayEstimator]
     margin: float = 0.03
 
     def run(self, task: Task, splits: list[Split]) -> Trial:
@@ -146,9 +149,9 @@ def _ukr(task: Task, split: Split) -> TwoWayEstimator:
     return UKR(task.n_components, init=starts, random_state=task.seed, n_jobs=1)
 
 
-def _final_ukr(task: Task, found: dict[str, Any]) -> TwoWayEstimator:
-    tol = {"tol": LONG_TOL} if task.n_rows > MANY_ROWS else {}
-    return UKR(task.n_components, init=found["init"], smoothing=found["smoothing"], **tol)
+def _final_ukr(task: Task, found: Found) -> TwoWayEstimator:
+    model = UKR(task.n_components, init=found["init"] or "auto", smoothing=found["smoothing"])
+    return model.set_params(tol=LONG_TOL) if task.n_rows > MANY_ROWS else model
 
 
 def _drur(task: Task, split: Split) -> TwoWayEstimator:
@@ -156,58 +159,57 @@ def _drur(task: Task, split: Split) -> TwoWayEstimator:
     return DRUR(task.n_components, init=init, random_state=task.seed, n_jobs=1)
 
 
+def _final_drur(task: Task, found: Found) -> TwoWayEstimator:
+    return DRUR(task.n_components, init=found["init"] or "auto")
+
+
 def _manifold(task: Task, split: Split) -> TwoWayEstimator:
-    quick: dict[str, Any] = {}
+    model = PrincipalManifold(task.n_components, random_state=task.seed, n_jobs=1)
     if not task.thorough:
-        quick = {"alpha": MIDDLE_ALPHA, "tol": QUICK_TOL}
-        if "isomap" in split.starts:
-            quick["init"] = split.starts["isomap"]
-    return PrincipalManifold(task.n_components, **quick, random_state=task.seed, n_jobs=1)
+        start = split.starts.get("isomap", "auto")
+        model.set_params(alpha=MIDDLE_ALPHA, tol=QUICK_TOL, init=start)
+    return model
 
 
-def _two_way(name: str, **maps: Any) -> Quick:
-    """Return the quick form of both maps for shared latents."""
-
-    def quick(task: Task, split: Split) -> TwoWayEstimator:
-        latents = split.starts[name]
-        chosen = {} if task.thorough and name == "isomap" else maps
-        return TwoWay(latents, **chosen, random_state=task.seed, n_jobs=1)
-
-    return quick
+def _final_manifold(task: Task, found: Found) -> TwoWayEstimator:
+    del found
+    return PrincipalManifold(task.n_components)
 
 
-def _linear(task: Task, split: Split | None = None) -> TwoWayEstimator:
-    del split
-    maps = {"up": LinearMap(), "down": LinearMap()}
-    return TwoWay("pca", n_components=task.n_components, **maps)
+def _tsne(task: Task, split: Split) -> TwoWayEstimator:
+    latents = split.starts["tsne"]
+    return TwoWay(latents, up="rbf", down="projection", random_state=task.seed, n_jobs=1)
 
 
-SMOOTH = {"up": "rbf", "down": "projection"}
+def _final_tsne(task: Task, found: Found) -> TwoWayEstimator:
+    del found
+    return TwoWay("tsne", up="rbf", down="projection", n_components=task.n_components)
+
+
+def _isomap(task: Task, split: Split) -> TwoWayEstimator:
+    model = TwoWay(split.starts["isomap"], random_state=task.seed, n_jobs=1)
+    return model if task.thorough else model.set_params(up="rbf", down="projection")
+
+
+def _final_isomap(task: Task, found: Found) -> TwoWayEstimator:
+    del found
+    return TwoWay("isomap", n_components=task.n_components)
+
+
+def _linear(task: Task, given: object) -> TwoWayEstimator:
+    del given
+    return TwoWay("pca", n_components=task.n_components, up=LinearMap(), down=LinearMap())
+
 
 CONTENDERS: dict[str, Contender] = {
     one.name: one
     for one in (
-        Contender("pca", _linear, lambda task, found: _linear(task)),
-        Contender("drur", _drur, lambda task, found: DRUR(task.n_components, init=found["init"])),
+        Contender("pca", _linear, _linear),
+        Contender("drur", _drur, _final_drur),
         Contender("ukr", _ukr, _final_ukr),
-        Contender(
-            "tsne",
-            _two_way("tsne", **SMOOTH),
-            lambda task, found: TwoWay("tsne", n_components=task.n_components, **SMOOTH),
-            margin=0.06,
-        ),
-        Contender(
-            "isomap",
-            _two_way("isomap", **SMOOTH),
-            lambda task, found: TwoWay("isomap", n_components=task.n_components),
-            margin=0.06,
-        ),
-        Contender(
-            "principal_manifold",
-            _manifold,
-            lambda task, found: PrincipalManifold(task.n_components),
-            margin=0.1,
-        ),
+        Contender("tsne", _tsne, _final_tsne, margin=0.06),
+        Contender("isomap", _isomap, _final_isomap, margin=0.06),
+        Contender("principal_manifold", _manifold, _final_manifold, margin=0.1),
     )
 }
 """The methods by name, the cheaper and smoother first. A later one must be better by its margin: by
@@ -242,10 +244,11 @@ def can_run(name: str, n_components: int, starts: Mapping[str, Array]) -> bool:
     return name != "ukr" or n_components <= MOST_OF_SUMS
 
 
-def weights_of_smoothing(found: dict[str, Any], share: float) -> dict[str, Any]:
+def for_all_rows(found: Found, share: float) -> Found:
     """Return what a trial has found, with a smoothing for more rows than it saw.
 
-    Smoothing pays if rows are few or noisy. ``share`` is that of the trial's rows in all.
+    With more rows smoothing costs more: on MNIST a width of 1.25 changes the held-out error by
+    -0.2 % of 1,000 rows and by +2 % of 10,000. ``share`` is that of the trial's rows in all.
     """
     excess = (found.get("smoothing", 1.0) - 1.0) * float(np.sqrt(np.sqrt(min(1.0, share))))
     return {**found, "smoothing": 1.0 + excess}

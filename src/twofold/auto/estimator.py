@@ -17,9 +17,9 @@ from twofold.auto.contenders import (
     Contender,
     Task,
     Trial,
+    for_all_rows,
     of_estimator,
     set_if_known,
-    weights_of_smoothing,
 )
 from twofold.auto.effort import Clock, Effort
 from twofold.auto.race import FEWEST_ROWS, SAFETY, Outcome, run_race, without_race
@@ -141,7 +141,7 @@ class AutoTwoWay(TwoWayEstimator):
     ) -> Learned:
         """Fit the winner to all rows, or to as many as the time allows."""
         trial, n_rows = outcome.winner, len(problem.data)
-        found = weights_of_smoothing(trial.found, trial.n_rows / n_rows)
+        found = for_all_rows(trial.found, trial.n_rows / n_rows)
         best = contender.final(task, found)
         set_if_known(best, random_state=task.seed, n_jobs=self.n_jobs, verbose=self.verbose)
         n_fitted = self._affordable(trial, n_rows, clock)
@@ -286,8 +286,9 @@ def report_of(outcome: Outcome) -> RaceReport:
         for trial in one.trials:
             if trial.name in rows:
                 continue
-            last = one is outcome.rounds[-1]
-            verdict = "behind in the last round" if last else f"left out after round {one.number}"
+            verdict = f"left out after round {one.number}"
+            if one is outcome.rounds[-1]:
+                verdict = "behind in the last round"
             won = trial is outcome.winner
             rows[trial.name] = {
                 "method": trial.name,

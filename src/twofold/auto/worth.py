@@ -27,11 +27,13 @@ def warn_of_linear(outcome: Outcome, n_components: int) -> None:
             "noise. The model is linear.",
             UserWarning,
         )
-    elif outcome.winner.judged.error >= linear.judged.error:
+        return
+    winner = outcome.winner
+    if winner.judged.error >= linear.judged.error:
         warn_user(
-            f"The held-out error of {outcome.winner.name}, {outcome.winner.judged.error:.3g} of the "
-            f"variance, is not lower than that of PCA, {linear.judged.error:.3g}. Compare both "
-            "before you trust the map; more rows or other columns may help.",
+            f"The held-out error of {winner.name}, {winner.judged.error:.3g} of the variance, is "
+            f"not lower than that of PCA, {linear.judged.error:.3g}. Compare both before you trust "
+            "the map; more rows or other columns may help.",
             UserWarning,
         )
 

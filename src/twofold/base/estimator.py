@@ -20,6 +20,7 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import Any, Self
 
 import numpy as np
+from sklearn import get_config
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
@@ -27,6 +28,7 @@ from twofold.base.dask_inputs import is_dask, lazily
 from twofold.base.dimensions import check_n_components, constant_model, warn_of_rank
 from twofold.base.problem import Density, Learned, Problem
 from twofold.base.progress import CallbackSupportMixin, FitProgress, with_callbacks
+from twofold.base.summary import as_html, summary
 from twofold.export.model_files import save
 from twofold.maps.affine import Predictor
 from twofold.numerics.linalg import rank_up_to, row_norms_sq
@@ -442,6 +444,23 @@ class TwoWayEstimator(
     @property
     def _n_features_out(self) -> int:
         return int(self.embedding_.shape[1])
+
+    def _known_score(self) -> tuple[float, str] | None:
+        """Return the share of the variance that the fit knows to be kept, and of which rows."""
+        return None
+
+    def __repr__(self, N_CHAR_MAX: int = 700) -> str:
+        text: str = super().__repr__(N_CHAR_MAX)
+        return f"{text}\n  {summary(self)}" if self.__sklearn_is_fitted__() else text
+
+    def _repr_html_inner(self) -> str:
+        return as_html(self, fitted=self.__sklearn_is_fitted__())
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:  # noqa: ARG002 - IPython's
+        bundle = {"text/plain": repr(self)}
+        if get_config()["display"] == "diagram":
+            bundle["text/html"] = self._repr_html_inner()
+        return bundle
 
     def __sklearn_is_fitted__(self) -> bool:
         """Return whether a fit has finished; attributes set by validation do not count."""

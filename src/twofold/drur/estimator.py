@@ -272,6 +272,9 @@ class DRUR(TwoWayEstimator):
             map_blocks(work, row_blocks(len(latents), 8 * data.shape[1]))
         return data
 
+    def _known_score(self) -> tuple[float, str] | None:
+        return 1.0 - self.errors_[self.method_], "held-out rows"
+
     def fit_blocks(self, blocks: Any, *, n_passes: int = 1) -> Self:
         """Learn from rows that do not fit into memory.
 

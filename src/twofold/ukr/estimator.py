@@ -413,6 +413,13 @@ class UKR(TwoWayEstimator):
         assert isinstance(self.decoder_, NadarayaWatson)
         return self.decoder_
 
+    def _known_score(self) -> tuple[float, str] | None:
+        """Return one minus the leave-one-out error over the variance."""
+        unit = self._data_units.unit(1 if self._is("l1") else 2)
+        if not (self._variance > 0.0 and np.isfinite(self.cv_error_) and unit > 0.0):
+            return None
+        return 1.0 - self.cv_error_ / unit / self._variance, "leave-one-out"
+
     def _feature_unit(self) -> float:
         return float(np.ldexp(1.0, self._data_units.exponent)) if self._is("l1") else 1.0
 
