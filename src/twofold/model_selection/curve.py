@@ -47,8 +47,14 @@ class DimensionCurve:
     --------
     >>> import numpy as np
     >>> from twofold.model_selection import DimensionCurve
-    >>> DimensionCurve(np.array([1, 2, 3]), np.array([[0.4, 0.6], [1.0, 1.2], [1.05, 1.25]]))
+    >>> scores = np.array([[0.4, 0.6], [1.0, 1.2], [1.05, 1.25]])
+    >>> curve = DimensionCurve(np.array([1, 2, 3]), scores)
+    >>> curve
     DimensionCurve(chosen=2, best=3; 1: 0.500, 2: 1.100, 3: 1.150 +- 0.100)
+    >>> curve.best, curve.chosen
+    (3, 2)
+    >>> curve.means.round(2), curve.standard_errors.round(2)
+    (array([0.5 , 1.1 , 1.15]), array([0.1, 0.1, 0.1]))
     """
 
     dimensions: IntArray

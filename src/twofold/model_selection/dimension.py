@@ -68,6 +68,8 @@ class DimensionChoice:
     >>> choice = choose_dimension(make_noisy_spiral(500, random_state=0)[0], random_state=0)
     >>> choice
     DimensionChoice(n_components=1, compared 1 to 1)
+    >>> choice.is_noise
+    False
     """
 
     n_components: int

@@ -64,8 +64,9 @@ class Structure:
     Examples
     --------
     >>> from twofold.model_selection import Structure
-    >>> Structure(0, 0.3, 0.71, 40.0).is_nonlinear
-    True
+    >>> found = Structure(0, 0.3, 0.71, 40.0)
+    >>> found.is_linear, found.is_nonlinear, found.is_noise
+    (False, True, False)
     >>> Structure(0, 0.3, 0.999, 0.8).is_noise
     True
     """
