@@ -22,8 +22,12 @@ QUICK = [
     "Gaussian noise, 1,000 x 10",
     "Gaussian noise, 1,000 x 50",
 ]
-HARD = {"Swiss roll, 2,000 x 3, noise 1", "3-D, faster sines, 2,000 x 20"}
-"""Sets on which too many dimensions are found; see docs/guide/dimension.md."""
+HARD = {
+    "spiral, 1,000 x 2, noise 0.08",
+    "Swiss roll, 2,000 x 3, noise 1",
+    "3-D, faster sines, 2,000 x 20",
+}
+"""Sets on which too many dimensions are often found; see docs/guide/dimension.md."""
 
 
 def found_on(one, seed):
@@ -39,9 +43,9 @@ def test_the_dimension_is_found(name, seed):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name in BY_NAME if name not in HARD])
-def test_the_dimension_is_found_in_eight_of_ten(name):
+def test_the_dimension_is_found_in_nine_of_ten(name):
     right = sum(found_on(BY_NAME[name], seed) == BY_NAME[name].dimension for seed in range(10))
-    assert right >= 8
+    assert right >= 9
 
 
 def test_a_shift_a_rotation_and_a_unit_change_nothing():
