@@ -45,6 +45,7 @@ LAYERS = {
     "sne": 4,
     "isomap": 4,
     "two_way": 4,
+    "model_selection": 5,
     "export": 5,
     "dask": 5,
     "plotting": 5,

@@ -11,6 +11,7 @@ PUBLIC_MODULES = [
     "twofold.losses",
     "twofold.maps",
     "twofold.metrics",
+    "twofold.model_selection",
     "twofold.optimize",
     "twofold.plotting",
     "twofold.principal_manifold",

@@ -5,7 +5,13 @@ overflow do no harm.
 """
 
 from twofold.metrics.alignment import procrustes_r2
-from twofold.metrics.codebook import RateDistortion, codebook_error, map_score, rate_distortion
+from twofold.metrics.codebook import (
+    RateDistortion,
+    codebook_error,
+    codebook_score,
+    map_score,
+    rate_distortion,
+)
 from twofold.metrics.global_structure import (
     density_preservation,
     random_triplet_accuracy,
@@ -23,6 +29,7 @@ from twofold.metrics.roughness import jitter_error, neighbor_placement_error
 __all__ = [
     "RateDistortion",
     "codebook_error",
+    "codebook_score",
     "continuity",
     "density_preservation",
     "jitter_error",

@@ -275,6 +275,74 @@ def map_score(
     return -mean_log(np.append(errors, judged.error_at(judged.others)))
 
 
+def codebook_score(
+    model: TwoWayMap,
+    X: Any,
+    y: Any = None,  # noqa: ARG001 - the signature of scikit-learn's scorers
+    *,
+    n_codes: Sequence[int] = (16, 64),
+    latents: ArrayLike | None = None,
+    random_state: RandomLike = 0,
+) -> float:
+    r"""Return one number for a map rounded to few places; higher is better.
+
+    .. math:: -\frac{1}{k} \sum_K \log e_K
+
+    Here :math:`e_K` is the codebook error at :math:`K` codewords. Unlike `map_score` and the share
+    of the variance, it does not rise with every latent dimension: the limit is k-means of the data,
+    and a map of the dimension of the data comes close to it. So it can choose ``n_components``.
+    Codebooks are small on purpose. Large ones resolve the noise, for which every further
+    dimension helps.
+
+    Use it as a scorer of scikit-learn: ``GridSearchCV(..., scoring=codebook_score)``. Only scores
+    of the same rows can be compared.
+
+    Parameters
+    ----------
+    model : object with ``transform`` and ``inverse_transform``
+        A fitted two-way model, or a pipeline that ends in one.
+    X : array-like of shape (n_samples, n_features)
+        Held-out data; its variance is the unit.
+    y : ignored
+        Not used, present because scikit-learn passes labels to a scorer.
+    n_codes : sequence of int, default=(16, 64)
+        Numbers of codewords, one or more.
+    latents : array-like of shape (n_train, n_components), default=None
+        Latents of the training rows; None means ``model.embedding_``.
+    random_state : int, RandomState, Generator or None, default=0
+        Seeds k-means.
+
+    Returns
+    -------
+    float
+        0 if all reconstructions are as poor as the mean of ``X``. A difference of 0.05 means errors
+        that are about 5 % lower. Errors below 1e-12 count as 1e-12.
+
+    See Also
+    --------
+    twofold.model_selection.dimension_curve : This score at several dimensions.
+    twofold.model_selection.one_standard_error : A rule for ``GridSearchCV``.
+
+    Examples
+    --------
+    A third dimension adds nothing to a map of a sheet:
+
+    >>> from twofold import TwoWay
+    >>> from twofold.datasets import make_s_curve
+    >>> from twofold.metrics import codebook_score
+    >>> X, _ = make_s_curve(500, noise=0.05, random_state=0)
+    >>> maps = [TwoWay("isomap", n_components=q, random_state=0).fit(X[:400]) for q in (1, 2, 3)]
+    >>> one, two, three = (codebook_score(model, X[400:]) for model in maps)
+    >>> two - one > 0.5, abs(three - two) < 0.1
+    (True, True)
+    """
+    judged = JudgedModel.of(model, X, latents)
+    sizes = _sizes(n_codes, len(judged.latents))
+    if not sizes:
+        raise ValueError(f"n_codes={n_codes!r} is empty: give one number of codewords or more.")
+    return -mean_log(_errors(judged, sizes, seed_of(random_state)))
+
+
 def _errors(judged: JudgedModel, sizes: Sequence[int], seed: int) -> Array:
     """Return the relative codebook errors, one for each size."""
     with np.errstate(over="ignore"):
