@@ -103,6 +103,8 @@ TRAINING = "perceptrons are trained by many steps, which amplify rounding"
 CROSS_FITTED = "fit_transform predicts each row from the others, transform does not"
 
 CANNOT = {
+    ("auto", "latents of permuted rows"): "the parts of the race go by row numbers",
+    ("auto", "rows permuted"): "the parts of the race go by row numbers",
     ("drur", "latents of permuted rows"): "held-out rows and k-means go by row numbers",
     ("drur", "units"): "the turns amplify rounding: latents agree to 1e-8, not to 1e-10",
     ("drur", "rotated"): "the turns amplify rounding: latents agree to 1e-6",

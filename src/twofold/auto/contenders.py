@@ -66,12 +66,11 @@ class Task:
 
 @dataclass(frozen=True)
 class Trial:
-    """The result of a method on one or several splits: errors, what was found, CPU-free seconds."""
+    """The result of a method on one or several splits: errors, what was found, seconds."""
 
     name: str
     judged: Judged
     seconds: float
-    encode_seconds: float
     n_rows: int
     found: dict[str, Any] = field(default_factory=dict)
 
@@ -99,27 +98,17 @@ class Contender:
         began = time.perf_counter()
         judged: list[dict[float, Judged]] = []
         found: dict[str, Any] = {}
-        encoding = 0.0
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # the errors judge; the final fit warns
             for split in splits:
                 model = self.quick(task, split).fit(split.rows)
-                began_encoding = time.perf_counter()
                 judged.append(_judged(model, task, split))
-                encoding += time.perf_counter() - began_encoding
                 found.setdefault("init", getattr(model, "init_", None))
         widths = {w: Judged.joined([one[w] for one in judged]) for w in judged[0]}
         width = _best_width(widths)
         found["smoothing"] = width
-        n_splits = len(splits)
-        return Trial(
-            self.name,
-            widths[width],
-            (time.perf_counter() - began) / n_splits,
-            encoding / (n_splits * len(widths) * max(1, len(splits[0].held_out))),
-            len(splits[0].rows),
-            found,
-        )
+        seconds = (time.perf_counter() - began) / len(splits)
+        return Trial(self.name, widths[width], seconds, len(splits[0].rows), found)
 
 
 def _judged(model: TwoWayEstimator, task: Task, split: Split) -> dict[float, Judged]:
@@ -155,7 +144,7 @@ def _final_ukr(task: Task, found: Found) -> TwoWayEstimator:
 
 
 def _drur(task: Task, split: Split) -> TwoWayEstimator:
-    init = "auto" if task.thorough else dict(split.starts)
+    init = "auto" if task.thorough else dict(split.starts) or "auto"
     return DRUR(task.n_components, init=init, random_state=task.seed, n_jobs=1)
 
 

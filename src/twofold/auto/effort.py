@@ -12,6 +12,14 @@ SHARE_OF_RACE = 0.4
 """Share of given seconds that the race may take."""
 
 
+GROWTH = 3
+"""How much larger the next round is if a fit has given seconds."""
+
+SMALLEST_ROUND = 120
+QUICK_SECONDS, QUICKEST = 1.5, ("pca", "ukr")
+"""In fewer seconds only these methods are tried."""
+
+
 @dataclass(frozen=True)
 class Effort:
     """The rows of the rounds of a race, and the seconds of a whole fit.
@@ -35,20 +43,24 @@ class Effort:
                     f"effort={effort!r} must be one of {sorted(NAMED)}, or a number of seconds."
                 )
             return NAMED[effort]
-        also = "'fast', 'balanced' or 'best'"
-        seconds = check_real("effort", effort, also=also)
-        first = 400 if seconds >= GENEROUS else 200
-        return cls(first=first, seconds=seconds)
+        return cls(seconds=check_real("effort", effort, also="'fast', 'balanced' or 'best'"))
 
-    def last(self, n_rows: int) -> int:
-        """Return the number of rows of the last round, held-out rows included."""
-        if n_rows <= self.most:
-            return n_rows
-        return min(n_rows, max(self.least, min(self.most, n_rows // 10)))
+    def sizes(self, n_rows: int) -> list[int]:
+        """Return the rows of each round, held-out rows included."""
+        last = n_rows
+        if n_rows > self.most:
+            last = min(n_rows, max(self.least, min(self.most, n_rows // 10)))
+        if self.seconds is not None:  # rounds grow until the time is over
+            sizes = [SMALLEST_ROUND]
+            while GROWTH * sizes[-1] < last:
+                sizes.append(GROWTH * sizes[-1])
+            return [*(size for size in sizes if size < last), last]
+        return [self.first, last] if last > 2 * self.first else [last]
 
+    def tries(self, name: str) -> bool:
+        """Tell whether there is time to try a method."""
+        return self.seconds is None or self.seconds >= QUICK_SECONDS or name in QUICKEST
 
-GENEROUS = 5.0
-"""Seconds from which on a first round takes a small part."""
 
 NAMED = {
     "fast": Effort(first=500, least=500, most=500),

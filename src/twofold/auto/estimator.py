@@ -16,7 +16,6 @@ from twofold.auto.contenders import (
     CONTENDERS,
     Contender,
     Task,
-    Trial,
     for_all_rows,
     of_estimator,
     set_if_known,
@@ -24,9 +23,11 @@ from twofold.auto.contenders import (
 from twofold.auto.effort import Clock, Effort
 from twofold.auto.race import FEWEST_ROWS, SAFETY, Outcome, run_race, without_race
 from twofold.auto.report import RaceReport
-from twofold.auto.worth import warn_of_linear, warn_of_units
+from twofold.auto.worth import warn_of_linear, warn_of_noise, warn_of_units
+from twofold.base.dimensions import check_n_components
 from twofold.base.estimator import TwoWayEstimator
 from twofold.base.problem import Learned, Problem
+from twofold.model_selection import DimensionChoice, choose_dimension
 from twofold.numerics.codebooks import middle_size
 from twofold.numerics.linalg import row_norms_sq
 from twofold.numerics.threads import drawn_rows
@@ -34,8 +35,19 @@ from twofold.numerics.units import CenteredUnits
 from twofold.numerics.validation import RandomLike, check_rng, is_auto, warn_user
 from twofold.protocols import Array
 
+MOST_COMPONENTS = 10
+"""The largest number of dimensions that "auto" considers."""
+
 VALIDATED = {"principal_manifold": 10.0, "isomap": 4.0}
 """How much longer the final forms take than the quick ones, because they choose more."""
+
+
+TIME_OF_TEST = 0.5
+"""Seconds that must be left for the test of noise."""
+
+KEPT_BACK = 0.9
+LEAST_SLOPE = 0.2
+"""Shares of the time that is left, and of the seconds of a row, that predictions keep to."""
 
 
 class AutoTwoWay(TwoWayEstimator):
@@ -50,7 +62,7 @@ class AutoTwoWay(TwoWayEstimator):
     ----------
     n_components : int or "auto", default=2
         Latent dimensions. "auto" takes the smallest number whose held-out score is within one
-        standard error of the best, see `twofold.model_selection.dimension_curve`.
+        standard error of the best, see `twofold.model_selection.choose_dimension`.
     methods : "auto", list of str, or mapping of str to estimators, default="auto"
         The methods to compare: names among "pca", "drur", "ukr", "tsne", "isomap" and
         "principal_manifold", or estimators of your own by name. "auto" means all that suit the
@@ -78,10 +90,15 @@ class AutoTwoWay(TwoWayEstimator):
     report_ : RaceReport
         All methods compared, the winner first, with errors, seconds and the reason. It prints as a
         table, also in notebooks; ``report_.to_frame()`` is a data frame.
+    dimension_choice_ : DimensionChoice or None
+        How ``n_components="auto"`` was decided, with the held-out scores.
     held_out_error_, held_out_codebook_error_ : float
         Errors of the winner in the race, as shares of the variance; NaN without a race.
+    fitted_rows_ : ndarray of shape (n_fitted,) or None
+        The numbers of the rows to which the winner was fitted, if the seconds of ``effort`` did not
+        suffice for all; else None.
     embedding_ : ndarray of shape (n_samples, n_components)
-        Latents of the training data.
+        Latents of the training data; with ``fitted_rows_`` of these rows.
     encoder_, decoder_, density_, n_features_in_, feature_names_in_
         As in every two-way estimator.
 
@@ -103,6 +120,7 @@ class AutoTwoWay(TwoWayEstimator):
 
     best_estimator_: TwoWayEstimator
     report_: RaceReport
+    dimension_choice_: DimensionChoice | None
 
     def __init__(
         self,
@@ -121,19 +139,37 @@ class AutoTwoWay(TwoWayEstimator):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
+    def _requested_components(self, data: Array) -> int:
+        if is_auto(self.n_components):
+            return 1  # until the data have been looked at
+        return check_n_components(self.n_components, *data.shape)
+
     def _learn(self, problem: Problem) -> Learned:
         effort, contenders = Effort.of(self.effort), self._contenders()
-        clock = Clock(effort.seconds)
+        clock, choice = Clock(effort.seconds), None
+        if is_auto(self.n_components):
+            with problem.progress.phase("number of dimensions"):
+                most = min(MOST_COMPONENTS, problem.data.shape[1], len(problem.data) - 1)
+                choice = choose_dimension(
+                    problem.data, max_components=most, random_state=problem.rng
+                )
+            problem = replace(problem, n_components=choice.n_components)
         seed = int(problem.rng.integers(2**31))
         task = Task(problem.n_components, len(problem.data), seed, effort.thorough)
-        if len(problem.data) < FEWEST_ROWS or len(contenders) == 1:
-            outcome = without_race(contenders[0], len(problem.data))
+        if len(contenders) == 1:
+            outcome = without_race(contenders[0], len(problem.data), "the only method")
+        elif len(problem.data) < FEWEST_ROWS:
+            outcome = without_race(contenders[0], len(problem.data), "too few rows for a race")
         else:
             outcome = run_race(contenders, problem, effort, clock, task, problem.progress.note)
         contender = next(one for one in contenders if one.name == outcome.winner.name)
         learned = self._final(problem, contender, outcome, task, clock)
-        warn_of_linear(outcome, problem.n_components)
         warn_of_units(learned.attributes["best_estimator_"], problem.data)
+        if outcome.rounds and clock.left() > TIME_OF_TEST:
+            structure = None if choice is None else choice.structure
+            if not warn_of_noise(problem.data, structure):
+                warn_of_linear(outcome, problem.n_components)
+        learned.attributes["dimension_choice_"] = choice
         return learned
 
     def _final(
@@ -144,7 +180,7 @@ class AutoTwoWay(TwoWayEstimator):
         found = for_all_rows(trial.found, trial.n_rows / n_rows)
         best = contender.final(task, found)
         set_if_known(best, random_state=task.seed, n_jobs=self.n_jobs, verbose=self.verbose)
-        n_fitted = self._affordable(trial, n_rows, clock)
+        n_fitted = self._affordable(outcome, n_rows, clock)
         if n_fitted < n_rows:
             warn_user(
                 f"effort={self.effort!r} seconds suffice for {n_fitted} of {n_rows} rows, to which "
@@ -170,31 +206,41 @@ class AutoTwoWay(TwoWayEstimator):
     def _fitted_to_part(
         self, problem: Problem, best: TwoWayEstimator, n_fitted: int, outcome: Outcome
     ) -> Learned:
-        """Fit the winner to some rows, and encode all."""
+        """Fit the winner to some rows; their latents are the embedding."""
         rows = drawn_rows(len(problem.data), n_fitted, problem.rng)
         best.fit(problem.original[rows])
-        latents = best._encode(problem.original)
         self._share_features(best)
         return Learned(
-            latents,
+            best.embedding_,
             best._latent_units,
             best.encoder_,
             best.decoder_,
             best.density_,
             best._variance,
-            self._attributes(best, outcome),
+            self._attributes(best, outcome) | {"fitted_rows_": rows},
         )
 
-    def _affordable(self, trial: Trial, n_rows: int, clock: Clock) -> int:
-        """Return how many rows the winner can be fitted to in the time that is left."""
-        if not clock.is_limited or not trial.seconds:
+    def _affordable(self, outcome: Outcome, n_rows: int, clock: Clock) -> int:
+        """Return how many rows the winner can be fitted to in the time that is left.
+
+        Its seconds are a line through those of its last two trials.
+        """
+        name = outcome.winner.name
+        trials = [one for turn in outcome.rounds for one in turn.trials if one.name == name]
+        if not clock.is_limited or not trials:
             return n_rows
-        left = clock.left()
-        per_row = SAFETY * VALIDATED.get(trial.name, 1.0) * trial.seconds / trial.n_rows
-        if per_row * n_rows <= left:
+        last = trials[-1]
+        per_row, fixed = last.seconds / last.n_rows, 0.0
+        if len(trials) > 1:
+            before = trials[-2]
+            slope = (last.seconds - before.seconds) / (last.n_rows - before.n_rows)
+            slope = float(np.clip(slope, LEAST_SLOPE * per_row, per_row))
+            per_row, fixed = slope, last.seconds - slope * last.n_rows
+        longer = SAFETY * VALIDATED.get(name, 1.0)
+        left = KEPT_BACK * clock.left() - longer * fixed
+        if longer * per_row * n_rows <= left:
             return n_rows
-        of_latents = SAFETY * trial.encode_seconds * n_rows
-        return int(np.clip((left - of_latents) / per_row, min(n_rows, trial.n_rows), n_rows))
+        return int(np.clip(left / (longer * per_row), min(n_rows, last.n_rows), n_rows))
 
     def _contenders(self) -> list[Contender]:
         """Return the methods to compare, in the order that decides between equally good ones."""
@@ -234,6 +280,7 @@ class AutoTwoWay(TwoWayEstimator):
             "best_estimator_": best,
             "method_": trial.name,
             "report_": report_of(outcome),
+            "fitted_rows_": None,
             "held_out_error_": trial.judged.error,
             "held_out_codebook_error_": trial.judged.codebook_error,
         }
@@ -245,8 +292,9 @@ class AutoTwoWay(TwoWayEstimator):
         learned = best._learn_constant(problem)
         best._take(best._state(learned, problem.units, 0.0))
         self._share_features(best)
-        outcome = without_race(contender, len(problem.data))
-        return replace(learned, attributes=self._attributes(best, outcome))
+        outcome = without_race(contender, len(problem.data), "all rows are equal")
+        attributes = self._attributes(best, outcome) | {"dimension_choice_": None}
+        return replace(learned, attributes=attributes)
 
     @staticmethod
     def _state(learned: Learned, units: CenteredUnits, variance: float) -> dict[str, Any]:

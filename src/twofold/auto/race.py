@@ -19,6 +19,7 @@ from threadpoolctl import threadpool_limits
 
 from twofold.auto.contenders import Contender, Split, Task, Trial, can_run
 from twofold.auto.effort import Clock, Effort
+from twofold.auto.judging import Judged
 from twofold.base.problem import Problem
 from twofold.maps.affine import Affine
 from twofold.numerics.linalg import row_norms_sq
@@ -35,8 +36,9 @@ FEW_ROWS, N_FOLDS = 300, 3
 FEWEST_ROWS = 20
 """Fewer rows say nothing about a method."""
 
-SAFETY = 1.3
-"""Factor on predicted seconds."""
+SAFETY = 1.2
+COST_POWER = 0.7
+"""Factor on predicted seconds, and the power of the rows with which those of small rounds grow."""
 
 
 @dataclass(frozen=True)
@@ -92,15 +94,20 @@ class Rows:
 
         latents = map_blocks(embed, names)
         self.starts = {
-            name: Z for name, Z in zip(names, latents, strict=True) if Z is not None and Z.any()
+            name: Z
+            for name, Z in zip(names, latents, strict=True)
+            if Z is not None and np.ptp(Z, axis=0).all()
         }
 
-    def splits(self, n_rows: int) -> list[Split]:
-        """Return the splits of a round that sees this many of the rows."""
+    def splits(self, n_rows: int, *, folds: bool = True) -> list[Split]:
+        """Return the splits of a round that sees this many of the rows.
+
+        With ``folds``, each of few rows is held out once.
+        """
         order = self.order[:n_rows]
-        if len(order) <= FEW_ROWS:
-            folds = [order[fold::N_FOLDS] for fold in range(N_FOLDS)]
-            return [self._split(np.setdiff1d(order, fold), np.sort(fold)) for fold in folds]
+        if folds and len(order) <= FEW_ROWS:
+            parts = [order[fold::N_FOLDS] for fold in range(N_FOLDS)]
+            return [self._split(np.setdiff1d(order, part), np.sort(part)) for part in parts]
         n_held_out = min(int(HELD_OUT_SHARE * len(order)), MOST_HELD_OUT)
         return [self._split(np.sort(order[n_held_out:]), np.sort(order[:n_held_out]))]
 
@@ -119,36 +126,37 @@ def run_race(
 ) -> Outcome:
     """Let methods race for the rows of a problem; ``say`` gets a line after each round."""
     n_rows = len(problem.data)
-    last = effort.last(n_rows)
-    if clock.is_limited and clock.left_for_race() < SAFETY:
-        last = min(last, effort.first)
-    with threadpool_limits(1, "openmp"), problem.progress.phase("starts of the race"):
-        rows = Rows(problem, last, STARTS)
-    running = [one for one in contenders if can_run(one.name, task.n_components, rows.starts)]
-    sizes = [effort.first, last] if last > 2 * effort.first and len(running) > 2 else [last]
+    sizes = effort.sizes(n_rows)
+    running = [one for one in contenders if effort.tries(one.name)] or contenders[:1]
+    rows: Rows | None = None
     rounds: list[Round] = []
     for number, size in enumerate(sizes, 1):
-        splits = rows.splits(size)
+        began = clock.elapsed()
+        if rows is None or clock.is_limited:
+            with threadpool_limits(1, "openmp"), problem.progress.phase("starts of the race"):
+                rows = Rows(problem, size if clock.is_limited else sizes[-1], STARTS)
+            running = [one for one in running if can_run(one.name, task.n_components, rows.starts)]
+        splits = rows.splits(size, folds=not clock.is_limited)
         with problem.progress.phase(f"round {number} of the race"):
             trials = _run_all(running, task, splits, clock)
         if not trials:
             break
         trials.sort(key=lambda trial: -trial.judged.score)
-        held_out = len(trials[0].judged.plain)
-        rounds.append(Round(number, len(splits[0].rows), held_out, trials))
+        rounds.append(Round(number, len(splits[0].rows), len(trials[0].judged.plain), trials))
         say(_line(rounds[-1]))
         if number < len(sizes):
             kept = _better_half(trials, running)
-            growth = size and sizes[number] / size
-            cost = SAFETY * growth * sum(t.seconds for t in trials if t.name in kept)
-            if clock.is_limited and cost > clock.left_for_race():
+            cost = SAFETY * (clock.elapsed() - began) * (sizes[number] / size) ** COST_POWER
+            if clock.is_limited and cost * len(kept) / len(trials) > clock.left_for_race():
                 break
             running = [one for one in running if one.name in kept]
+    if not rounds:
+        return without_race(contenders[0], n_rows, "no method could be tried")
     winner, reason = _decided(rounds[-1].trials, running)
     linear = next(
         (trial for one in reversed(rounds) for trial in one.trials if trial.name == "pca"), None
     )
-    starts = rows.starts if last >= n_rows else {}
+    starts = rows.starts if rows is not None and len(rows.numbers) == n_rows else {}
     return Outcome(rounds, winner, reason, starts, linear)
 
 
@@ -214,10 +222,8 @@ def _line(one: Round) -> str:
     return f"race, round {one.number} ({one.n_rows} rows): {scores}"
 
 
-def without_race(contender: Contender, n_rows: int) -> Outcome:
-    """Return the outcome for a single method, or for too few rows to compare any."""
-    from twofold.auto.judging import Judged
-
+def without_race(contender: Contender, n_rows: int, reason: str) -> Outcome:
+    """Return the outcome of a fit that compares nothing, with the reason."""
     nothing = Judged(np.full(1, np.nan), np.full(1, np.nan))
-    trial = Trial(contender.name, nothing, 0.0, 0.0, n_rows, {"init": None, "smoothing": 1.0})
-    return Outcome([], trial, "the only method", {}, None)
+    trial = Trial(contender.name, nothing, 0.0, n_rows, {"init": None, "smoothing": 1.0})
+    return Outcome([], trial, reason, {}, None)

@@ -97,7 +97,7 @@ class RaceReport:
     def _caption(self) -> str:
         """Return what the figures mean."""
         if not self.n_held_out:
-            return "No race: there are too few rows, or one method."
+            return "No methods were compared."
         return (
             f"Errors of {self.n_held_out} held-out rows as shares of the variance, plain and from "
             f"the nearest of {self.n_codes} codewords. The score is minus the mean of their "

@@ -6,6 +6,8 @@ import numpy as np
 
 from twofold.auto.race import Outcome
 from twofold.base.estimator import TwoWayEstimator
+from twofold.model_selection import Structure, detect_structure
+from twofold.numerics.threads import some_rows
 from twofold.numerics.validation import warn_user
 from twofold.protocols import Array
 
@@ -13,6 +15,24 @@ DOMINANT = 0.9
 """A column with more than this share of the variance dominates the map."""
 
 FEWEST_COLUMNS = 3
+MOST_TESTED = 1_000
+"""Rows that are compared with noise."""
+
+
+def warn_of_noise(data: Array, structure: Structure | None) -> bool:
+    """Warn if data (n, D) are noise; their structure is tested on some rows if it is not known."""
+    if data.shape[1] < 2:  # a column has no structure, and maps to itself
+        return False
+    if structure is None:
+        structure = detect_structure(data[some_rows(len(data), MOST_TESTED)])
+    if structure.is_noise:
+        warn_user(
+            "The data look like pure noise: no direction has more variance than chance, and "
+            "neighbors are no closer than in copies whose columns are permuted. A map of them "
+            "shows nothing that other rows would confirm.",
+            UserWarning,
+        )
+    return structure.is_noise
 
 
 def warn_of_linear(outcome: Outcome, n_components: int) -> None:

@@ -60,6 +60,8 @@ CLASSES: Final[dict[str, str]] = {
         "twofold.maps.nadaraya_watson": "GRNN NadarayaWatson",
         "twofold.maps.projection": "Projection",
         "twofold.maps.rbf_network": "RBFNetwork",
+        "twofold.model_selection.dimension": "DimensionChoice",
+        "twofold.model_selection.structure": "Structure",
         "twofold.numerics.density": "LatentDensity",
         "twofold.numerics.neighbors": "CellIndex",
         "twofold.numerics.sums.neighbors": "LocalMeans Neighbors",
