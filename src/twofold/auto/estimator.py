@@ -16,12 +16,11 @@ from twofold.auto.contenders import (
     CONTENDERS,
     Contender,
     Task,
-    for_all_rows,
     of_estimator,
-    set_if_known,
 )
 from twofold.auto.effort import Clock, Effort
-from twofold.auto.race import FEWEST_ROWS, SAFETY, Outcome, run_race, without_race
+from twofold.auto.final import fit_winner
+from twofold.auto.race import FEWEST_ROWS, Outcome, run_race, without_race
 from twofold.auto.report import RaceReport
 from twofold.auto.worth import warn_of_linear, warn_of_noise, warn_of_units
 from twofold.base.dimensions import check_n_components
@@ -29,25 +28,15 @@ from twofold.base.estimator import TwoWayEstimator
 from twofold.base.problem import Learned, Problem
 from twofold.model_selection import DimensionChoice, choose_dimension
 from twofold.numerics.codebooks import middle_size
-from twofold.numerics.linalg import row_norms_sq
-from twofold.numerics.threads import drawn_rows
 from twofold.numerics.units import CenteredUnits
-from twofold.numerics.validation import RandomLike, check_rng, is_auto, warn_user
-from twofold.protocols import Array
+from twofold.numerics.validation import RandomLike, is_auto
+from twofold.protocols import Array, IntArray
 
 MOST_COMPONENTS = 10
 """The largest number of dimensions that "auto" considers."""
 
-VALIDATED = {"principal_manifold": 10.0, "isomap": 4.0}
-"""How much longer the final forms take than the quick ones, because they choose more."""
-
-
 TIME_OF_TEST = 0.5
 """Seconds that must be left for the test of noise."""
-
-KEPT_BACK = 0.9
-LEAST_SLOPE = 0.2
-"""Shares of the time that is left, and of the seconds of a row, that predictions keep to."""
 
 
 class AutoTwoWay(TwoWayEstimator):
@@ -163,84 +152,16 @@ class AutoTwoWay(TwoWayEstimator):
         else:
             outcome = run_race(contenders, problem, effort, clock, task, problem.progress.note)
         contender = next(one for one in contenders if one.name == outcome.winner.name)
-        learned = self._final(problem, contender, outcome, task, clock)
-        warn_of_units(learned.attributes["best_estimator_"], problem.data)
+        best, rows = fit_winner(contender, problem, outcome, task, clock, self.n_jobs)
+        self._share_features(best)
+        warn_of_units(best, problem.data)
         if outcome.rounds and clock.left() > TIME_OF_TEST:
             structure = None if choice is None else choice.structure
             if not warn_of_noise(problem.data, structure):
                 warn_of_linear(outcome, problem.n_components)
-        learned.attributes["dimension_choice_"] = choice
-        return learned
-
-    def _final(
-        self, problem: Problem, contender: Contender, outcome: Outcome, task: Task, clock: Clock
-    ) -> Learned:
-        """Fit the winner to all rows, or to as many as the time allows."""
-        trial, n_rows = outcome.winner, len(problem.data)
-        found = for_all_rows(trial.found, trial.n_rows / n_rows)
-        best = contender.final(task, found)
-        set_if_known(best, random_state=task.seed, n_jobs=self.n_jobs, verbose=self.verbose)
-        n_fitted = self._affordable(outcome, n_rows, clock)
-        if n_fitted < n_rows:
-            warn_user(
-                f"effort={self.effort!r} seconds suffice for {n_fitted} of {n_rows} rows, to which "
-                f"{contender.name} was fitted. Give more seconds to fit all rows.",
-                UserWarning,
-            )
-            return self._fitted_to_part(problem, best, n_fitted, outcome)
-        named = best.get_params(deep=False).get("init")
-        shared = isinstance(named, str) and named in outcome.starts and outcome.rounds
-        if shared:  # computed for all rows in the race
-            best.set_params(init={named: outcome.starts[str(named)]})
-        own = replace(problem, rng=check_rng(task.seed))
-        learned = best._learn(own)
-        if shared:
-            best.set_params(init=named)
-        variance = learned.variance
-        if variance is None:
-            variance = float(row_norms_sq(problem.data).mean())
-        best._take(best._state(learned, problem.units, variance))
-        self._share_features(best)
-        return replace(learned, variance=variance, attributes=self._attributes(best, outcome))
-
-    def _fitted_to_part(
-        self, problem: Problem, best: TwoWayEstimator, n_fitted: int, outcome: Outcome
-    ) -> Learned:
-        """Fit the winner to some rows; their latents are the embedding."""
-        rows = drawn_rows(len(problem.data), n_fitted, problem.rng)
-        best.fit(problem.original[rows])
-        self._share_features(best)
-        return Learned(
-            best.embedding_,
-            best._latent_units,
-            best.encoder_,
-            best.decoder_,
-            best.density_,
-            best._variance,
-            self._attributes(best, outcome) | {"fitted_rows_": rows},
-        )
-
-    def _affordable(self, outcome: Outcome, n_rows: int, clock: Clock) -> int:
-        """Return how many rows the winner can be fitted to in the time that is left.
-
-        Its seconds are a line through those of its last two trials.
-        """
-        name = outcome.winner.name
-        trials = [one for turn in outcome.rounds for one in turn.trials if one.name == name]
-        if not clock.is_limited or not trials:
-            return n_rows
-        last = trials[-1]
-        per_row, fixed = last.seconds / last.n_rows, 0.0
-        if len(trials) > 1:
-            before = trials[-2]
-            slope = (last.seconds - before.seconds) / (last.n_rows - before.n_rows)
-            slope = float(np.clip(slope, LEAST_SLOPE * per_row, per_row))
-            per_row, fixed = slope, last.seconds - slope * last.n_rows
-        longer = SAFETY * VALIDATED.get(name, 1.0)
-        left = KEPT_BACK * clock.left() - longer * fixed
-        if longer * per_row * n_rows <= left:
-            return n_rows
-        return int(np.clip(left / (longer * per_row), min(n_rows, last.n_rows), n_rows))
+        attributes = self._attributes(best, outcome, choice, rows)
+        maps = best._latent_units, best.encoder_, best.decoder_, best.density_
+        return Learned(best.embedding_, *maps, best._variance, attributes)
 
     def _contenders(self) -> list[Contender]:
         """Return the methods to compare, in the order that decides between equally good ones."""
@@ -274,13 +195,20 @@ class AutoTwoWay(TwoWayEstimator):
         if hasattr(self, "feature_names_in_"):
             best.feature_names_in_ = self.feature_names_in_
 
-    def _attributes(self, best: TwoWayEstimator, outcome: Outcome) -> dict[str, Any]:
+    @staticmethod
+    def _attributes(
+        best: TwoWayEstimator,
+        outcome: Outcome,
+        choice: DimensionChoice | None = None,
+        rows: IntArray | None = None,
+    ) -> dict[str, Any]:
         trial = outcome.winner
         return {
             "best_estimator_": best,
             "method_": trial.name,
             "report_": report_of(outcome),
-            "fitted_rows_": None,
+            "dimension_choice_": choice,
+            "fitted_rows_": rows,
             "held_out_error_": trial.judged.error,
             "held_out_codebook_error_": trial.judged.codebook_error,
         }
@@ -293,8 +221,7 @@ class AutoTwoWay(TwoWayEstimator):
         best._take(best._state(learned, problem.units, 0.0))
         self._share_features(best)
         outcome = without_race(contender, len(problem.data), "all rows are equal")
-        attributes = self._attributes(best, outcome) | {"dimension_choice_": None}
-        return replace(learned, attributes=attributes)
+        return replace(learned, attributes=self._attributes(best, outcome))
 
     @staticmethod
     def _state(learned: Learned, units: CenteredUnits, variance: float) -> dict[str, Any]:
