@@ -30,7 +30,7 @@ from twofold.starts.named import attempt, resolve_init, unit_variance
 STARTS = ("pca", "isomap", "tsne")
 HELD_OUT_SHARE = 0.25
 MOST_HELD_OUT = 500
-FEW_ROWS, N_FOLDS = 300, 3
+FEW_ROWS, N_FOLDS = 300, 5
 """Up to this number of rows each of them is held out once."""
 
 FEWEST_ROWS = 20
@@ -192,7 +192,8 @@ def _decided(trials: list[Trial], running: list[Contender]) -> tuple[Trial, str]
     """Return the winner of a round and the reason.
 
     Methods are compared in their order. A later one replaces the best so far if its score is higher
-    by more than its margin, and by more than the standard error of the difference.
+    by more than its margin. To replace PCA, it must also be higher by two standard errors of the
+    difference: a bend that could be chance is not drawn.
     """
     found = {trial.name: trial for trial in trials}
     winner: Trial | None = None
@@ -202,7 +203,8 @@ def _decided(trials: list[Trial], running: list[Contender]) -> tuple[Trial, str]
             continue
         if winner is not None:
             ahead, standard_error = winner.judged.behind(trial.judged)
-            if ahead <= max(contender.margin, standard_error):
+            least = 2.0 * standard_error if winner.name == "pca" else 0.0
+            if ahead <= max(contender.margin, least):
                 continue
         winner = trial
     assert winner is not None

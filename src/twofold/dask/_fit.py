@@ -16,12 +16,13 @@ import numpy as np
 from sklearn.base import clone
 
 from twofold import __version__
+from twofold.auto import AutoTwoWay
 from twofold.base.dimensions import check_n_components
 from twofold.base.estimator import TwoWayEstimator
 from twofold.base.journal import Journal
 from twofold.base.problem import Problem
 from twofold.base.progress import SECONDS_BETWEEN_LINES, FitProgress, with_callbacks
-from twofold.dask import _drur, _principal_manifold, _ukr
+from twofold.dask import _auto, _drur, _principal_manifold, _ukr
 from twofold.dask._blocks import Blocks
 from twofold.dask._checkpoint import FileJournal
 from twofold.dask._cluster import Cluster
@@ -84,14 +85,16 @@ def fit(
 
     The estimator is fitted in place, as by its own ``fit``. An interrupted or failed fit leaves it
     as it was. `DRUR` and `PrincipalManifold` become the same model as by their own ``fit``, bit for
-    bit, however the rows are chunked. `UKR` is fitted in levels: see ``levels``.
+    bit, however the rows are chunked. `UKR` is fitted in levels: see ``levels``. The methods of
+    `AutoTwoWay` race on a sample of 5,000 rows, and the winner, one of these three, is fitted to
+    all.
 
     The training latents may not fit into memory, so ``embedding_`` has no rows. To get latents,
     call ``estimator.transform(X)``, which returns a lazy collection, or set ``return_embedding``.
 
     Parameters
     ----------
-    estimator : DRUR, PrincipalManifold or UKR
+    estimator : DRUR, PrincipalManifold, UKR or AutoTwoWay
         The estimator. Latents given as ``init``, ``DRUR(n_centers="all")`` and metrics of `UKR`
         other than "euclidean" need all rows in memory and are refused. ``DRUR`` fits user-supplied
         maps to a sample, as in ``fit_blocks``. ``n_jobs`` is the number of threads of the calling
@@ -118,7 +121,7 @@ def fit(
 
     Returns
     -------
-    estimator : DRUR, PrincipalManifold or UKR
+    estimator : DRUR, PrincipalManifold, UKR or AutoTwoWay
         The fitted estimator. `UKR` also has ``refinement_history_``, the leave-one-out errors of
         all rows after the projection and after each sweep, in units of their variance.
     embedding : dask.array.Array of shape (n_samples, n_components)
@@ -163,6 +166,12 @@ def fit(
         raise FileNotFoundError(
             f"checkpoint={str(checkpoint)!r} cannot be written: its folder does not exist."
         )
+    if isinstance(estimator, AutoTwoWay):
+        options = {"client": client, "timeout": timeout, "no_workers_timeout": no_workers_timeout}
+        if levels is not None or checkpoint is not None:
+            options |= {"levels": levels, "checkpoint": checkpoint, "resume": resume}
+        raced, embedding = _fit_winner(estimator, X, options)
+        return (raced, embedding) if return_embedding else raced
     learn = _learner(estimator, levels)
     table = Blocks.of(X)
     cluster = Cluster.of(
@@ -196,6 +205,36 @@ def fit(
     return (estimator, embedding) if return_embedding else estimator
 
 
+def _fit_winner(estimator: AutoTwoWay, X: Any, options: dict[str, Any]) -> tuple[Any, Any]:
+    """Let methods race on a sample, and fit the winner to all rows; return it and the latents."""
+    _auto.check(estimator)
+    table = Blocks.of(X)
+    cluster = Cluster.of(
+        options["client"],
+        type(estimator).__name__,
+        check_real("timeout", options["timeout"]),
+        check_real("no_workers_timeout", options["no_workers_timeout"]),
+    )
+    seen = first_look(table, cluster, marked=False)
+    scales = Scales.of(seen.extent)
+    source = DistributedRows(table, seen.sizes, cluster, on_progress=_Log(estimator.verbose))
+    units = scales.units(source.total(scales.moments, "moments") if scales.varying.any() else None)
+    raced = _auto.sampled_race(estimator, replace(source, units=units))
+    best = raced.best_estimator_
+    if not isinstance(best, UKR):
+        options.pop("levels", None)
+    best, embedding = fit(clone(best), X, return_embedding=True, **options)
+    state = {name: vars(raced)[name] for name in raced._learned_names}
+    shared = ("embedding_", "encoder_", "decoder_", "density_", "_data_units", "_latent_units")
+    state |= {name: getattr(best, name) for name in (*shared, "_variance")}
+    estimator._take(state | {"best_estimator_": best})
+    estimator.__dict__.pop("feature_names_in_", None)
+    estimator.n_features_in_ = table.n_columns
+    if table.names is not None:
+        estimator.feature_names_in_ = table.names
+    return estimator, embedding
+
+
 def _learner(estimator: TwoWayEstimator, levels: Levels | None) -> Learn:
     """Check the settings, and return the function that runs the method on a cluster."""
     if isinstance(estimator, UKR):
@@ -212,8 +251,9 @@ def _learner(estimator: TwoWayEstimator, levels: Levels | None) -> Learn:
         _principal_manifold.check(estimator)
         return partial(_principal_manifold.learn, estimator)
     raise TypeError(
-        f"estimator={estimator!r} cannot be fitted on a cluster: pass a DRUR, PrincipalManifold or "
-        "UKR. Fit other estimators to a sample in memory; their transform takes Dask collections."
+        f"estimator={estimator!r} cannot be fitted on a cluster: pass an AutoTwoWay, DRUR, "
+        "PrincipalManifold or UKR. Fit other estimators to a sample in memory; their transform "
+        "takes Dask collections."
     )
 
 
