@@ -39,4 +39,5 @@ def sampled_race(estimator: AutoTwoWay, source: DistributedRows) -> AutoTwoWay:
     model: AutoTwoWay = clone(estimator)
     methods: Any = list(ON_CLUSTERS) if is_auto(estimator.methods) else estimator.methods
     model.set_params(methods=methods)
-    return model.fit(sample)
+    model.fit(sample)
+    return model
