@@ -180,7 +180,7 @@ def test_a_bend_that_could_be_chance_does_not_replace_pca():
 def test_smoothing_shrinks_with_more_rows():
     found = {"init": "tsne", "smoothing": 2.0}
     assert for_all_rows(found, 1.0)["smoothing"] == 2.0
-    assert for_all_rows(found, 1.0 / 16.0)["smoothing"] == 1.5
+    assert for_all_rows(found, 1.0 / 4.0)["smoothing"] == 1.5
     assert found["smoothing"] == 2.0
 
 
@@ -343,7 +343,7 @@ def test_rounds_of_efforts():
     assert Effort.of("balanced").sizes(300) == [300]
     assert Effort.of("balanced").sizes(1_500) == [400, 1_500]
     assert Effort.of("balanced").sizes(15_000) == [400, 1_500]
-    assert Effort.of("balanced").sizes(10**6) == [400, 2_000]
+    assert Effort.of("balanced").sizes(60_000) == [400, 2_000, 6_000]
     assert Effort.of("fast").sizes(10**6) == [500]
     assert Effort.of("best").sizes(10**6) == [1_000, 5_000]
     sizes = Effort.of(10.0).sizes(10**6)

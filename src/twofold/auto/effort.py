@@ -15,6 +15,9 @@ SHARE_OF_RACE = 0.4
 GROWTH = 3
 """How much larger the next round is if a fit has given seconds."""
 
+WORTH_A_ROUND = 1.5
+"""A further round has at least this many times the rows."""
+
 SMALLEST_ROUND = 120
 QUICK_SECONDS, QUICKEST = 1.5, ("pca", "ukr")
 """In fewer seconds only these methods are tried."""
@@ -24,13 +27,15 @@ QUICK_SECONDS, QUICKEST = 1.5, ("pca", "ukr")
 class Effort:
     """The rows of the rounds of a race, and the seconds of a whole fit.
 
-    The last round has at least ``least`` and at most ``most`` rows: a tenth of all in between. A
-    ``thorough`` race tries methods with all their choices.
+    The second round has at least ``least`` and at most ``most`` rows: a tenth of all in between. Of
+    many more rows, a third round has a tenth of them, at most ``many``: methods that gain most from
+    more rows show it late. A ``thorough`` race tries methods with all their choices.
     """
 
     first: int = 400
     least: int = 1_000
     most: int = 2_000
+    many: int = 6_000
     thorough: bool = False
     seconds: float | None = None
 
@@ -55,7 +60,9 @@ class Effort:
             while GROWTH * sizes[-1] < last:
                 sizes.append(GROWTH * sizes[-1])
             return [*(size for size in sizes if size < last), last]
-        return [self.first, last] if last > 2 * self.first else [last]
+        sizes = [self.first, last] if last > 2 * self.first else [last]
+        more = min(n_rows // 10, self.many)
+        return [*sizes, more] if more > WORTH_A_ROUND * last else sizes
 
     def tries(self, name: str) -> bool:
         """Tell whether there is time to try a method."""
@@ -63,7 +70,7 @@ class Effort:
 
 
 NAMED = {
-    "fast": Effort(first=500, least=500, most=500),
+    "fast": Effort(first=500, least=500, most=500, many=500),
     "balanced": Effort(),
     "best": Effort(first=1_000, least=5_000, most=5_000, thorough=True),
 }
