@@ -29,7 +29,7 @@ MOST_WORSE = 1.03
 """Ratio to the lowest error up to which a smoother map of kernel regression is preferred."""
 
 MANY_ROWS = 10_000
-LONG_TOL = 2e-3
+LONG_TOL = 1.5e-3
 """Of more rows kernel regression gains from a longer descent; of fewer the map tears."""
 
 ALPHAS: tuple[dict[str, Any], ...] = ({"alpha": 1e-4}, {"alpha": 1e-3}, {"alpha": 1e-2})
