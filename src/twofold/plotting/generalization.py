@@ -97,6 +97,7 @@ class GeneralizationDisplay(Display):
         -------
         GeneralizationDisplay
         """
+        model = getattr(model, "_unwrapped", model)
         if not isinstance(model, PrincipalManifold):
             raise TypeError(
                 f"model={type(model).__name__} has no generalization report: PrincipalManifold has."
