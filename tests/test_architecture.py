@@ -46,13 +46,17 @@ LAYERS = {
     "isomap": 4,
     "two_way": 4,
     "model_selection": 5,
-    "export": 5,
-    "dask": 5,
-    "plotting": 5,
-    "cli": 5,
-    "__init__": 5,
-    "__main__": 5,
+    "auto": 5,
+    "export": 6,
+    "dask": 6,
+    "plotting": 6,
+    "cli": 6,
+    "__init__": 6,
+    "__main__": 6,
 }
+EDGES = 6
+"""The layer of the edges, which may use optional dependencies and the package itself."""
+
 APART = {"maps", "optimize"}
 """Blocks of layer 2 meet only through protocols and never import each other."""
 
@@ -134,7 +138,7 @@ def test_imports_go_down_only(path):
             continue
         there = name.removeprefix("twofold.")
         if prefix_of(there) is None:  # a name of the package itself, such as TwoWay
-            assert layer == 5, f"{here} imports {name} through the package"
+            assert layer == EDGES, f"{here} imports {name} through the package"
             continue
         if path.name == "__init__.py" and there.startswith(f"{here}."):
             continue  # a package shows what is in it, whatever the layers of its modules
@@ -157,7 +161,7 @@ def test_optional_dependencies_are_imported_at_the_edges_and_inside(path):
             continue
         if name == "numba" and path.stem.endswith("loops"):
             continue  # itself imported on first need only
-        assert LAYERS[prefix_of(here)] == 5 or not at_top
+        assert LAYERS[prefix_of(here)] == EDGES or not at_top
         assert not at_top or here.startswith("cli.")
 
 

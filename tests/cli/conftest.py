@@ -26,5 +26,5 @@ def model(folder):
 @pytest.fixture(scope="session")
 def ukr(folder, data):
     """Return a model with candidates and a learning curve, whose encoder is a search."""
-    run("fit", data, "--set", "max_iter=5", *ROLES, "-o", folder / "ukr.twofold")
+    run("fit", data, "-m", "ukr", "--set", "max_iter=5", *ROLES, "-o", folder / "ukr.twofold")
     return folder / "ukr.twofold"

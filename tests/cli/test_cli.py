@@ -169,7 +169,10 @@ def test_completion():
     assert complete("tr") == ["transform"]
     assert complete("fit", "x.csv", "-m", "s") == ["sne", "supervised-isomap"]
     assert complete("fit", "x.csv", "-m", "sne", "--set", "per") == ["perplexity="]
-    assert complete("fit", "x.csv", "--set", "leave") == ["leave_out="]
+    assert complete("fit", "x.csv", "-m", "ukr", "--set", "leave") == ["leave_out="]
+    assert complete("fit", "x.csv", "--set", "meth") == ["methods="]
+    assert complete("fit", "x.csv", "-m", "a") == ["auto"]
+    assert complete("fit", "x.csv", "--effort", "b") == ["balanced", "best"]
     assert complete("fit", "x.csv", "--set", "max_iter=1") == []
     assert complete("plot", "m.twofold", "--kind", "dec") == ["decoded"]
 

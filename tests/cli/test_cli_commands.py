@@ -330,8 +330,9 @@ def quick_demo(monkeypatch):
     """Let the demo run on few digits and for few iterations; CI runs the whole one."""
     X, y = load_digits(return_X_y=True)
     monkeypatch.setattr("sklearn.datasets.load_digits", lambda **_: (X[:150], y[:150]))
-    quick = twofold.UKR(init="pca", homotopy=False, max_iter=2)
-    monkeypatch.setattr(twofold, "UKR", lambda **_: quick)
+    drur = twofold.DRUR(n_centers=10, init="pca", max_iter=2)
+    quick = twofold.AutoTwoWay(methods={"drur": drur}, random_state=0)
+    monkeypatch.setattr(twofold, "AutoTwoWay", lambda **_: quick)
 
 
 @pytest.mark.usefixtures("quick_demo")
@@ -354,6 +355,7 @@ def test_demo_as_json(tmp_path, monkeypatch):
     monkeypatch.setattr("twofold.cli.commands.demo._show", lambda *_: [tmp_path / "explorer.html"])
     told = json.loads(run("demo", "-o", tmp_path, "--json", "--quiet").stdout)
     assert told["files"] == [str(tmp_path / "explorer.html")]
+    assert told["winner"] == "drur"
     assert 0.0 < told["error"] < 1.5
 
 

@@ -17,6 +17,7 @@ from twofold.cli.methods import METHODS, parse_settings
 from twofold.cli.progress import in_blocks, shown_progress
 
 SETTINGS = {
+    "auto": ['methods=["pca", "isomap"]'],
     "ukr": ["init=pca", "homotopy=false", "max_iter=3"],
     "drur": ["max_iter=2", "n_centers=[5, 6]"],
     "principal-manifold": ["alpha=0.01", "max_iter=2", "n_nodes=[3, 4]"],

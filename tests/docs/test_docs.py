@@ -50,6 +50,20 @@ def test_python_blocks_run(page, tmp_path, monkeypatch):
         exec(compile(block, page.name, "exec"), namespace)
 
 
+def test_the_first_pages_open_with_the_same_lines():
+    """Python and the command line, before anything else."""
+    texts = [
+        (ROOT / name).read_text(encoding="utf-8")
+        for name in ("README.md", "docs/index.md", "docs/command-line.md")
+    ]
+    openings = {
+        tuple(re.findall(r"```(?:python|sh)\n.*?```", text, re.DOTALL)[:2]) for text in texts
+    }
+    ((python, shell),) = openings
+    assert "AutoTwoWay" in python
+    assert "twofold explore wines.csv" in shell
+
+
 @pytest.mark.parametrize("page", [*PAGES, *API_PAGES], ids=page_name)
 def test_links_lead_somewhere(page):
     for target in re.findall(r"\]\(([^)#]+)\)", page.read_text(encoding="utf-8")):

@@ -2,6 +2,7 @@
 
 PUBLIC_MODULES = [
     "twofold",
+    "twofold.auto",
     "twofold.base",
     "twofold.dask",
     "twofold.datasets",

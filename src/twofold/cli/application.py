@@ -70,6 +70,7 @@ def _show(error: click.ClickException) -> None:
 @click.group(
     cls=CommandLine,
     epilog=examples(
+        "twofold explore flowers.csv --label species -o flowers.html",
         "twofold fit flowers.csv --label species -o flowers.twofold",
         "twofold plot flowers.twofold flowers.csv --label species -o map.png",
         "twofold explore flowers.twofold flowers.csv --label species -o page.html",

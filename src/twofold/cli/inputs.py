@@ -61,9 +61,9 @@ class InputTable:
         """Read the table."""
         return read_table(self.data, self.reading, messages)
 
-    def select(self, messages: Messages) -> Selection:
+    def select(self, messages: Messages, keep: tuple[str, ...] = ()) -> Selection:
         """Read the table and select the features to fit a model to."""
-        return self.columns.choose(self.read(messages), messages)
+        return replace(self.columns, keep=keep).choose(self.read(messages), messages)
 
     def select_for(
         self, model: TwoWayEstimator, messages: Messages, keep: tuple[str, ...] = ()

@@ -51,9 +51,17 @@ class Messages:
             self.line(f"warning: {text}")
 
     def result(
-        self, document: Mapping[str, Any], lines: Sequence[tuple[str, str]], *, err: bool = False
+        self,
+        document: Mapping[str, Any],
+        lines: Sequence[tuple[str, str]],
+        *,
+        err: bool = False,
+        table: Sequence[Sequence[str]] = (),
     ) -> None:
-        """Print the result, as JSON or as lines of a name and a text; with ``err`` as notes."""
+        """Print the result, as JSON or as lines of a name and a text; with ``err`` as notes.
+
+        A ``table`` of texts, its header first, follows the lines.
+        """
         if self.as_json:
             if self.warned:
                 document = {**document, "warnings": self.warned}
@@ -64,6 +72,12 @@ class Messages:
         width = max((len(name) for name, _ in lines), default=0)
         for name, text in lines:
             click.echo(f"{name:<{width}}  {text}", err=err)
+        widths = [max(map(len, column)) for column in zip(*table, strict=True)]
+        if table:
+            click.echo(err=err)
+        for row in table:
+            cells = (f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True))
+            click.echo("  ".join(cells).rstrip(), err=err)
 
     @contextmanager
     def warnings_as_lines(self) -> Iterator[None]:
@@ -72,8 +86,13 @@ class Messages:
             warnings.simplefilter("ignore")
             warnings.simplefilter("always", UserWarning)
             warnings.simplefilter("always", RuntimeWarning)
-            warnings.showwarning = lambda message, *_, **__: self.warning(str(message))
+            warnings.showwarning = lambda message, *_, **__: self.warning(_for_shells(message))
             yield
+
+
+def _for_shells(message: Warning | str) -> str:
+    """Return the text of a Python warning, with remedies of the command line."""
+    return str(message).replace("sklearn.preprocessing.StandardScaler", "'twofold standardize'")
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 PYTHON_WORDS: Final = {"True": True, "False": False, "None": None}
 """Values that Python spells differently from JSON."""
 
-OPTIONS: Final = {"n_components": "-q", "random_state": "--seed"}
+OPTIONS: Final = {"n_components": "-q", "random_state": "--seed", "effort": "--effort"}
 """Parameters that have their own option."""
 
 
@@ -46,7 +46,11 @@ class Method:
         return self.estimator(n_components=n_components, random_state=seed, **settings)
 
 
+AUTO: Final = "auto"
+"""The method that compares others; the default."""
+
 METHODS: Final = {
+    AUTO: Method("AutoTwoWay"),
     "ukr": Method("UKR"),
     "drur": Method("DRUR"),
     "principal-manifold": Method("PrincipalManifold"),
@@ -70,13 +74,22 @@ def parse_settings(method_name: str, settings: Sequence[str]) -> dict[str, Any]:
         elif name in OPTIONS:
             problem = f"use {OPTIONS[name]} {value}"
         elif name not in known:
-            problem = f"{method_name} has no parameter {name}; {did_you_mean(name, known)}"
+            problem = f"{method_name} has no parameter {name}; {_hint(method_name, name)}"
         elif name in found:
             problem = f"{name} is given twice"
         if problem:
             raise click.UsageError(f"--set {text}: {problem}")
         found[name] = _parse_value(value.strip())
     return found
+
+
+def _hint(method_name: str, name: str) -> str:
+    """Return a hint at the closest parameter, or at a method that has this parameter."""
+    if method_name == AUTO:
+        for other, method in METHODS.items():
+            if name in method.parameters():
+                return f"name a method that has it, such as -m {other}"
+    return did_you_mean(name, METHODS[method_name].parameters())
 
 
 def _parse_value(text: str) -> Any:
@@ -92,7 +105,7 @@ def complete_setting(
     ctx: click.Context, _: click.Parameter, incomplete: str
 ) -> list[CompletionItem]:
     """Complete the parameter names of the method in use."""
-    method = METHODS.get(ctx.params.get("method") or "ukr")
+    method = METHODS.get(ctx.params.get("method") or AUTO)
     if method is None or "=" in incomplete:
         return []
     return [

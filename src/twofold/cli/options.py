@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import wraps
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import click
+from click.shell_completion import CompletionItem
 
 from twofold.cli.inputs import InputTable
 from twofold.cli.messages import Messages
 from twofold.cli.tables.columns import Columns
-from twofold.cli.tables.reading import STANDARD, Reading
+from twofold.cli.tables.reading import FORMATS, STANDARD, Reading
 from twofold.cli.tables.writing import Output, check_writable
 
 Command = Callable[..., Any]
@@ -22,6 +25,45 @@ TABLE_FORMATS = click.Choice(["csv", "tsv", "parquet", "npy", "npz"])
 
 model_argument = click.argument("model", metavar="MODEL", type=click.Path(path_type=Path))
 seed_option = click.option("--seed", type=click.IntRange(min=0), default=0, help="Random seed.")
+
+
+EFFORTS: Final = ("fast", "balanced", "best")
+
+
+class Effort(click.ParamType):  # type: ignore[type-arg, unused-ignore]
+    """One of three words, or a number of seconds."""
+
+    name = "effort"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> str | float:
+        """Return the word, or the seconds."""
+        if value in EFFORTS or isinstance(value, float):
+            return value  # type: ignore[no-any-return]
+        try:
+            seconds = float(value)
+        except ValueError:
+            seconds = math.nan
+        if not 0.0 < seconds < math.inf:
+            self.fail(f"{value!r} must be one of {', '.join(EFFORTS)}, or seconds > 0.", param, ctx)
+        return seconds
+
+    def shell_complete(
+        self, ctx: click.Context, param: click.Parameter, incomplete: str
+    ) -> list[CompletionItem]:
+        """Complete the words."""
+        del ctx, param
+        return [CompletionItem(word) for word in EFFORTS if word.startswith(incomplete)]
+
+
+effort_option = click.option(
+    "--effort",
+    type=Effort(),
+    metavar="fast|balanced|best|SECONDS",
+    help="What auto may spend to compare methods, or seconds for the whole fit "
+    "[default: balanced].",
+)
 
 
 def examples(*lines: str) -> str:
@@ -89,9 +131,16 @@ table_options = _grouped(
 )
 
 
-def column_options(*, others: str) -> Decorator:
-    """Add options for columns; ``others`` names the option for columns that are not features."""
-    what = "that are not numbers" if others == "--text-columns" else "that the model does not know"
+UNUSED: Final = {
+    "--text-columns": "that are not numbers",
+    "--extra-columns": "that the model does not know",
+}
+"""Options for columns that cannot be features, with what these are."""
+
+
+def column_options(*others: str) -> Decorator:
+    """Add options for columns; ``others`` name the option for columns that are not features."""
+    what = ", or ".join(UNUSED[other] for other in others)
     decision: dict[str, Any] = {"type": click.Choice(["error", "drop"]), "default": "error"}
     return _grouped(
         "columns",
@@ -101,7 +150,7 @@ def column_options(*, others: str) -> Decorator:
         click.option(
             "--drop", metavar="COL", multiple=True, help="Column to leave out; repeatable."
         ),
-        click.option(others, "others", help=f"Columns {what}.", **decision),
+        click.option(*others, "others", help=f"Columns {what}.", **decision),
         click.option("--missing", help="Rows with missing cells.", **decision),
     )
 
@@ -119,9 +168,75 @@ def table_input(*, others: str = "--extra-columns", required: bool = True) -> De
             table = None if data is None else InputTable(data, reading, columns)
             return command(table=table, **rest)
 
-        return argument(column_options(others=others)(table_options(wrapped)))
+        return argument(column_options(others)(table_options(wrapped)))
 
     return add
+
+
+@dataclass(frozen=True)
+class Shown:
+    """What a command shows: a model file and perhaps a table, or a table without a model.
+
+    ``effort`` and ``scaled`` are for tables without a model, see `twofold.cli.fitting.fit_table`.
+    """
+
+    model: Path | None
+    table: InputTable | None
+    effort: str | float | None = None
+    scaled: bool = False
+
+    @property
+    def stem(self) -> str:
+        """The name of the model or of the table, without suffixes."""
+        path = Path(self.table.data) if self.model is None and self.table else self.model
+        assert path is not None
+        return Path(path.name.removesuffix(".gz")).stem
+
+
+def is_table(path: Path, reading: Reading) -> bool:
+    """Tell whether a first argument names a table: standard input, or a suffix of tables."""
+    suffix = Path(path.name.removesuffix(".gz")).suffix.lower()
+    return str(path) == STANDARD or suffix in FORMATS or reading.format is not None
+
+
+def model_or_table_input(command: Command) -> Command:
+    """Add the arguments MODEL and DATA, or DATA alone; the command gets them as ``shown``."""
+
+    @wraps(command)
+    def wrapped(
+        *,
+        model: Path,
+        data: str | None,
+        reading: Reading,
+        columns: Columns,
+        effort: str | float | None,
+        scaled: bool,
+        **rest: Any,
+    ) -> Any:
+        if data is None and is_table(model, reading):
+            alone = InputTable(str(model), reading, columns)
+            return command(shown=Shown(None, alone, effort, scaled), **rest)
+        if effort is not None or scaled:
+            option = "--standardize" if scaled else "--effort"
+            raise click.UsageError(
+                f"{option} is for a table without a model; {model} is fitted already"
+            )
+        if data is None and columns.label is not None:
+            raise click.UsageError("--label names a column of DATA, which is missing")
+        table = None if data is None else InputTable(data, reading, columns)
+        return command(shown=Shown(model, table), **rest)
+
+    path = click.Path(path_type=Path, allow_dash=True)
+    first = click.argument("model", metavar="[MODEL]", type=path)
+    second = click.argument("data", metavar="DATA", required=False, type=click.Path())
+    scale = click.option(
+        "--standardize",
+        "scaled",
+        is_flag=True,
+        help="Without MODEL: put all columns on one scale first, if their units differ.",
+    )
+    options = column_options("--extra-columns", "--text-columns")(table_options(wrapped))
+    return first(second(effort_option(scale(options))))
 
 
 def _inputs() -> list[str]:
@@ -147,10 +262,12 @@ def output_options(
     )
 
 
-def file_option(help_text: str, *suffixes: str) -> Decorator:
+def file_option(help_text: str, *suffixes: str, required: bool = True) -> Decorator:
     """Add ``-o`` for a file with one of some suffixes; the command gets a checked ``output``."""
 
-    def make(output: Path) -> Path:
+    def make(output: Path | None) -> Path | None:
+        if output is None:
+            return None
         if output.suffix.lower() not in suffixes:
             raise click.UsageError(f"-o {output} must end in {' or '.join(suffixes)}")
         check_writable(output, *_inputs())
@@ -158,7 +275,7 @@ def file_option(help_text: str, *suffixes: str) -> Decorator:
 
     path = click.Path(path_type=Path)
     option = click.option(
-        "-o", "--output", type=path, metavar="FILE", required=True, help=help_text
+        "-o", "--output", type=path, metavar="FILE", required=required, help=help_text
     )
     return _grouped("output", make, option)
 

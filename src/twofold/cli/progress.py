@@ -21,6 +21,8 @@ from twofold.protocols import Array
 
 SECONDS_BETWEEN_LINES: Final = 5.0
 ROWS_PER_BLOCK: Final = 10_000
+CHOOSER: Final = "AutoTwoWay"
+"""The estimator that lets others race."""
 
 
 class StatusColumn(ProgressColumn):
@@ -43,6 +45,31 @@ class StatusColumn(ProgressColumn):
         return Text(" ".join(word for word in words if word))
 
 
+class WithoutTrials(logging.Filter):
+    """Leave out the lines of methods that race: they run at the same time."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.in_phase = False
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Tell whether a record is shown."""
+        event = getattr(record, "progress", None)
+        if event is None:
+            return True
+        if event.estimator != CHOOSER:
+            return not self.in_phase
+        if event.objective is None and not (event.waiting or is_note(record)):
+            self.in_phase = not event.ended
+        return True
+
+
+def is_note(record: logging.LogRecord) -> bool:
+    """Tell whether a record is a note about a fit, which is no phase: such as a round of a race."""
+    event = getattr(record, "progress", None)
+    return event is not None and event.ended and record.getMessage() == event.phase
+
+
 class Bar(logging.Handler):
     """Show the current phase of a fit as a bar."""
 
@@ -54,10 +81,10 @@ class Bar(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         """Show a record."""
-        if record.levelno >= logging.INFO:  # from an estimator with verbose
+        if record.levelno >= logging.INFO or is_note(record):  # from an estimator with verbose
             self.messages.line(record.getMessage())
         event = getattr(record, "progress", None)
-        if event is None or event.waiting:  # the bar moves by itself
+        if event is None or event.waiting or is_note(record):  # the bar moves by itself
             return
         if event.objective is None:  # a phase begins or ends
             if self.task is not None:
@@ -77,6 +104,7 @@ class Lines(logging.Handler):
     def __init__(self, messages: Messages, *, phases: bool) -> None:
         super().__init__(logging.DEBUG if phases else logging.INFO)
         self.messages = messages
+        self.phases = phases
         self.last = time.perf_counter()
         self.latest = ""
 
@@ -84,7 +112,7 @@ class Lines(logging.Handler):
         """Print a record if it is due."""
         event = getattr(record, "progress", None)
         now = time.perf_counter()
-        if record.levelno >= logging.INFO:
+        if record.levelno >= logging.INFO or (self.phases and is_note(record)):
             self.messages.line(record.getMessage())
         elif event is None:
             return
@@ -120,6 +148,7 @@ def shown_progress(messages: Messages, *, phases: bool = True) -> Iterator[None]
     logger = logging.getLogger("twofold")
     level, propagate = logger.level, logger.propagate
     handler = Bar(messages) if messages.on_terminal else Lines(messages, phases=phases)
+    handler.addFilter(WithoutTrials())
     logger.addHandler(handler)
     logger.setLevel(logging.DEBUG)
     logger.propagate = False

@@ -82,11 +82,12 @@ class DRUR(TwoWayEstimator):
         gives smoother latents. Between 1e-6 and 1e6. None keeps the units of the first latents, as
         the paper does: an array in ``init`` then has the units of the data, and its total variance
         must be between 1e-6 and 1e6 times that of the data.
-    init : str, estimator, array-like, callable, list of these, or "auto", default="auto"
+    init : str, estimator, array-like, callable, list or mapping of these, or "auto", default="auto"
         The first latents; arrays have the shape (n_samples, n_components). "auto" compares PCA,
         Isomap, Laplacian eigenmaps and locally linear embedding, fitted to landmarks if there are
         many rows. Several starts are compared by the map's score of held-out rows after one
-        iteration.
+        iteration. A mapping gives names to starts, such as ``{"tsne": Z}`` for known latents; the
+        names are those of ``init_`` and ``candidates_``.
     max_iter : int, default=50
         Maximum number of iterations, each a projection and an adaptation.
     tol : float or None, default=0.03

@@ -96,7 +96,7 @@ class LatentSpace:
     @property
     def log_border(self) -> float:
         """The log density at the border: the threshold, or the lowest of a training latent."""
-        own = getattr(self.last, "log_density_threshold_", None)
+        own = getattr(self.last._unwrapped, "log_density_threshold_", None)
         return float(self.log_densities.min()) if own is None else float(own)
 
     def encode(self, X: Any) -> Array:

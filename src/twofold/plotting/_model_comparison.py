@@ -57,5 +57,5 @@ class ModelComparison(Display, ABC):
         """
         if not models:
             raise ValueError("models is empty: give one fitted model or more, by name.")
-        steps = {str(name): final_step(model) for name, model in models.items()}
+        steps = {str(name): final_step(model)._unwrapped for name, model in models.items()}
         return cls._of(steps).plot(**plot_options)

@@ -97,12 +97,13 @@ class GeneralizationDisplay(Display):
         -------
         GeneralizationDisplay
         """
-        if not isinstance(model, PrincipalManifold):
+        own: Any = getattr(model, "_unwrapped", model)
+        if not isinstance(own, PrincipalManifold):
             raise TypeError(
-                f"model={type(model).__name__} has no generalization report: PrincipalManifold has."
+                f"model={type(own).__name__} has no generalization report: PrincipalManifold has."
             )
-        check_is_fitted(model)
-        report = model.generalization_report(X, n_repeats=n_repeats)
+        check_is_fitted(own)
+        report = own.generalization_report(X, n_repeats=n_repeats)
         return cls.from_report(report, **plot_options)
 
     def plot(self, ax: Axes | None = None, *, line_kwargs: dict[str, Any] | None = None) -> Self:

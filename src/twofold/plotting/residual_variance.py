@@ -189,7 +189,7 @@ class ResidualVarianceDisplay(Display):
         -------
         ResidualVarianceDisplay
         """
-        last = final_step(model)
+        last = final_step(model)._unwrapped
         variances = getattr(last, "residual_variance_", None)
         if variances is None:
             raise ValueError(

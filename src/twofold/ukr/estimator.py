@@ -96,7 +96,7 @@ class UKR(TwoWayEstimator):
     metric_params : dict, default=None
         Parameters of a named kernel. The defaults are scikit-learn's: for "rbf" and others
         ``gamma = 1 / n_features``, which suits columns of unit variance.
-    init : str, array-like, callable, estimator, list of these, or "auto", default="auto"
+    init : str, array-like, callable, estimator, list or mapping of these, or "auto", default="auto"
         Initial latents: the name of a method, an array of shape (n_samples, n_components), a
         function or an estimator. Of several, the one whose map has the best score on held-out rows
         wins, see `twofold.metrics.map_score`; up to 2,000 rows, the best three are compared after
@@ -106,7 +106,9 @@ class UKR(TwoWayEstimator):
         ``kernel="student"``. With other metrics than Euclidean, named methods embed the
         coordinates of the rows in feature space: "pca" is kernel PCA, and distances are those of
         the kernel. Arrays, functions and estimators see X itself. Names may include a number of
-        neighbors: "lle:12".
+        neighbors: "lle:12". A mapping gives names to starts, such as ``{"tsne": Z}`` for known
+        latents. Under the names "pca", "isomap" and "tsne" they keep their shape; under other
+        names, and without a name, each dimension gets unit variance.
     optimizer : {"lbfgs", "rprop", "gd", "cg"} or Minimizer, default="lbfgs"
         The minimizer of the error.
     guidance : SpectralGuidance, default=None

@@ -60,7 +60,7 @@ RIVAL_NAMES: Final = ("pca", "kernel-pca", "umap")
     help="Use this many random rows; all by default.",
 )
 @seed_option
-@column_options(others="--text-columns")
+@column_options("--text-columns")
 @table_options
 @message_options
 def bench(

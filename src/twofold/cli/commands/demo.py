@@ -11,7 +11,7 @@ import click
 from twofold.cli.commands.show import draw
 from twofold.cli.errors import needing
 from twofold.cli.messages import Messages
-from twofold.cli.options import message_options, seed_option
+from twofold.cli.options import effort_option, message_options, seed_option
 from twofold.cli.progress import shown_progress
 from twofold.protocols import AnyArray, Array
 
@@ -36,19 +36,20 @@ DPI: Final = 110
     default=Path("twofold-demo"),
     help="Folder for the pictures and the page.",
 )
+@effort_option
 @seed_option
 @message_options
-def demo(output: Path, seed: int, messages: Messages) -> None:
+def demo(output: Path, effort: str | float | None, seed: int, messages: Messages) -> None:
     """Map the handwritten digits to a plane and back.
 
-    Fits UKR to the digits that come with scikit-learn and holds out a tenth of them. Prints the
-    reconstruction error of the held-out digits, draws the map, decoded digits and the error, and
-    writes a page to explore the map.
+    Compares the methods on the digits that come with scikit-learn, fits the best, and holds out a
+    tenth of the digits. Prints the reconstruction error of the held-out digits, draws the map,
+    decoded digits and the error, and writes a page to explore the map.
     """
     from sklearn.datasets import load_digits
     from sklearn.model_selection import train_test_split
 
-    from twofold import UKR
+    from twofold import AutoTwoWay
     from twofold.metrics import nearest_neighbor_accuracy, relative_reconstruction_error
 
     with needing("plot"):
@@ -56,7 +57,7 @@ def demo(output: Path, seed: int, messages: Messages) -> None:
     output.mkdir(parents=True, exist_ok=True)
     X, y = load_digits(return_X_y=True)
     X, X_test, y, y_test = train_test_split(X, y, test_size=0.1, random_state=0)
-    model = UKR(init="tsne", random_state=seed)
+    model = AutoTwoWay(effort=effort or "balanced", random_state=seed)
     messages.note(f"fitting {len(X)} digits of {X.shape[1]} pixels")
     start = time.perf_counter()
     with shown_progress(messages), messages.warnings_as_lines():
@@ -70,6 +71,8 @@ def demo(output: Path, seed: int, messages: Messages) -> None:
     messages.note("drawing")
     written = _show(model, X, y, output)
     document = {
+        "winner": model.method_,
+        "race": list(model.report_),
         "error": error,
         "accuracy": accuracy,
         "fit_seconds": fit_seconds,
@@ -79,6 +82,7 @@ def demo(output: Path, seed: int, messages: Messages) -> None:
     share = f"{error:.3f} of the variance of {len(X_test)} held-out digits"
     seconds = f"{fit_seconds:.1f} to fit, {map_seconds:.2f} to encode and decode held-out digits"
     lines = [
+        ("winner", f"{model.method_}, of {len(model.report_)} methods"),
         ("reconstruction error", share),
         ("1-NN accuracy", f"{accuracy:.3f} in the latent space"),
         ("seconds", seconds),

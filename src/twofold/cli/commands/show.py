@@ -9,18 +9,23 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from twofold.cli.errors import needing
+from twofold.cli.fitting import Fitted, fit_table
 from twofold.cli.inputs import InputTable, load_model
 from twofold.cli.messages import Messages, listed, table_size
-from twofold.cli.methods import METHODS
+from twofold.cli.methods import AUTO, METHODS
 from twofold.cli.options import (
+    Shown,
     command,
     file_option,
     image_shape_option,
     message_options,
     model_argument,
+    model_or_table_input,
     table_input,
 )
 from twofold.cli.tables.columns import Selection
+from twofold.cli.tables.reading import STANDARD
+from twofold.cli.tables.writing import check_writable
 from twofold.numerics.files import whole_file
 from twofold.protocols import AnyArray
 
@@ -54,6 +59,7 @@ def info(model: Path, messages: Messages) -> None:
         "feature_names": names,
         "latents": n_components,
         "parameters": about["parameters"],
+        "winner": getattr(estimator, "method_", None) if method == AUTO else None,
         "versions": about["versions"],
     }
     defaults = {key: repr(one) for key, one in type(estimator)().get_params(deep=False).items()}
@@ -70,6 +76,9 @@ def info(model: Path, messages: Messages) -> None:
         ("parameters", parameters),
         ("written by", listed(versions)),
     ]
+    if method == AUTO:
+        best = f"{document['winner']} ({type(estimator._unwrapped).__name__})"
+        lines.insert(1, ("winner", best))
     messages.result(document, lines)
 
 
@@ -118,53 +127,76 @@ kinds_help = "; ".join(f"{name}: {kind.about}" for name, kind in KINDS.items())
 
 
 @command(
+    "twofold plot flowers.csv --label species -o map.png",
     "twofold plot flowers.twofold flowers.csv --label species -o map.png",
     "twofold plot digits.twofold --kind decoded --image-shape 8x8 -o digits.png",
 )
-@model_argument
 @click.option(
     "--kind", type=click.Choice(list(KINDS)), default="map", help=kinds_help.capitalize() + "."
 )
 @image_shape_option
 @file_option("Picture to write.", ".png", ".pdf", ".svg", ".jpg")
-@table_input(required=False)
+@model_or_table_input
 @message_options
 def plot(
-    model: Path,
-    table: InputTable | None,
+    shown: Shown,
     kind: str,
     image_shape: tuple[int, ...] | None,
     output: Path,
     messages: Messages,
 ) -> None:
-    """Plot a model.
+    """Plot a model, or a table.
 
-    DATA is needed for labels and for --kind error. A map shows the latents of DATA if they are not
-    the rows of the fit.
+    A table without a MODEL is fitted first, by the method that is best on held-out rows. With a
+    MODEL, DATA is needed for labels and for --kind error. A map shows the latents of DATA if they
+    are not the rows of the fit.
     """
-    if table is None and KINDS[kind].needs_data:
+    if shown.table is None and KINDS[kind].needs_data:
         raise click.UsageError(
             f"--kind {kind} shows DATA, which is missing: "
-            f"twofold plot {model} DATA --kind {kind} -o {output}"
+            f"twofold plot {shown.model} DATA --kind {kind} -o {output}"
         )
     with needing("plot"):
         from twofold.plotting import save_figure
-    estimator = load_model(model)
-    chosen = None if table is None else table.select_for(estimator, messages)
+    estimator, chosen, fitted = _shown(shown, messages)
     features, labels = (None, None) if chosen is None else (chosen.features, chosen.labels)
     with messages.warnings_as_lines():
         display = draw(kind, estimator, features, labels, image_shape)
         with needing("plot"), whole_file(output) as path:
             save_figure(display, path)
-    messages.result({"picture": str(output), "kind": kind}, [("picture", str(output))])
+    _tell({"picture": str(output), "kind": kind}, ("picture", str(output)), fitted, messages)
+
+
+def _shown(
+    shown: Shown, messages: Messages, keep: tuple[str, ...] = ()
+) -> tuple[TwoWayEstimator, Selection | None, Fitted | None]:
+    """Return the model to show, the rows, and the fit if the model is fitted here."""
+    if shown.model is None:
+        assert shown.table is not None
+        fitted = fit_table(shown.table, shown.effort, shown.scaled, messages, keep)
+        return fitted.model, fitted.selection, fitted
+    estimator = load_model(shown.model)
+    table = shown.table
+    return estimator, None if table is None else table.select_for(estimator, messages, keep), None
+
+
+def _tell(
+    document: dict[str, Any], line: tuple[str, str], fitted: Fitted | None, messages: Messages
+) -> None:
+    """Print what was written, after the summary of a fit if there was one."""
+    if fitted is None:
+        messages.result(document, [line])
+        return
+    about, lines = fitted.summary(None)
+    messages.result({**document, "fit": about}, [*lines, line], table=fitted.race_table())
 
 
 @command(
+    "twofold explore flowers.csv --label species",
     "twofold explore flowers.twofold flowers.csv --label species -o flowers.html",
     "twofold explore digits.twofold digits.npz --image-shape 8x8 -o digits.html",
 )
-@model_argument
-@click.option("--title", help="Title of the page [default: the name of the model file].")
+@click.option("--title", help="Title of the page [default: the name of the model or table].")
 @click.option(
     "--color",
     "color",
@@ -185,35 +217,45 @@ def plot(
     default=100_000,
     help="Largest number of rows on the page.",
 )
-@file_option("Page to write.", ".html", ".htm")
-@table_input()
+@file_option(
+    "Page to write [default: the name of the model or table, with .html].",
+    ".html",
+    ".htm",
+    required=False,
+)
+@model_or_table_input
 @message_options
 def explore(
-    model: Path,
-    table: InputTable,
+    shown: Shown,
     title: str | None,
     color: tuple[str, ...],
     kind: str,
     image_shape: tuple[int, ...] | None,
     max_points: int,
-    output: Path,
+    output: Path | None,
     messages: Messages,
 ) -> None:
-    """Write a web page to explore a model.
+    """Write a web page to explore a model, or a table.
 
-    The page is one file and needs no network.
+    The page is one file and needs no network. A table without a MODEL is fitted first, by the
+    method that is best on held-out rows; 'twofold fit' does the same and keeps the model.
     """
     from twofold.export.explorer import write
 
-    estimator = load_model(model)
-    chosen = table.select_for(estimator, messages, keep=color)
+    if shown.table is None:
+        raise click.UsageError(
+            f"DATA is missing, the rows to show: twofold explore {shown.model} DATA"
+        )
+    output = _own_page(shown) if output is None else output
+    estimator, chosen, fitted = _shown(shown, messages, keep=color)
+    assert chosen is not None
     colored = [name for name in (chosen.label, *color) if name is not None]
     with messages.warnings_as_lines(), whole_file(output) as path:
         write(
             estimator,
             chosen.features,
             path=path,
-            title=model.stem if title is None else title,
+            title=shown.stem if title is None else title,
             feature_names=chosen.names,
             row_names=_row_names(chosen),
             kind=kind,
@@ -223,8 +265,24 @@ def explore(
             columns={name: chosen.beside[name] for name in colored},
         )
         size = path.stat().st_size
-    lines = [("page", f"{output} ({size / 1e6:.2f} MB); open it in a browser")]
-    messages.result({"page": str(output), "bytes": size, "rows": len(chosen.rows)}, lines)
+    document = {"page": str(output), "bytes": size, "rows": len(chosen.rows)}
+    line = ("page", f"{output} ({size / 1e6:.2f} MB); open it in a browser")
+    _tell(document, line, fitted, messages)
+
+
+def _own_page(shown: Shown) -> Path:
+    """Return the page to write if none is named; a file that is no page of ours is not replaced."""
+    if shown.model is None and shown.table is not None and shown.table.data == STANDARD:
+        raise click.UsageError("standard input has no name: name the page with -o page.html")
+    page = Path(f"{shown.stem}.html")
+    check_writable(page)
+    if page.exists() and MARK not in page.read_bytes()[:2_000]:
+        raise click.UsageError(f"{page} is there and no page of twofold: name a page with -o")
+    return page
+
+
+MARK: Final = b'name="generator" content="twofold"'
+"""What the first lines of each page contain."""
 
 
 def _row_names(chosen: Selection) -> list[str]:

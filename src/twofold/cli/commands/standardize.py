@@ -10,6 +10,7 @@ from twofold.cli.messages import Messages
 from twofold.cli.options import command, message_options, output_options, table_input
 from twofold.cli.tables.columns import Columns, Selection
 from twofold.cli.tables.reading import read_table
+from twofold.cli.tables.scaling import in_deviations
 from twofold.cli.tables.writing import Output, ResultTable
 
 
@@ -41,10 +42,8 @@ def standardize(
     chosen = table.select(messages)
     reference = chosen if by is None else _reference(by, table, chosen, messages)
     values = np.asarray(reference.features, dtype=np.float64)
-    means, deviations = values.mean(axis=0), values.std(axis=0)
-    deviations[deviations == 0.0] = 1.0
     given = np.asarray(chosen.features, dtype=np.float64)
-    scaled = given * deviations + means if undo else (given - means) / deviations
+    scaled = in_deviations(given, values, undo=undo)
     names = chosen.names or [f"x{number}" for number in range(given.shape[1])]
     output.write_result(ResultTable.of(names, scaled, chosen), messages)
 

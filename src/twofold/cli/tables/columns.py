@@ -80,6 +80,7 @@ class Columns:
                 f"(row numbers?); leave it out with --drop {nameless}, keep it beside the features "
                 f"with --id {nameless}, or name it"
             )
+        names = [name for name in names if name in table.numeric or name not in self.keep]
         text = [name for name in names if name not in table.numeric]
         if text and self.others != "drop":
             raise click.ClickException(_text_message(table, text))

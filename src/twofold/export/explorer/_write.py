@@ -108,6 +108,7 @@ def write(
             "and data as that step sees them."
         )
     check_is_fitted(estimator)
+    estimator = estimator._unwrapped
     data, _ = check_data(estimator, X, reset=False)
     extra = dict(columns or {})
     check_consistent_length(data, y, row_names, *extra.values())

@@ -163,6 +163,7 @@ def export(
     """
     _check_installed()
     _check_estimator(estimator)
+    estimator = estimator._unwrapped
     check_choice("map", map, ("down", "up"))
     check_choice("method", method, ("auto", "map"))
     check_choice("dtype", dtype, ("float32", "float64"))
