@@ -287,7 +287,7 @@ def test_noise_is_reported():
 
 def test_dominant_column_is_reported(sheet):
     X = np.column_stack([sheet, 1e3 * sheet[:, 0]])
-    with pytest.warns(UserWarning, match=r"Column 3 has 100% of the variance"):
+    with pytest.warns(UserWarning, match=r"Column 3 has 100.0% of the variance"):
         AutoTwoWay(methods=["isomap"], random_state=0).fit(X)
 
 

@@ -154,8 +154,8 @@ class AutoTwoWay(TwoWayEstimator):
         contender = next(one for one in contenders if one.name == outcome.winner.name)
         best, rows = fit_winner(contender, problem, outcome, task, clock, self.n_jobs)
         self._share_features(best)
-        warn_of_units(best, problem.data)
-        if outcome.rounds and clock.left() > TIME_OF_TEST:
+        dominated = warn_of_units(best, problem.data)
+        if outcome.rounds and not dominated and clock.left() > TIME_OF_TEST:
             structure = None if choice is None else choice.structure
             if not warn_of_noise(problem.data, structure):
                 warn_of_linear(outcome, problem.n_components)

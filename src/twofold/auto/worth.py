@@ -58,22 +58,23 @@ def warn_of_linear(outcome: Outcome, n_components: int) -> None:
         )
 
 
-def warn_of_units(model: TwoWayEstimator, data: Array) -> None:
+def warn_of_units(model: TwoWayEstimator, data: Array) -> bool:
     """Warn if one column of the centered data (n, D) has most of the variance."""
     if data.shape[1] < FEWEST_COLUMNS:
-        return
+        return False
     variances = np.square(data).mean(axis=0)
     shares = variances / (float(variances.sum()) or 1.0)
     largest = int(shares.argmax())
     if shares[largest] <= DOMINANT:
-        return
+        return False
     varying = np.flatnonzero(model._data_units.varying)
     names = getattr(model, "feature_names_in_", None)
     column = varying[largest]
     name = f"Column {column}" if names is None else f"Column {names[column]!r}"
     warn_user(
-        f"{name} has {shares[largest]:.0%} of the variance, so the map shows little else. If the "
+        f"{name} has {shares[largest]:.1%} of the variance, so the map shows little else. If the "
         "columns have different units, standardize them first, for example with "
         "sklearn.preprocessing.StandardScaler.",
         UserWarning,
     )
+    return True

@@ -173,6 +173,7 @@ def load(path: str | os.PathLike[str]) -> Any:
     ...     again = twofold.load(Path(folder, "curve.twofold"))
     >>> again
     TwoWay(down='nw', embedding='pca', random_state=0, up='nw')
+      fitted: 60 rows of 3 columns to 2 latents
     """
     with _opened(path) as archive:
         model = _object(archive, MARK)
