@@ -10,13 +10,14 @@ from pathlib import Path
 
 from benchmarks.harness import ROOT, memory
 from benchmarks.rivals import goal, summary
-from benchmarks.rivals.data import catalogue, from_file
+from benchmarks.rivals.catalogue import catalogue
+from benchmarks.rivals.data import from_file
 from benchmarks.rivals.page import write_page
 from benchmarks.rivals.readme import write_section
 from benchmarks.rivals.run import OtherRunError, Run, Settings
 
-QUICK = {"seeds": (0,), "seconds": 60.0, "repeat_within": 5.0}
-FULL = {"seeds": (0, 1, 2), "seconds": 300.0, "repeat_within": 5.0}
+QUICK = {"seeds": (0,), "seconds": 60.0, "repeat_within": 2.0}
+FULL = {"seeds": (0, 1, 2), "seconds": 120.0, "repeat_within": 2.0}
 
 
 def main(arguments=None):

@@ -192,7 +192,7 @@ def test_an_interrupted_run_leaves_nobody_behind(fakes, tmp_path, how):
         stderr=subprocess.PIPE,
         text=True,
     )
-    result = tmp_path / "run" / "work" / "result.json"
+    result = tmp_path / "run" / f"scratch-{process.pid}" / "result.json"
     wait_for(lambda: result.exists() and json.loads(result.read_text())["step"] == "fit")
     children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
     process.send_signal(how)
