@@ -11,7 +11,11 @@ import numpy as np
 
 
 class Tsne:
-    """openTSNE: encodes by optimizing new points in a fixed map; does not decode."""
+    """openTSNE: encodes by optimizing new points in a fixed map; does not decode.
+
+    Its ``transform`` shifts the map in place and returns points of the shifted map. They are
+    shifted back: otherwise a decoder that was fitted before would be lost.
+    """
 
     inverse_transform = None
 
@@ -22,11 +26,12 @@ class Tsne:
 
     def fit(self, X):
         self._fitted = self.model.fit(X)
-        self.embedding_ = np.asarray(self._fitted)
+        self.embedding_ = np.array(self._fitted)
         return self
 
     def transform(self, X):
-        return np.asarray(self._fitted.transform(X))
+        found = np.array(self._fitted.transform(X))
+        return found - (np.asarray(self._fitted) - self.embedding_).mean(axis=0)
 
 
 class Pacmap:

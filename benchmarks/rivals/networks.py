@@ -12,7 +12,9 @@ from itertools import pairwise
 import numpy as np
 
 HIDDEN = (256, 256, 256)
-EPOCHS, BATCH, FEWEST_STEPS, MOST_STEPS = 25, 256, 3_000, 10_000
+EPOCHS, FEWEST_STEPS, MOST_STEPS = 25, 5_000, 10_000
+BATCH, LARGE_BATCH, MANY_ROWS = 64, 256, 10_000
+"""Rows of a batch, more of them from many rows on."""
 RATE, DECAY, WARM_UP = 2e-3, 1e-2, 0.1
 VALIDATION_SHARE = 0.1
 CHECKS = 60
@@ -128,7 +130,7 @@ def _train(model, inputs, targets, seed, loss_of):
     order = torch.tensor(np.random.default_rng(seed).permutation(len(inputs)))
     n_checked = max(1, round(VALIDATION_SHARE * len(inputs)))
     checked, fitted = order[:n_checked], order[n_checked:]
-    size = min(BATCH, len(fitted))
+    size = min(LARGE_BATCH if len(inputs) >= MANY_ROWS else BATCH, len(fitted))
     per_epoch = len(fitted) // size
     steps = int(np.clip(EPOCHS * per_epoch, FEWEST_STEPS, MOST_STEPS))
     adam = torch.optim.AdamW(model.parameters(), RATE, weight_decay=DECAY)

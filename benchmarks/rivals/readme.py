@@ -2,7 +2,7 @@
 
 from benchmarks.harness import sections
 from benchmarks.rivals import goal
-from benchmarks.rivals.page import verdict_cells
+from benchmarks.rivals.page import verdict_table
 
 BEGIN = "<!-- rivals: written by python -m benchmarks.rivals --publish; do not edit -->"
 END = "<!-- rivals: end -->"
@@ -27,22 +27,12 @@ def section(verdicts, results):
     """Return the table, with the command above it and the count below."""
     about = results["about"]
     machine = about["conditions"]["machine"]
-    head = (
-        "| set | our best | error | seconds | best rival with a decoder | error | seconds | we "
-        "are |\n"
-        "|---|---|---|---|---|---|---|---|"
-    )
-    lines = [
-        "| " + " | ".join([v.data, *verdict_cells(v), v.kind]) + " |"
-        for v in verdicts
-        if v.kind != goal.ALONE
-    ]
+    cores = "core" if machine["cores"] == 1 else "cores"
     return "\n".join(
         [
-            f"`{about['command']}` on {machine['cores']} cores ({machine['processor']}):",
+            f"`{about['command']}` on {machine['cores']} {cores} ({machine['processor']}):",
             "",
-            head,
-            *lines,
+            verdict_table([v for v in verdicts if v.kind != goal.ALONE]),
             "",
             goal.count(verdicts),
         ]

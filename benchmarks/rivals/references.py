@@ -6,7 +6,7 @@ A reference has ``fit(X)`` and ``figures(X)``, its errors on held-out rows.
 import numpy as np
 
 from twofold.metrics import relative_reconstruction_error
-from twofold.numerics.codebooks import codewords, quantized, sizes_of_codebooks
+from twofold.numerics.codebooks import quantized, sizes_of_codebooks
 
 
 class Lookup:
@@ -35,15 +35,24 @@ class KMeans:
     No code of as many words has a much lower error: the limit of the codebook errors.
     """
 
-    MOST = 256
-    """Larger codebooks take minutes with many columns."""
+    MOST, ROWS, STARTS = 256, 20_000, 3
+    """Larger codebooks and more rows take minutes with many columns."""
 
     def __init__(self, seed):
         self.seed = seed
 
     def fit(self, X):
-        sizes = [size for size in sizes_of_codebooks(len(X)) if size <= self.MOST]
-        self._codes = {size: codewords(X, size, self.seed) for size in sizes}
+        from sklearn.cluster import KMeans as Search
+
+        order = np.random.default_rng(self.seed).permutation(len(X))
+        some = X[order[: self.ROWS]]
+        self._codes = {
+            size: Search(size, n_init=self.STARTS, random_state=self.seed)
+            .fit(some)
+            .cluster_centers_
+            for size in sizes_of_codebooks(len(X))
+            if size <= self.MOST
+        }
         return self
 
     def figures(self, X):

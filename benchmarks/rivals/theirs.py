@@ -83,9 +83,9 @@ NEIGHBORS = (
     "fifth of the training rows"
 )
 NETWORK = (
-    "three hidden layers of 256 units, GELU, AdamW 2e-3 with a one-cycle cosine, batches of 256, "
-    "25 epochs (at least 3,000 and at most 10,000 steps), weights of the lowest error on a tenth "
-    "of the training rows"
+    "three hidden layers of 256 units, GELU, AdamW 2e-3 with a one-cycle cosine, batches of 64 "
+    "(256 from 10,000 rows on), 25 epochs (at least 5,000 and at most 10,000 steps), weights of "
+    "the lowest error on a tenth of the training rows"
 )
 
 RIVALS = [
