@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from typing import Any as _Any
 
 if TYPE_CHECKING:
+    from twofold.auto import AutoTwoWay
     from twofold.drur import DRUR
     from twofold.export.model_files import load, save
     from twofold.export.object_graph import ModelFileError
@@ -27,6 +28,7 @@ __all__ = [
     "SNE",
     "UKR",
     "AgglomerativeIsomap",
+    "AutoTwoWay",
     "KernelDensityClassifier",
     "ModelFileError",
     "PrincipalManifold",
@@ -44,6 +46,7 @@ _HOMES = {
     "SNE": "twofold.sne",
     "UKR": "twofold.ukr",
     "AgglomerativeIsomap": "twofold.isomap",
+    "AutoTwoWay": "twofold.auto",
     "KernelDensityClassifier": "twofold.numerics.density",
     "ModelFileError": "twofold.export.object_graph",
     "PrincipalManifold": "twofold.principal_manifold",

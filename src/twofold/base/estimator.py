@@ -435,6 +435,11 @@ class TwoWayEstimator(
         return self._data_units.distances(data, self._decode(self._encode(data)))
 
     @property
+    def _unwrapped(self) -> TwoWayEstimator:
+        """The estimator that has the maps: an estimator that chooses others returns the chosen."""
+        return self
+
+    @property
     def _n_features_out(self) -> int:
         return int(self.embedding_.shape[1])
 

@@ -129,6 +129,11 @@ class FitProgress:
         seconds = time.perf_counter() - began
         self._log(f"{name}: {seconds:.1f} s", replace(event, ended=True), shown=self._verbose >= 1)
 
+    def note(self, line: str) -> None:
+        """Log a line about the fit as a whole."""
+        event = ProgressEvent(type(self._estimator).__name__, line, ended=True)
+        self._log(line, event, shown=self._verbose >= 1)
+
     def _log(self, line: str, event: ProgressEvent, *, shown: bool) -> None:
         level = logging.INFO if shown else logging.DEBUG
         logger.log(level, "%s", line, extra={"progress": event})

@@ -116,7 +116,7 @@ def learn(
     problem = replace(problem, data=sample, original=problem.units.back(sample))
 
     def fit_sample() -> tuple[Predictor, dict[str, Any]]:
-        learned = fit_rows(settings, problem)
+        learned = fit_rows(replace(settings, smoothing=1.0), problem)
         return learned.encoder, {name: learned.attributes[name] for name in KEPT}
 
     encoder, kept = journal.step("fit of the sample", fit_sample)
@@ -134,6 +134,7 @@ def learn(
     Z, errors = sweeps.refined(scale * Z, problem, journal)
     # The maps are those of the sample at its refined latents.
     scheme = scheme_of(settings, sample if subspace is None else subspace.into(sample))
+    scale *= settings.smoothing
     learned = assembled(settings, problem, scheme, subspace, Z[numbers] / scale)
     variance = learned.variance
     assert variance is not None

@@ -43,6 +43,8 @@ GENERATORS: Final = ("PCG64", "PCG64DXSM", "MT19937", "Philox", "SFC64")
 CLASSES: Final[dict[str, str]] = {
     name: module
     for module, names in {
+        "twofold.auto.estimator": "AutoTwoWay",
+        "twofold.auto.report": "RaceReport",
         "twofold.dask._checkpoint": "Checkpoint",
         "twofold.drur.alternation": "TurnState Turns",
         "twofold.drur.estimator": "DRUR",
@@ -95,6 +97,7 @@ CLASSES: Final[dict[str, str]] = {
 ESTIMATORS: Final = frozenset(
     {
         "AgglomerativeIsomap",
+        "AutoTwoWay",
         "DRUR",
         "KPlanes",
         "PrincipalManifold",

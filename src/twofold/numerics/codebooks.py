@@ -26,6 +26,9 @@ N_CODES = (16, 64, 256, 1024)
 FEW_CODES = (16, 64, 256)
 """Sizes of the codebooks that judge a model, and a start, as far as there are enough rows."""
 
+MIDDLE = 64
+"""The size that stands for the whole map where one must do."""
+
 ROWS_PER_CODE = 4
 """Codewords of fewer rows each, on average, would be rows, not codewords."""
 
@@ -44,8 +47,16 @@ def sizes_of_codebooks(n_rows: int, sizes: Sequence[int] = N_CODES) -> tuple[int
     return tuple(size for size in sizes if ROWS_PER_CODE * size <= n_rows)
 
 
-def codewords(points: Array, n_codes: int, seed: int) -> Array:
-    """Return k-means centers (n_codes, d) of points (n, d); all points if there are no more."""
+def middle_size(n_rows: int) -> int:
+    """Return 64, the size at which a map is judged as a whole, or as many as n rows support."""
+    return max(1, min(MIDDLE, n_rows // ROWS_PER_CODE))
+
+
+def codewords(points: Array, n_codes: int, seed: int, n_init: int | None = None) -> Array:
+    """Return k-means centers (n_codes, d) of points (n, d); all points if there are no more.
+
+    Small codebooks are the best of three initializations, unless ``n_init`` is given.
+    """
     from sklearn.cluster import KMeans  # slow to import
 
     some = points[some_rows(len(points), ROWS_OF_KMEANS * n_codes)]
@@ -53,7 +64,8 @@ def codewords(points: Array, n_codes: int, seed: int) -> Array:
     distinct = np.unique(some, axis=0)
     if len(distinct) <= n_codes:
         return distinct
-    n_init = N_INIT if n_codes <= MOST_REPEATED else 1
+    if n_init is None:
+        n_init = N_INIT if n_codes <= MOST_REPEATED else 1
     with threadpool_limits(1, "openmp"):  # a forked child could not use its threads
         kmeans = KMeans(n_codes, n_init=n_init, random_state=seed).fit(some)
     centers: Array = kmeans.cluster_centers_

@@ -1,4 +1,7 @@
-"""Initial latents from ``init``: a name, an array, a function, an estimator, or a list of these."""
+"""Initial latents from ``init``: a name, an array, a function, an estimator, or several of these.
+
+Several are a list, or a mapping by names.
+"""
 
 from __future__ import annotations
 
@@ -104,8 +107,10 @@ def attempts(init: Any, auto: tuple[str, ...], embed: Callable[[Any], Array]) ->
 
 
 def named_inits(init: Any, auto: tuple[str, ...]) -> list[tuple[str, Any]]:
-    """Return the requested starts with their names."""
-    if init is None or (isinstance(init, list | tuple) and not len(init)):
+    """Return the requested starts with their names; a mapping gives names to arrays."""
+    if isinstance(init, dict) and init:
+        return [(str(name), one) for name, one in init.items()]
+    if init is None or (isinstance(init, list | tuple | dict) and not len(init)):
         raise ValueError(f"init={init!r} gives no start; use 'auto' or name one.")
     inits = auto if is_auto(init) else init if is_list_of_inits(init) else [init]
     return [

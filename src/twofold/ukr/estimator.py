@@ -138,6 +138,11 @@ class UKR(TwoWayEstimator):
         maximum. "quantile:0.01" is exceeded by all but 1 % of the training latents, "quantile:0" is
         the paper's bound, the lowest value at a training latent. "auto" is the same value, but
         `transform` may cross gaps in the map and leave this domain by about four kernel widths.
+    smoothing : float, default=1.0
+        Width of the kernel in the maps, in units of that of the fit. Wider kernels decode a place
+        to the mean of more rows: the error of rows that are encoded and decoded rises by a few
+        percent (of noisy rows it falls), and codebook errors fall by more. On the digits 1.25 has
+        a held-out error of 0.210 instead of 0.204 and a codebook error of 0.405 instead of 0.427.
     validation_fraction : float, default=None
         Share of rows to hold out while the number of iterations is chosen whose map has the best
         score on them. The model is then fitted to all rows with this number.
@@ -151,7 +156,7 @@ class UKR(TwoWayEstimator):
     Attributes
     ----------
     embedding_ : ndarray of shape (n_samples, n_components)
-        The latents, in units of the kernel's width.
+        The latents, in units of the kernel's width in the maps.
     candidates_ : list of dict
         "name", "scales", "cv_error" and "map_score" of each start, best first: the leave-one-out
         error of the start, and the score of its map on held-out rows, up to 2,000 rows for the
@@ -191,6 +196,8 @@ class UKR(TwoWayEstimator):
     ((200, 1), True)
     """
 
+    smoothing: float = 1.0  # of models in files that are older than the parameter
+
     def __init__(
         self,
         n_components: int = 2,
@@ -208,6 +215,7 @@ class UKR(TwoWayEstimator):
         pseudo_count: float | str = "auto",
         homotopy: str | bool | Homotopy = "auto",
         density_threshold: str | float = "auto",
+        smoothing: float = 1.0,
         validation_fraction: float | None = None,
         random_state: Any = None,
         n_jobs: int | None = None,
@@ -227,6 +235,7 @@ class UKR(TwoWayEstimator):
         self.pseudo_count = pseudo_count
         self.homotopy = homotopy
         self.density_threshold = density_threshold
+        self.smoothing = smoothing
         self.validation_fraction = validation_fraction
         self.random_state = random_state
         self.n_jobs = n_jobs

@@ -65,7 +65,9 @@ def _fit_inside(
     warn_if_cut_short(result, settings.max_iter, "error")
     with problem.progress.phase("maps"):
         Z, _ = rescue(scheme, result.Z)
-        learned = assembled(settings, problem, scheme, space, Z - Z.mean(axis=0))
+        # A wider kernel on latents is one of unit width on smaller latents.
+        Z = (Z - Z.mean(axis=0)) / settings.smoothing
+        learned = assembled(settings, problem, scheme, space, Z)
     attributes = {
         "candidates_": [
             {

@@ -89,6 +89,7 @@ class UKRSettings:
     tol: float
     leave_out: int
     pseudo_count: float | None
+    smoothing: float
     validation_fraction: float | None
     n_jobs: int | None
 
@@ -118,6 +119,7 @@ class UKRSettings:
         pseudo_count = None
         if not is_auto(model.pseudo_count):
             pseudo_count = check_real("pseudo_count", model.pseudo_count, low=0.0, also="'auto'")
+        smoothing = check_real("smoothing", model.smoothing)
         if model.validation_fraction is not None:
             check_real("validation_fraction", model.validation_fraction, below=1.0, also="None")
         threshold, quantile = _check_threshold(model.density_threshold)
@@ -158,6 +160,7 @@ class UKRSettings:
             tol=model.tol,
             leave_out=model.leave_out,
             pseudo_count=pseudo_count,
+            smoothing=smoothing,
             validation_fraction=model.validation_fraction,
             n_jobs=model.n_jobs,
         )
