@@ -7,6 +7,7 @@ from pathlib import Path
 
 from benchmarks.harness import ROOT
 from benchmarks.harness.machine import PACKAGES, commit, describe_machine, files_digest, versions
+from benchmarks.rivals.probe import measures
 
 MEASURING = (
     *(f"benchmarks/harness/{name}.py" for name in ("jobs", "memory", "worker")),
@@ -26,13 +27,11 @@ MEASURING = (
             "ways_back",
         )
     ),
-    "src/twofold/cli/measurement.py",
-    "src/twofold/metrics/*.py",
-    "src/twofold/numerics/codebooks.py",
 )
 """The files that measure: if one changes, all jobs of a run are void.
 
-Changes to the report and the command line do not spoil a run.
+Changes to the report and the command line do not spoil a run. Of the library's measures only the
+figures count, see `benchmarks.rivals.probe`.
 """
 OF_OURS = ("src/twofold/**/*.py", "benchmarks/rivals/ours.py")
 """The files that our estimators depend on: if one changes, only our jobs are void."""
@@ -60,6 +59,7 @@ def describe(packages, settings):
             "machine": describe_machine(),
             "versions": versions(sorted({*PACKAGES, *packages} - {"twofold"})),
             "code": digest(MEASURING),
+            "measures": measures(),
             "settings": {k: list(v) if isinstance(v, tuple) else v for k, v in settings.items()},
         },
     }

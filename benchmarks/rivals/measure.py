@@ -81,8 +81,8 @@ def _cost(make, split, notes):
     # Of all threads; unlike the wall clock it hardly depends on what else the machine does.
     notes.add(fit_processor_seconds=time.process_time() - processor)
     _note_memory(before, notes)
-    if (chosen := getattr(model, "best_estimator_", None)) is not None:
-        notes.add(chosen=type(chosen).__name__)
+    if getattr(model, "best_estimator_", None) is not None:
+        notes.add(chosen=_chosen(model))
     if getattr(model, "transform", None) is None:
         notes.add(no_transform=True)
         return model, None
@@ -102,6 +102,14 @@ def _cost(make, split, notes):
         )
     _note_memory(before, notes)
     return model, Z_test
+
+
+def _chosen(model):
+    """Return the kind of a model's best estimator, and the name of its method if that says more."""
+    kind = type(model.best_estimator_).__name__
+    name = getattr(model, "method_", kind)
+    same = name.replace("_", "").lower() == kind.lower()
+    return kind if same else f"{kind}, {name}"
 
 
 def _quality(model, split, Z_test, notes):

@@ -46,10 +46,9 @@ class KMeans:
 
         order = np.random.default_rng(self.seed).permutation(len(X))
         some = X[order[: self.ROWS]]
+        starts = {"n_init": self.STARTS, "random_state": self.seed}
         self._codes = {
-            size: Search(size, n_init=self.STARTS, random_state=self.seed)
-            .fit(some)
-            .cluster_centers_
+            size: Search(size, **starts).fit(some).cluster_centers_
             for size in sizes_of_codebooks(len(X))
             if size <= self.MOST
         }

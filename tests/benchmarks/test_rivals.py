@@ -22,6 +22,7 @@ from benchmarks.rivals.about import command as shown_command
 from benchmarks.rivals.data import DataSet, Split
 from benchmarks.rivals.measure import measure
 from benchmarks.rivals.methods import Method
+from benchmarks.rivals.probe import measures
 from benchmarks.rivals.run import OtherRunError, Run, Settings
 
 on_linux = pytest.mark.skipif(
@@ -72,6 +73,19 @@ def test_everything_is_measured():
     expected = -np.mean(np.log([found["codebook_error_16"], found["error"]]))
     assert found["map_score"] == pytest.approx(expected)
     assert "codebook_error_64" not in found  # too few rows
+
+
+@pytest.mark.parametrize(
+    ("method", "said"), [("linear", "Linear"), ("tsne", "Linear, tsne"), (None, "Linear")]
+)
+def test_what_a_method_chose_is_noted(method, said):
+    class Choice(fake_rivals.Linear):
+        best_estimator_ = fake_rivals.Linear()
+
+    if method:
+        Choice.method_ = method
+    assert measured(Choice)["chosen"] == said
+    assert "chosen" not in measured(fake_rivals.Linear)
 
 
 def test_broken_promises_are_seen():
@@ -289,6 +303,17 @@ def test_runs_under_other_conditions_are_not_mixed(tmp_path, instant):
     Run(tmp_path, settings("Linear"), say=list)
     with pytest.raises(OtherRunError, match=r"conditions \(settings\).*--restart"):
         Run(tmp_path, settings("Linear", seconds=1.0), say=list)
+
+
+def test_other_measures_are_other_conditions(tmp_path, instant, monkeypatch):
+    found = measures()
+    assert {"error", "mse", "map_score", "accuracy", "codebook_error_64"} < found.keys()
+    assert not any("seconds" in name for name in found)
+    assert measures() == found
+    Run(tmp_path, settings("Linear"), say=list)
+    monkeypatch.setattr("benchmarks.rivals.measure.continuity", lambda *arguments: 0.5)
+    with pytest.raises(OtherRunError, match=r"conditions \(measures\)"):
+        Run(tmp_path, settings("Linear"), say=list)
 
 
 def test_a_run_can_be_extended_by_seeds(tmp_path, instant):
