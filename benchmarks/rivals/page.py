@@ -74,7 +74,7 @@ def _head(results):
     )
     memory = f", {machine['memory_gb']:g} GB" if "memory_gb" in machine else ""
     generated = _paragraph(
-        f"`{about['command']}` generated this page: do not edit it. "
+        f"{commands(about)} generated this page: do not edit it. "
         "[The README](../benchmarks/rivals/README.md) says how to run it, what is measured, and "
         "how to add data and methods of your own."
     )
@@ -85,6 +85,11 @@ def _head(results):
         f"Run from {about['started']} to {about['finished']}."
     )
     return f"# Beside the rivals\n\n{generated}{small}\n\n{facts}"
+
+
+def commands(about):
+    """Return the commands of a run as text; there are several if a run was extended."""
+    return ", then ".join(f"`{one}`" for one in about.get("commands", [about["command"]]))
 
 
 def _paragraph(text, indent=""):
@@ -299,7 +304,7 @@ def _how(results):
         "Each job, a method on a set with a seed, runs in its own process, one after the other, on "
         f"the same number of cores. It may take {settings['seconds']:g} s (twice that from 50,000 "
         f"rows on) and {settings['most_bytes'] / 2**30:.3g} GB. "
-        f"{_seeds(settings['seeds'])} Code that is compiled at first use is compiled before the "
+        f"{_seeds(results)} Code that is compiled at first use is compiled before the "
         "clock starts. The error is the squared reconstruction error of the held-out rows, encoded "
         f"to two latents and decoded, as a share of their variance. {about_maps}Trustworthiness "
         "and continuity "
@@ -321,13 +326,20 @@ def _code(row):
     return f"`{row.method}`" if row.ours else row.method
 
 
-def _seeds(seeds):
-    if len(seeds) == 1:
-        return f"Seed: {seeds[0]}."
-    listed = ", ".join(map(str, seeds))
+def _seeds(results):
+    """Return which seeds were used, from the jobs: a method may have more than the others."""
+    used = {}
+    for job in results["jobs"]:
+        if job["kind"] == "measure":
+            used.setdefault(job["method"], set()).add(job["seed"])
+    most = max(map(len, used.values()), default=1)
+    if most == 1:
+        return f"Seed: {results['settings']['seeds'][0]}."
+    names = [one["name"] for one in results["methods"] if len(used.get(one["name"], ())) == most]
+    shown = names if len(names) < len(used) else ["all methods"]
     return (
-        f"Seeds: {listed} up to 2,000 rows, with medians shown; only the first for more rows and "
-        "for methods that do not depend on a seed."
+        f"Up to 2,000 rows {most} seeds for {', '.join(shown)}, with medians shown; only the first "
+        "for more rows, for methods that do not depend on a seed, and for all others."
     )
 
 

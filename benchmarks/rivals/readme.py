@@ -2,7 +2,7 @@
 
 from benchmarks.harness import sections
 from benchmarks.rivals import goal
-from benchmarks.rivals.page import verdict_table
+from benchmarks.rivals.page import commands, verdict_table
 
 BEGIN = "<!-- rivals: written by python -m benchmarks.rivals --publish; do not edit -->"
 END = "<!-- rivals: end -->"
@@ -30,7 +30,7 @@ def section(verdicts, results):
     cores = "core" if machine["cores"] == 1 else "cores"
     return "\n".join(
         [
-            f"`{about['command']}` on {machine['cores']} {cores} ({machine['processor']}):",
+            f"{commands(about)} on {machine['cores']} {cores} ({machine['processor']}):",
             "",
             verdict_table([v for v in verdicts if v.kind != goal.ALONE]),
             "",

@@ -308,9 +308,12 @@ class Run:
                 "figures of two runs do not stand side by side. Give another --folder, or "
                 "--restart."
             )
-        # The command is that of the last jobs if they came bit by bit. The commit is that of our
-        # jobs, which all have the same code.
-        return before | {key: described[key] for key in ("command", "commit")}
+        commands = [*before.get("commands", [before["command"]]), described["command"]]
+        before["commands"] = list(dict.fromkeys(commands))
+        # That of our jobs, which all have the same code.
+        before["commit"] = described["commit"]
+        write_text(path, json.dumps(before, indent=1))
+        return before
 
 
 def _without_paths(error):

@@ -321,7 +321,17 @@ def test_a_run_can_be_extended_by_seeds(tmp_path, instant):
     Run(tmp_path, settings("Linear", seeds=(0,)), say=list).measure_all([small()])
     path = Run(tmp_path, settings("Linear", seeds=(0, 1)), say=list).measure_all([small()])
     assert [seed for kind, _, seed in done if kind == "measure_method"] == [0, 1]
-    assert summary.read(path)["settings"]["seeds"] == [0, 1]
+    found = summary.read(path)
+    assert found["settings"]["seeds"] == [0, 1]
+    assert found["about"]["commands"] == [found["about"]["command"]]  # the same one twice
+
+
+def test_all_commands_of_a_run_are_named(tmp_path, instant, monkeypatch):
+    for words in (["--full"], ["--full", "--methods", "Linear"]):
+        monkeypatch.setattr(sys, "argv", ["rivals", *words])
+        path = Run(tmp_path, settings("Linear", seeds=(0,)), say=list).measure_all([small()])
+    start = "python -m benchmarks.rivals --full"
+    assert summary.read(path)["about"]["commands"] == [start, f"{start} --methods Linear"]
 
 
 def test_other_code_of_the_library_voids_our_jobs_alone(tmp_path, instant, monkeypatch):

@@ -213,6 +213,19 @@ def test_errors_on_mnist_stand_beside_the_published_ones(tmp_path):
     assert "this run" not in published.mnist_table(found)
 
 
+def test_the_page_says_who_had_more_seeds(tmp_path):
+    jobs = [record("AutoTwoWay()", seed, error=0.1) for seed in range(3)]
+    jobs.append(record("a", 0, error=0.2))
+    found = results(jobs)
+    found["about"]["commands"] = ["one", "two"]
+    page.write_page(found, tmp_path / "rivals.md")
+    text = " ".join((tmp_path / "rivals.md").read_text().split())
+    assert "`one`, then `two` generated this page" in text
+    assert "Up to 2,000 rows 3 seeds for AutoTwoWay(), with medians" in text
+    page.write_page(results(jobs[2:]), tmp_path / "rivals.md")
+    assert "Seed: 0." in (tmp_path / "rivals.md").read_text()
+
+
 def test_what_was_chosen_is_named(tmp_path):
     jobs = [
         record("AutoTwoWay()", seed, error=0.1, chosen=chosen)
@@ -253,7 +266,7 @@ def test_runs_without_codebook_errors_have_a_page(tmp_path):
     page.write_page(stored, tmp_path / "rivals.md")
     text = (tmp_path / "rivals.md").read_text()
     assert "map score" not in text
-    assert "codebook" not in text
+    assert "K = " not in text
 
 
 def test_the_page_praises_only_what_is_so(tmp_path):
