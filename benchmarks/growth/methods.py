@@ -33,6 +33,7 @@ def _pacmap(seed, threads):  # noqa: ARG001 - it uses all cores that it may
 
 
 METHODS = [
+    _known("AutoTwoWay()"),
     _known("UKR()"),
     _known("DRUR()"),
     _known("PrincipalManifold()"),

@@ -41,7 +41,8 @@ class Verdict:
 
     @property
     def holds(self):
-        return self.kind != BEHIND
+        """Whether our error is near or below the best rival's, or cannot be compared."""
+        return self.kind == ALONE or self.is_near
 
     @property
     def is_near(self):
@@ -125,7 +126,7 @@ def count(verdicts):
     return (
         f"Of {len(judged)} sets, `{AUTOMATIC}` has a lower held-out error than every rival with a "
         f"decoder on {error}, a lower codebook error on {codebook}, and both on {both}. On {near} "
-        f"its held-out error is lower or at most {MARGIN:.0%} higher than the best rival's."
+        f"its held-out error is lower or at most {100 * MARGIN:g} % higher than the best rival's."
     )
 
 

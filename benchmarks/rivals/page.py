@@ -53,7 +53,7 @@ def _published(results):
     if not found:
         return ""
     held_out = next(one["held_out"] for one in results["sets"] if one["name"] == "MNIST")
-    text = _paragraph(
+    text = paragraph(
         "Mean squared error of a pixel in [0, 1] on MNIST from two latents. The published figures "
         f"are those of all 10,000 test images ({published.SOURCE}); ours are those of "
         f"{held_out:,} of them."
@@ -73,12 +73,12 @@ def _head(results):
         else ""
     )
     memory = f", {machine['memory_gb']:g} GB" if "memory_gb" in machine else ""
-    generated = _paragraph(
+    generated = paragraph(
         f"{commands(about)} generated this page: do not edit it. "
         "[The README](../benchmarks/rivals/README.md) says how to run it, what is measured, and "
         "how to add data and methods of your own."
     )
-    facts = _paragraph(
+    facts = paragraph(
         f"Machine: {machine['processor']}, {machine['cores']} cores{memory}, {machine['system']}. "
         f"All methods use {results['settings']['threads']} threads. "
         f"twofold at commit `{about['commit']}`; {listed}. "
@@ -92,7 +92,7 @@ def commands(about):
     return ", then ".join(f"`{one}`" for one in about.get("commands", [about["command"]]))
 
 
-def _paragraph(text, indent=""):
+def paragraph(text, indent=""):
     """Wrap text to the width of the documentation's source."""
     return textwrap.fill(
         text, 100, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
@@ -100,25 +100,26 @@ def _paragraph(text, indent=""):
 
 
 def _list(verdicts):
-    return "\n".join(_paragraph(f"* {goal.sentence(v)}.", "  ") for v in verdicts)
+    return "\n".join(paragraph(f"* {goal.sentence(v)}.", "  ") for v in verdicts)
 
 
 def _goal(verdicts):
     lines = [
         "## `AutoTwoWay()` beside the best rival",
-        _paragraph(
+        paragraph(
             "The best rival is the one with the lowest error on held-out rows of all rivals that "
             "encode and decode. Codebook errors are those with 64 codewords, with 16 for sets "
             "under 256 training rows. Our best is the one with the lowest error of all our "
             "estimators with default settings. The time covers the fit, and encoding and decoding "
             "the held-out rows."
         ),
-        _paragraph(f"**{goal.count(verdicts)}**"),
+        paragraph(f"**{goal.count(verdicts)}**"),
         verdict_table(verdicts),
     ]
     behind = [v for v in verdicts if not v.holds]
     if behind:
-        lines.append("Where `AutoTwoWay()` is behind:\n\n" + _list(behind))
+        title = "Where its held-out error is more than 5 % higher than the best rival's:"
+        lines.append(f"{title}\n\n{_list(behind)}")
     return "\n\n".join(lines)
 
 
@@ -239,7 +240,7 @@ def _promises(results, table):
     first = first_calls(results)
     lines = [
         "## Promises and first calls",
-        _paragraph(
+        paragraph(
             "Batch: whether the latents of a row depend on the other rows of the call (largest "
             "change on any set, in standard deviations of the latents). Repeatable: whether a "
             "second fit with the same seed gives the same latents; blank if no fit was fast "
@@ -319,7 +320,7 @@ def _how(results):
         "and have no latents: they are no rivals, and they take no part in the comparison."
     )
     head = "| method | settings |\n|---|---|\n"
-    return f"## How\n\n{_paragraph(text)}\n\n{head}" + "\n".join(lines)
+    return f"## How\n\n{paragraph(text)}\n\n{head}" + "\n".join(lines)
 
 
 def _code(row):
