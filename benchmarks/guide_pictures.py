@@ -14,7 +14,8 @@ from matplotlib.figure import Figure
 from sklearn.datasets import load_digits
 from sklearn.exceptions import ConvergenceWarning
 
-from benchmarks.rivals.data import load_digits_with, split
+from benchmarks.rivals import catalogue
+from benchmarks.rivals.data import split
 from twofold import DRUR, UKR, PrincipalManifold, TwoWay
 from twofold.datasets import make_noisy_helix, make_noisy_spiral, make_s_curve
 from twofold.metrics import jitter_error, map_score, neighbor_placement_error
@@ -91,7 +92,7 @@ def draw_displays(path):
 
 def draw_rate_distortion(path):
     """Draw the curves of three maps of the digits, and print the figures of the guide."""
-    rows = split(load_digits_with(load_digits)())
+    rows = split(catalogue.load_digits())
     models = {
         'UKR(init="tsne")': UKR(init="tsne", random_state=0),
         'TwoWay("tsne")': TwoWay("tsne", random_state=0),

@@ -25,7 +25,7 @@ from benchmarks.harness.jobs import alone
 from benchmarks.harness.kept import figures_table, origin, publish, recorded
 from benchmarks.harness.machine import is_installed, usable_cores
 from benchmarks.harness.records import write_json
-from benchmarks.rivals.adapters import Autoencoder
+from benchmarks.rivals.networks import Autoencoder
 from twofold import DRUR, UKR
 from twofold.cli.measurement import time_steps, timed
 from twofold.datasets import load_mnist
@@ -175,7 +175,7 @@ def draw(model, data, folder, name):
 EXPERIMENTS = {function.__name__: function for function in (ukr_mnist, drur_mnist, growth)}
 WORDS = {
     "ukr_mnist": "MNIST, 60,000 digits to fit and 10,000 held out, two dimensions. umap-learn and "
-    "an autoencoder (784-128-128-q-128-128-784, 50 epochs of Adam) are in the table if they are "
+    "an autoencoder (that of `benchmarks/rivals` at this commit) are in the table if they are "
     "installed; the error of umap-learn, whose decoder is slow, is that of 200 of the rows.",
     "drur_mnist": "MNIST by `DRUR` with 500 and 1,000 centers, encoded by its own map or by "
     "projection, beside the autoencoder if it is installed.",

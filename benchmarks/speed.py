@@ -25,7 +25,7 @@ from benchmarks.harness.jobs import Limits, run_job
 from benchmarks.harness.machine import is_installed
 from benchmarks.harness.records import described, write_json
 from benchmarks.harness.sections import write_section
-from benchmarks.rivals.data import catalogue
+from benchmarks.rivals.catalogue import catalogue
 from twofold.numerics.threads import n_threads
 
 KEPT = ROOT / "benchmarks" / "speed.json"

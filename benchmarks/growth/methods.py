@@ -5,6 +5,7 @@
 
 from dataclasses import dataclass
 
+from benchmarks.rivals import adapters
 from benchmarks.rivals.methods import METHODS as KNOWN
 from benchmarks.rivals.methods import Method, of_twofold
 
@@ -24,7 +25,15 @@ def _known(known_as, **changes):
     return Measured(**{**vars(method), **changes})
 
 
+SEEDED = "defaults; `n_jobs`, seed"
+
+
+def _pacmap(seed, threads):  # noqa: ARG001 - it uses all cores that it may
+    return adapters.Pacmap(seed)
+
+
 METHODS = [
+    _known("AutoTwoWay()"),
     _known("UKR()"),
     _known("DRUR()"),
     _known("PrincipalManifold()"),
@@ -41,6 +50,6 @@ METHODS = [
     _known('TwoWay("isomap")'),
     _known("umap-learn"),
     _known("umap-learn", name="umap-learn, first call", first_call=True),
-    _known("openTSNE"),
-    _known("PaCMAP"),
+    _known("openTSNE + kNN", name="openTSNE", short="", make=adapters.Tsne, settings=SEEDED),
+    _known("PaCMAP + kNN", name="PaCMAP", short="", make=_pacmap, settings=SEEDED),
 ]

@@ -15,6 +15,7 @@ __all__ = [
     "code_digest",
     "commit",
     "describe_machine",
+    "files_digest",
     "is_installed",
     "usable_cores",
     "versions",
@@ -76,7 +77,11 @@ def code_digest(measuring):
         Files, relative to the folder of the benchmarks.
     """
     files = sorted((ROOT / "src" / "twofold").rglob("*.py"))
-    files += [ROOT / "benchmarks" / name for name in measuring]
+    return files_digest([*files, *(ROOT / "benchmarks" / name for name in measuring)])
+
+
+def files_digest(files):
+    """Return a digest of the names and the content of files of the repository."""
     hashed = hashlib.sha256()
     for file in files:
         hashed.update(file.relative_to(ROOT).as_posix().encode())

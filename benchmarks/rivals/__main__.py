@@ -10,13 +10,14 @@ from pathlib import Path
 
 from benchmarks.harness import ROOT, memory
 from benchmarks.rivals import goal, summary
-from benchmarks.rivals.data import catalogue, from_file
-from benchmarks.rivals.page import write_page
+from benchmarks.rivals.catalogue import catalogue
+from benchmarks.rivals.data import from_file
+from benchmarks.rivals.page import verdicts_of, write_page
 from benchmarks.rivals.readme import write_section
 from benchmarks.rivals.run import OtherRunError, Run, Settings
 
-QUICK = {"seeds": (0,), "seconds": 60.0, "repeat_within": 5.0}
-FULL = {"seeds": (0, 1, 2), "seconds": 300.0, "repeat_within": 5.0}
+QUICK = {"seeds": (0,), "seconds": 60.0, "repeat_within": 2.0}
+FULL = {"seeds": (0, 1, 2), "seconds": 120.0, "repeat_within": 2.0}
 
 
 def main(arguments=None):
@@ -64,16 +65,18 @@ def report(path, folder, *, publish=False):
     page = ROOT / "docs" / "rivals.md" if publish else folder / "rivals.md"
     picture = None
     try:
-        from benchmarks.rivals.plots import draw_all
+        from benchmarks.rivals import overview, plots
 
-        drawn = draw_all(summary.rows_of(results), folder / "images")
+        rows = summary.rows_of(results)
+        drawn = plots.draw_all(rows, folder / "images")
+        overall = overview.draw(verdicts_of(results), rows, folder / "images" / "rivals.png")
     except ImportError as error:
         sys.stderr.write(f"rivals: no pictures: {error}\n")
-        drawn = []
-    if drawn:
+        drawn, overall = [], None
+    if overall is not None:
         picture = "images/rivals.png"
         if publish:
-            shutil.copy(drawn[0], ROOT / "docs" / picture)
+            shutil.copy(overall, ROOT / "docs" / picture)
     verdicts = write_page(results, page, picture)
     if publish:
         kept = ROOT / "benchmarks" / "rivals" / "results.json"
@@ -110,7 +113,7 @@ def _measured(options):
         registry=options.registry,
         threads=options.threads,
         most_bytes=int(options.memory * 2**30),
-        methods=tuple(options.methods or ()),
+        methods=tuple(_named(options.methods or (), options.registry)),
         **given,
     )
     if absent := [path for path in options.data if not Path(path).is_file()]:
@@ -138,6 +141,17 @@ def _measured(options):
     return Run(options.folder, settings, say=_say).measure_all(sets, left_out)
 
 
+def _named(words, registry):
+    """Return the names of methods, with the words for groups of them replaced."""
+    known = Settings("", registry=registry).registered()
+    groups = {
+        "ours": [one.name for one in known if one.ours],
+        "references": [one.name for one in known if one.reference],
+        "rivals": [one.name for one in known if not one.ours and not one.reference],
+    }
+    return [name for word in words for name in groups.get(word, [word])]
+
+
 def _say(line):
     print(line, flush=True)
 
@@ -162,7 +176,12 @@ def _options(arguments):
     )
     add("--data", action="append", default=[], metavar="FILE.npz", help="your own set instead")
     add("--sets", nargs="+", metavar="NAME", help="only these sets")
-    add("--methods", nargs="+", metavar="NAME", help="only these methods")
+    add(
+        "--methods",
+        nargs="+",
+        metavar="NAME",
+        help="only these: names, or ours, rivals, references",
+    )
     add("--list", action="store_true", help="print the names of sets and methods and stop")
     add("--seeds", type=int, metavar="N", help="number of seeds on small sets")
     add("--threads", type=int, default=min(2, os.cpu_count() or 1), help="for every method")
@@ -175,7 +194,7 @@ def _options(arguments):
     add("--restart", action="store_true", help="forget what the folder holds of an earlier run")
     add("--report-only", type=Path, metavar="RESULTS.json", help="only write page and pictures")
     add("--publish", action="store_true", help="write docs/rivals.md and keep the results")
-    add("--check", action="store_true", help="exit with 1 where a rival is faster and better")
+    add("--check", action="store_true", help="exit with 1 where AutoTwoWay() is behind")
     return parser.parse_args(arguments)
 
 

@@ -5,13 +5,41 @@ import sys
 from itertools import pairwise
 from pathlib import Path
 
-from benchmarks.harness.machine import PACKAGES, code_digest, commit, describe_machine, versions
+from benchmarks.harness import ROOT
+from benchmarks.harness.machine import PACKAGES, commit, describe_machine, files_digest, versions
+from benchmarks.rivals.probe import measures
 
 MEASURING = (
-    *(f"harness/{name}.py" for name in ("jobs", "memory", "worker")),
-    *(f"rivals/{name}.py" for name in ("adapters", "data", "jobs", "measure", "methods")),
+    *(f"benchmarks/harness/{name}.py" for name in ("jobs", "memory", "worker")),
+    *(
+        f"benchmarks/rivals/{name}.py"
+        for name in (
+            "adapters",
+            "catalogue",
+            "continuum",
+            "data",
+            "jobs",
+            "measure",
+            "method",
+            "networks",
+            "references",
+            "theirs",
+            "ways_back",
+        )
+    ),
 )
-"""The files that measure. Changes to the report and the command line do not spoil a run."""
+"""The files that measure: if one changes, all jobs of a run are void.
+
+Changes to the report and the command line do not spoil a run. Of the library's measures only the
+figures count, see `benchmarks.rivals.probe`.
+"""
+OF_OURS = ("src/twofold/**/*.py", "benchmarks/rivals/ours.py")
+"""The files that our estimators depend on: if one changes, only our jobs are void."""
+
+
+def digest(patterns):
+    """Return a digest of the files of the repository that match the patterns."""
+    return files_digest(sorted({file for one in patterns for file in ROOT.glob(one)}))
 
 
 def describe(packages, settings):
@@ -30,7 +58,8 @@ def describe(packages, settings):
         "conditions": {
             "machine": describe_machine(),
             "versions": versions(sorted({*PACKAGES, *packages} - {"twofold"})),
-            "code": code_digest(MEASURING),
+            "code": digest(MEASURING),
+            "measures": measures(),
             "settings": {k: list(v) if isinstance(v, tuple) else v for k, v in settings.items()},
         },
     }

@@ -6,6 +6,8 @@ true parameters ``truth`` (n, q); a fifth is held out. A file with an official s
 
 Every set is shifted and scaled by one number, its overall standard deviation, which changes no
 geometry. Otherwise rivals whose defaults depend on units would suffer from the units of the data.
+In a table whose columns have units of their own each column is divided by its own standard
+deviation. All figures are those of the training rows.
 """
 
 import hashlib
@@ -54,11 +56,13 @@ class DataSet:
     family: str = ""
     on_request: bool = False
     """Whether it runs only if it is named."""
+    per_column: bool = False
+    """Whether each column is standardized by itself."""
 
     def prepare(self, folder):
         """Write the set into the folder and return its description."""
         path = Path(folder) / f"{slug(self.name)}.npz"
-        split = _in_common_units(self.load())
+        split, unit = _in_common_units(self.load(), self.per_column)
         path.parent.mkdir(parents=True, exist_ok=True)
         split.save(path)
         return Prepared(
@@ -71,6 +75,7 @@ class DataSet:
             classes=0 if split.y_train is None else len(np.unique(split.y_train)),
             truth=split.truth_test is not None,
             digest=_digest(split),
+            unit=unit,
         )
 
 
@@ -87,6 +92,8 @@ class Prepared:
     classes: int
     truth: bool
     digest: str
+    unit: float | None = None
+    """The number that all values were divided by; None if every column has its own."""
 
     def summary(self):
         return {key: value for key, value in asdict(self).items() if key != "path"}
@@ -95,45 +102,6 @@ class Prepared:
 def slug(name):
     """Return a file name for a name."""
     return "".join(c if c.isalnum() else "-" for c in name.lower()).strip("-")
-
-
-def catalogue(quick):
-    """Return the sets of a run: all, or all at reduced sizes."""
-    from sklearn.datasets import load_digits
-
-    from twofold import datasets
-
-    def of(loader, rows):
-        def load():
-            found = loader()
-            return split(found, most=rows if quick else None, held_out=200 if quick else HELD_OUT)
-
-        return load
-
-    sets = [
-        DataSet("digits", of(load_digits_with(load_digits), 500)),
-        DataSet("oil flow", of(datasets.load_oil_flow, 400)),
-        DataSet("COIL-20", of(datasets.load_coil20, 400)),
-        _synthetic("S-curve", datasets.make_s_curve, 400 if quick else 1_500, 3, quick),
-        DataSet("USPS", of(datasets.load_usps, 1_000)),
-        DataSet("MNIST", of(datasets.load_mnist, 6_000)),
-    ]
-    sizes = {3: (500, 6_000), 100: (500,)} if quick else dict.fromkeys((3, 100), FULL_SIZES)
-    sets += [
-        _synthetic(f"Swiss roll {d}-D, {n:,}", datasets.make_swiss_roll, n, d, quick)
-        for d, rows in sizes.items()
-        for n in rows
-    ]
-    return sets
-
-
-FULL_SIZES = (10**3, 10**4, 10**5, 10**6)
-MOST_VALUES = 50_000_000
-"""A set with more numbers than this, the largest roll, runs only if it is named."""
-
-
-def load_digits_with(loader):
-    return lambda: dict(zip(("X", "y"), loader(return_X_y=True), strict=True))
 
 
 def from_file(path):
@@ -192,21 +160,16 @@ def split(arrays: Mapping[str, Any], *, most=None, held_out=HELD_OUT, name="the 
     return Split(**kept)
 
 
-def _synthetic(name, make, rows, n_features, quick):
-    n_test = 200 if quick else HELD_OUT
-
-    def load():
-        X, truth = make(rows + n_test, n_features=n_features, random_state=SPLIT_SEED)
-        return Split(X[:rows], X[rows:], truth_train=truth[:rows], truth_test=truth[rows:])
-
-    return DataSet(name, load, name.split(",")[0], on_request=rows * n_features > MOST_VALUES)
-
-
-def _in_common_units(raw):
+def _in_common_units(raw, per_column):
+    """Return the standardized split and the unit, None if each column has one of its own."""
     X = np.asarray(raw.X_train, dtype=np.float64)
     mean = X.mean(axis=0)
-    scale = float(np.sqrt(np.square(X - mean).mean())) or 1.0
-    return Split(
+    if per_column:
+        scale = X.std(axis=0)
+        scale[scale == 0] = 1.0
+    else:
+        scale = float(np.sqrt(np.square(X - mean).mean())) or 1.0
+    standardized = Split(
         (X - mean) / scale,
         (np.asarray(raw.X_test, dtype=np.float64) - mean) / scale,
         raw.y_train,
@@ -214,6 +177,7 @@ def _in_common_units(raw):
         raw.truth_train,
         raw.truth_test,
     )
+    return standardized, None if per_column else scale
 
 
 def _digest(split):

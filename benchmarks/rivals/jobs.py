@@ -13,7 +13,7 @@ def measure_method(notes, registry, method, seed, threads, data, repeat_within):
     """Measure a method on the set in a file."""
     # Not at the top: the first call of a rival must not wait for the import of twofold.
     from benchmarks.rivals.data import Split
-    from benchmarks.rivals.measure import measure
+    from benchmarks.rivals.measure import measure, measure_reference
 
     method = _find(registry, method)
     notes.step("data")
@@ -22,6 +22,9 @@ def measure_method(notes, registry, method, seed, threads, data, repeat_within):
     notes.step("import")
     with _naming(method.package):
         method.make(seed, threads)  # imports its package
+        if method.reference:
+            measure_reference(lambda: method.make(seed, threads), split, notes)
+            return
         measure(
             lambda: method.make(seed, threads),
             split,

@@ -13,7 +13,9 @@ from twofold.metrics import (
     continuity,
     nearest_neighbor_accuracy,
     procrustes_r2,
+    random_triplet_accuracy,
     relative_reconstruction_error,
+    spearman_distance_correlation,
     trustworthiness,
 )
 
@@ -59,6 +61,16 @@ def measure(make, split, notes, *, warm_up=None, repeat_within=0.0):
         notes.add(repeat_gap=_gap(Z_test, _latents(again.transform(split.X_test))))
 
 
+def measure_reference(make, split, notes):
+    """Note the time of a reference line and the errors that it has."""
+    notes.step("fit")
+    model = make()
+    notes.add(fit_seconds=timed(lambda: model.fit(split.X_train))[0])
+    notes.step("figures")
+    seconds, figures = timed(lambda: model.figures(split.X_test))
+    notes.add(figures_seconds=seconds, **figures)
+
+
 def _cost(make, split, notes):
     """Time the three steps and note the peak memory; return the model and the held-out latents."""
     before = memory.start_counting()
@@ -69,6 +81,8 @@ def _cost(make, split, notes):
     # Of all threads; unlike the wall clock it hardly depends on what else the machine does.
     notes.add(fit_processor_seconds=time.process_time() - processor)
     _note_memory(before, notes)
+    if getattr(model, "best_estimator_", None) is not None:
+        notes.add(chosen=_chosen(model))
     if getattr(model, "transform", None) is None:
         notes.add(no_transform=True)
         return model, None
@@ -82,9 +96,20 @@ def _cost(make, split, notes):
         notes.step("inverse_transform")
         seconds, rebuilt = timed(lambda: model.inverse_transform(Z_test))
         notes.add(inverse_seconds=seconds)
-        notes.add(error=relative_reconstruction_error(split.X_test, rebuilt))
+        notes.add(
+            error=relative_reconstruction_error(split.X_test, rebuilt),
+            mse=float(np.square(split.X_test - rebuilt).mean()),
+        )
     _note_memory(before, notes)
     return model, Z_test
+
+
+def _chosen(model):
+    """Return the kind of a model's best estimator, and the name of its method if that says more."""
+    kind = type(model.best_estimator_).__name__
+    name = getattr(model, "method_", kind)
+    same = name.replace("_", "").lower() == kind.lower()
+    return kind if same else f"{kind}, {name}"
 
 
 def _quality(model, split, Z_test, notes):
@@ -92,6 +117,8 @@ def _quality(model, split, Z_test, notes):
     notes.add(
         trustworthiness=trustworthiness(split.X_test, Z_test, NEIGHBORS),
         continuity=continuity(split.X_test, Z_test, NEIGHBORS),
+        distance_correlation=spearman_distance_correlation(split.X_test, Z_test),
+        triplet_accuracy=random_triplet_accuracy(split.X_test, Z_test),
     )
     if split.truth_test is not None:
         notes.add(procrustes_r2=procrustes_r2(split.truth_test, Z_test))

@@ -1,4 +1,4 @@
-"""Plots of held-out error against time, one for each set and one of all sets.
+"""Plots of held-out error against time, one for each set.
 
 Colors are from the color-blind safe palette of Okabe and Ito; ours and theirs differ in shape
 too. The line joins the methods that no other beats on both.
@@ -13,7 +13,7 @@ MOST_BYTES = 300_000
 
 
 def draw_all(rows_of_set, folder):
-    """Draw every set that has a held-out error; return the paths, the combined picture first."""
+    """Draw every set that has a held-out error; return the paths."""
     from matplotlib.figure import Figure
 
     from benchmarks.rivals.data import slug
@@ -22,22 +22,7 @@ def draw_all(rows_of_set, folder):
     folder.mkdir(parents=True, exist_ok=True)
     shown = {name: [row for row in rows if row.is_two_way] for name, rows in rows_of_set.items()}
     shown = {name: rows for name, rows in shown.items() if rows}
-    if not shown:
-        return []
-    columns = min(3, len(shown))
-    lines = -(-len(shown) // columns)
-    figure = Figure(figsize=(4.0 * columns, 3.1 * lines), layout="constrained")
-    panels = figure.subplots(lines, columns, squeeze=False).ravel()
-    for ax, (name, rows) in zip(panels, shown.items(), strict=False):
-        pareto(ax, rows, name, size=6.5)
-    for ax in panels[len(shown) :]:
-        ax.set_axis_off()
-    _legend(figure, panels[0])
-    figure.draw_without_rendering()  # once for all panels: places on paper are known from here on
-    for ax, rows in zip(panels, shown.values(), strict=False):
-        label_points(ax, rows, size=6.5)
-    paths = [folder / "rivals.png"]
-    _save(figure, paths[0])
+    paths = []
     for name, rows in shown.items():
         figure = Figure(figsize=(6.4, 4.4), layout="constrained")
         ax = figure.subplots()
@@ -46,7 +31,7 @@ def draw_all(rows_of_set, folder):
         figure.draw_without_rendering()
         label_points(ax, rows, size=8.5)
         paths.append(folder / f"rivals-{slug(name)}.png")
-        _save(figure, paths[-1])
+        save(figure, paths[-1])
     return paths
 
 
@@ -83,7 +68,7 @@ def pareto(ax, rows, title, size):
     errors = [row.error for row in rows]
     if max(errors) < 100 * min(errors):  # few powers of ten to read from
         ax.yaxis.set_minor_formatter(FuncFormatter(_if_two_or_five))
-    ax.set_xlabel("seconds: fit, held-out rows down and up", fontsize=size)
+    ax.set_xlabel("seconds: fit, encode and decode held-out rows", fontsize=size)
     ax.set_ylabel("held-out error", fontsize=size)
     ax.title.set_fontsize(size + 2)
     ax.tick_params(which="both", labelsize=size)
@@ -159,7 +144,7 @@ def _overlap(one, other):
     return max(width, 0.0) * max(height, 0.0)
 
 
-def _save(figure, path):
+def save(figure, path):
     """Save a picture, with fewer pixels if the file would be too large."""
     for dpi in (110, 90, 70):
         figure.savefig(path, dpi=dpi)

@@ -1,11 +1,14 @@
 """The run: every method on every set for every seed, one process after the other, resumable.
 
 Each finished job is one line of ``jobs.jsonl``. An interrupted run continues where it stopped if
-nothing it depends on has changed. At the end everything is written to ``results.json``.
+nothing it depends on has changed. Our jobs also depend on the code of the library: those of another
+version are measured again. At the end everything is written to ``results.json``. Two runs with
+different methods may share a folder at the same time, each on cores of its own.
 """
 
 import importlib
 import json
+import os
 import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,12 +16,12 @@ from pathlib import Path
 
 from benchmarks.harness.jobs import Limits, run_job
 from benchmarks.harness.records import now, write_text
-from benchmarks.rivals.about import describe
+from benchmarks.rivals.about import OF_OURS, describe, digest
 from benchmarks.rivals.data import slug
 
 FEW_ROWS = 2_000
 """Up to this many rows a method runs for every seed, beyond only for the first."""
-MANY_ROWS = 500_000
+MANY_ROWS = 50_000
 """From this many rows on a job may take twice as long."""
 TELLING_ROWS = 10_000
 """Fewer rows predict nothing for many: fixed costs dominate, and some methods switch algorithms."""
@@ -86,7 +89,10 @@ class Run:
         self.folder.mkdir(parents=True, exist_ok=True)
         self._lines = self.folder / "jobs.jsonl"
         self._about = self._agreed_about()
+        self._code_of_ours = digest(OF_OURS)
+        self._end_last_line()
         self.records = self._finished()
+        self._scratch = self.folder / f"scratch-{os.getpid()}"
         self._sets = []
 
     def measure_all(self, sets: Sequence, left_out: Sequence[str] = ()):
@@ -97,7 +103,7 @@ class Run:
         missing = [{"name": name, "reason": "not part of this run"} for name in left_out]
         for data in sets:
             try:
-                prepared = data.prepare(self.folder / "data")
+                prepared = data.prepare(self._scratch)
             except (FileNotFoundError, ValueError) as error:
                 self.say(f"{data.name}: left out, {error}")
                 missing.append({"name": data.name, "reason": _without_paths(error)})
@@ -107,10 +113,12 @@ class Run:
             Path(prepared.path).unlink()
             self.write(missing)
         self._first_calls()
+        shutil.rmtree(self._scratch, ignore_errors=True)
         return self.write(missing)
 
     def write(self, missing=()):
         """Write everything measured so far to ``results.json``; return its path."""
+        self.records = self._finished()
         versions = {(entry["name"], entry["digest"]) for entry in self._sets}
         jobs = [
             record
@@ -129,6 +137,7 @@ class Run:
                     "name": method.name,
                     "label": method.label,
                     "ours": method.ours,
+                    "reference": method.reference,
                     "settings": method.settings,
                     "package": method.package,
                 }
@@ -148,9 +157,9 @@ class Run:
                 key = f"{prepared.name}|{prepared.digest}|{method.name}|{seed}"
                 if key in self.records:
                     continue
-                reason = method.refusal(prepared.rows, self.settings.most_bytes) or self._outgrown(
-                    method, prepared
-                )
+                reason = method.refusal(
+                    prepared.rows, self.settings.most_bytes, prepared.features
+                ) or self._outgrown(method, prepared)
                 about = {"data": prepared.name, "method": method.name, "seed": seed}
                 about |= {"kind": "measure", "rows": prepared.rows, "family": prepared.family}
                 about["digest"] = prepared.digest
@@ -159,7 +168,7 @@ class Run:
                     if reason
                     else self._run(method, prepared, seed)
                 )
-                self._keep(key, about | record)
+                self._keep(key, about | record, method)
                 if record["status"] in ("missing", "skipped", "time", "memory"):
                     break  # another seed would say the same
 
@@ -184,7 +193,7 @@ class Run:
         }
         limits = Limits(seconds, settings.most_bytes, settings.threads)
         place = f"benchmarks.rivals.jobs:{function}"
-        return run_job(place, arguments | (more or {}), self.folder / "work", limits, environment)
+        return run_job(place, arguments | (more or {}), self._scratch, limits, environment)
 
     def _outgrown(self, method, prepared):
         """Return why a method is skipped after trouble with fewer rows of its family, or None."""
@@ -214,6 +223,8 @@ class Run:
         """Time the first transform of fresh processes, with an empty and a full compile cache."""
         settings = self.settings
         for method in self.methods:
+            if not method.times_first_call:
+                continue
             cache = self.folder / "numba" / slug(method.name)
             if all(f"first|{state}|{method.name}" in self.records for state in ("empty", "full")):
                 continue
@@ -228,11 +239,13 @@ class Run:
                     settings.seconds,
                     environment={"NUMBA_CACHE_DIR": str(cache.resolve())},
                 )
-                self._keep(f"first|{state}|{method.name}", about | record)
+                self._keep(f"first|{state}|{method.name}", about | record, method)
             shutil.rmtree(cache, ignore_errors=True)
 
-    def _keep(self, key, record):
+    def _keep(self, key, record, method):
         record["key"] = key
+        if method.ours:
+            record["code"] = self._code_of_ours
         self.records[key] = record
         with self._lines.open("a") as file:
             file.write(json.dumps(record) + "\n")
@@ -249,7 +262,10 @@ class Run:
         self.say(f"{where} | {record['method']} | seed {record['seed']} | {outcome} | {shown}")
 
     def _finished(self):
-        """Return the records of finished jobs, without a last line that was cut off."""
+        """Return the records of finished jobs.
+
+        A line that was cut off is left out, and so are our jobs with other code of the library.
+        """
         records = {}
         if self._lines.exists():
             for line in self._lines.read_text().splitlines():
@@ -257,10 +273,15 @@ class Run:
                     record = json.loads(line)
                 except json.JSONDecodeError:
                     continue
-                records[record["key"]] = record
-        # A line that was cut off has no end; what is appended must not join it.
-        self._lines.write_text("".join(json.dumps(r) + "\n" for r in records.values()))
+                if record.get("code", self._code_of_ours) == self._code_of_ours:
+                    records[record["key"]] = record
         return records
+
+    def _end_last_line(self):
+        """End a line that was cut off: what is appended must not join it."""
+        if self._lines.exists() and not self._lines.read_text().endswith("\n"):
+            with self._lines.open("a") as file:
+                file.write("\n")
 
     def _agreed_about(self):
         """Return machine, versions and settings; raise an error if they differ from the run's."""
@@ -287,9 +308,12 @@ class Run:
                 "figures of two runs do not stand side by side. Give another --folder, or "
                 "--restart."
             )
-        return before | {
-            "command": described["command"]
-        }  # that of all jobs, where they came bit by bit
+        commands = [*before.get("commands", [before["command"]]), described["command"]]
+        before["commands"] = list(dict.fromkeys(commands))
+        # That of our jobs, which all have the same code.
+        before["commit"] = described["commit"]
+        write_text(path, json.dumps(before, indent=1))
+        return before
 
 
 def _without_paths(error):

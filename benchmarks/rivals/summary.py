@@ -18,6 +18,8 @@ class Row:
     status: str = "ok"
     note: str = ""
     """Why figures are missing; empty if none are."""
+    reference: bool = False
+    """Whether it is a reference line without a bottleneck."""
 
     @property
     def error(self):
@@ -30,7 +32,7 @@ class Row:
 
     @property
     def is_two_way(self):
-        return self.error is not None and self.seconds is not None
+        return not self.reference and self.error is not None and self.seconds is not None
 
 
 def read(path):
@@ -68,15 +70,21 @@ def first_calls(results):
 def _row(method, jobs):
     parts = [_with_total(job["figures"]) for job in jobs]
     names = {name for figures in parts for name in figures}
-    medians = {
-        name: statistics.median(f[name] for f in parts if name in f) for name in sorted(names)
-    }
+    medians = {name: _middle([f[name] for f in parts if name in f]) for name in sorted(names)}
     bad = [job for job in jobs if job["status"] != "ok"]
     note = "; ".join(dict.fromkeys(_in_words(job) for job in bad))
     if bad and len(bad) < len(jobs):
         note = f"{len(bad)} of {len(jobs)} seeds: {note}"
     status = bad[0]["status"] if bad else "ok"
-    return Row(method["name"], method["label"], method["ours"], medians, status, note)
+    reference = method.get("reference", False)
+    return Row(method["name"], method["label"], method["ours"], medians, status, note, reference)
+
+
+def _middle(values):
+    """Return the median of numbers, or the most frequent text."""
+    if isinstance(values[0], str):
+        return statistics.mode(values)
+    return statistics.median(values)
 
 
 def _with_total(figures):

@@ -84,7 +84,7 @@ def test_pages_hold_the_figures_of_a_run(tmp_path, monkeypatch, empty_house):
         in summary
     )
     assert "| no number |" in summary
-    assert "46" not in summary
+    assert "| count |" not in summary
     highlights = (empty_house / "measured.md").read_text(encoding="utf-8")
     assert "error\\_a" in highlights
     assert "words" not in highlights

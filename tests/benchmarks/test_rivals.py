@@ -22,6 +22,7 @@ from benchmarks.rivals.about import command as shown_command
 from benchmarks.rivals.data import DataSet, Split
 from benchmarks.rivals.measure import measure
 from benchmarks.rivals.methods import Method
+from benchmarks.rivals.probe import measures
 from benchmarks.rivals.run import OtherRunError, Run, Settings
 
 on_linux = pytest.mark.skipif(
@@ -60,6 +61,9 @@ def test_everything_is_measured():
     assert 0 < found["error"] < 0.1
     assert found["procrustes_r2"] > 0.5
     assert min(found["trustworthiness"], found["continuity"]) > 0.9
+    assert min(found["distance_correlation"], found["triplet_accuracy"]) > 0.8
+    X_test = a_split().X_test
+    assert found["mse"] == pytest.approx(found["error"] * X_test.var(axis=0).mean())
     assert found["accuracy"] > 0.8
     assert found["batch_gap"] < 1e-12
     assert found["repeat_gap"] == 0.0
@@ -69,6 +73,19 @@ def test_everything_is_measured():
     expected = -np.mean(np.log([found["codebook_error_16"], found["error"]]))
     assert found["map_score"] == pytest.approx(expected)
     assert "codebook_error_64" not in found  # too few rows
+
+
+@pytest.mark.parametrize(
+    ("method", "said"), [("linear", "Linear"), ("tsne", "Linear, tsne"), (None, "Linear")]
+)
+def test_what_a_method_chose_is_noted(method, said):
+    class Choice(fake_rivals.Linear):
+        best_estimator_ = fake_rivals.Linear()
+
+    if method:
+        Choice.method_ = method
+    assert measured(Choice)["chosen"] == said
+    assert "chosen" not in measured(fake_rivals.Linear)
 
 
 def test_broken_promises_are_seen():
@@ -166,6 +183,16 @@ def test_cap_on_memory(fakes, tmp_path, name):
     assert record["watched_peak_bytes"] > 500 * 2**20
 
 
+def test_a_reference_line_has_errors_and_no_map(fakes, tmp_path):
+    a_split().save(tmp_path / "data.npz")
+    arguments = {"registry": fakes, "method": "Lookup", "threads": 1, "seed": 0}
+    arguments |= {"data": str(tmp_path / "data.npz"), "repeat_within": 0}
+    limits = Limits(60.0, 2**30, threads=1)
+    record = run_job("benchmarks.rivals.jobs:measure_method", arguments, tmp_path, limits)
+    assert record["status"] == "ok"
+    assert record["figures"].keys() == {"fit_seconds", "figures_seconds", "error", "mse"}
+
+
 @on_linux
 def test_a_job_cut_short_keeps_what_it_had(fakes, tmp_path):
     a_split().save(tmp_path / "data.npz")
@@ -192,7 +219,7 @@ def test_an_interrupted_run_leaves_nobody_behind(fakes, tmp_path, how):
         stderr=subprocess.PIPE,
         text=True,
     )
-    result = tmp_path / "run" / "work" / "result.json"
+    result = tmp_path / "run" / f"scratch-{process.pid}" / "result.json"
     wait_for(lambda: result.exists() and json.loads(result.read_text())["step"] == "fit")
     children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
     process.send_signal(how)
@@ -278,12 +305,57 @@ def test_runs_under_other_conditions_are_not_mixed(tmp_path, instant):
         Run(tmp_path, settings("Linear", seconds=1.0), say=list)
 
 
+def test_other_measures_are_other_conditions(tmp_path, instant, monkeypatch):
+    found = measures()
+    assert {"error", "mse", "map_score", "accuracy", "codebook_error_64"} < found.keys()
+    assert not any("seconds" in name for name in found)
+    assert measures() == found
+    Run(tmp_path, settings("Linear"), say=list)
+    monkeypatch.setattr("benchmarks.rivals.measure.continuity", lambda *arguments: 0.5)
+    with pytest.raises(OtherRunError, match=r"conditions \(measures\)"):
+        Run(tmp_path, settings("Linear"), say=list)
+
+
 def test_a_run_can_be_extended_by_seeds(tmp_path, instant):
     done, _ = instant
     Run(tmp_path, settings("Linear", seeds=(0,)), say=list).measure_all([small()])
     path = Run(tmp_path, settings("Linear", seeds=(0, 1)), say=list).measure_all([small()])
     assert [seed for kind, _, seed in done if kind == "measure_method"] == [0, 1]
-    assert summary.read(path)["settings"]["seeds"] == [0, 1]
+    found = summary.read(path)
+    assert found["settings"]["seeds"] == [0, 1]
+    assert found["about"]["commands"] == [found["about"]["command"]]  # the same one twice
+
+
+def test_all_commands_of_a_run_are_named(tmp_path, instant, monkeypatch):
+    for words in (["--full"], ["--full", "--methods", "Linear"]):
+        monkeypatch.setattr(sys, "argv", ["rivals", *words])
+        path = Run(tmp_path, settings("Linear", seeds=(0,)), say=list).measure_all([small()])
+    start = "python -m benchmarks.rivals --full"
+    assert summary.read(path)["about"]["commands"] == [start, f"{start} --methods Linear"]
+
+
+def test_other_code_of_the_library_voids_our_jobs_alone(tmp_path, instant, monkeypatch):
+    done, _ = instant
+    run = settings("Linear", "OneWay", seeds=(0,))
+    Run(tmp_path, run, say=list).measure_all([small()])
+    monkeypatch.setattr(running, "digest", lambda patterns: "other code")
+    del done[:]
+    path = Run(tmp_path, settings("OneWay", seeds=(0,)), say=list).measure_all([small()])
+    assert done == []
+    assert {job["method"] for job in summary.read(path)["jobs"]} == {"OneWay"}
+    Run(tmp_path, run, say=list).measure_all([small()])
+    assert {job[1] for job in done} == {"Linear"}
+    monkeypatch.undo()  # the first jobs are still there
+    monkeypatch.setattr(running, "run_job", None)
+    Run(tmp_path, run, say=list).measure_all([small()])
+
+
+def test_two_runs_share_a_folder(tmp_path, instant):
+    one = Run(tmp_path, settings("Linear", seeds=(0,)), say=list)
+    Run(tmp_path, settings("OneWay", seeds=(0,)), say=list).measure_all([small()])
+    found = summary.read(one.measure_all([small()]))
+    assert {job["method"] for job in found["jobs"]} == {"Linear", "OneWay"}
+    assert not list(tmp_path.glob("scratch-*"))
 
 
 def test_trouble_with_few_rows_spares_many(tmp_path, instant, monkeypatch):
@@ -324,6 +396,9 @@ def test_refusals():
     assert quadratic.refusal(1_000, 2**30) is None
     assert "about 75 GB, beyond the cap of 12 GB" in quadratic.refusal(10**5, 12 * 2**30)
     assert Method("m", None, "", most_rows=5).refusal(6, 0) == "not run beyond 5 rows"
+    wide = Method("w", None, "", most_values=1_000)
+    assert wide.refusal(100, 0, features=10) is None
+    assert wide.refusal(100, 0, features=11) == "not run beyond 1,000 values"
 
 
 def test_a_set_that_is_not_there_is_said_to_be(tmp_path, instant):
@@ -351,7 +426,21 @@ def test_unknown_names_are_errors(tmp_path):
         Run(tmp_path, settings("Nobody"))
 
 
+def test_first_calls_only_of_some(tmp_path, instant):
+    done, _ = instant
+    Run(tmp_path, settings("Lookup"), say=list).measure_all([small()])
+    assert [job[0] for job in done] == ["measure_method"]
+
+
 # -- the command
+
+
+def test_groups_of_methods():
+    names = command._named(["references", "rivals", "Linear"], "fake_rivals")
+    assert names[0] == "Lookup"
+    assert names[-1] == "Linear"
+    assert {"OneWay", "Missing"} < set(names[1:-1])
+    assert names.count("Linear") == 1
 
 
 def test_the_command_shows_no_folders():
@@ -369,11 +458,11 @@ def test_the_whole_from_the_command_line(fakes, tmp_path, capsys):
     command.main([*arguments, "--check"])
     out = capsys.readouterr().out
     assert "mine | Linear | seed 0 | ok" in out
-    assert "mine: alone, no rival has a held-out error; Linear" in out
+    assert "mine: no comparison; our best Linear" in out
     kept = json.loads((tmp_path / "run" / "results.json").read_text())
     assert kept["about"]["conditions"]["versions"]["a-package"] is None
     assert "RuntimeError: no luck / today" in (tmp_path / "run" / "rivals.md").read_text()
-    assert (tmp_path / "run" / "images" / "rivals.png").exists()
+    assert (tmp_path / "run" / "images" / "rivals-mine.png").exists()
     command.main(
         ["--report-only", str(tmp_path / "run" / "results.json"), "--folder", str(tmp_path)]
     )

@@ -6,67 +6,89 @@ import numpy as np
 import pytest
 from fake_rivals import sheet
 
-from benchmarks.rivals import goal, page, plots, readme, summary
-from benchmarks.rivals.data import Split, catalogue, from_file, split
-from benchmarks.rivals.methods import METHODS
+from benchmarks.rivals import goal, overview, page, plots, published, readme, summary
+from benchmarks.rivals.data import Split, from_file, split
 from benchmarks.rivals.summary import Row
 
 # -- the goal
 
 
-def row(method, error, seconds, *, ours=False):
+def row(method, error, seconds, *, ours=False, reference=False, codebook=None, **more):
     figures = {} if error is None else {"error": error, "total_seconds": seconds}
-    return Row(method, method, ours, figures)
+    figures |= {} if codebook is None else {"codebook_error_64": codebook}
+    return Row(method, method, ours, figures | more, reference=reference)
 
 
-ours_good_slow = row("U", 0.2, 10.0, ours=True)
-ours_fair_fast = row("D", 0.4, 1.0, ours=True)
+auto = row("AutoTwoWay()", 0.2, 10.0, ours=True, codebook=0.4)
+ours_better = row("D", 0.15, 1.0, ours=True, codebook=0.1)
 
 
 @pytest.mark.parametrize(
     ("rivals", "kind"),
     [
-        ([row("a", 0.5, 20.0), row("p", 0.9, 0.1)], goal.BOTH),
-        ([row("a", 0.5, 5.0)], goal.ERROR),
-        ([row("a", 0.1, 20.0)], goal.TIME),
-        ([row("a", 0.1, 5.0)], goal.BEHIND),
-        ([row("a", 0.1, 20.0), row("b", 0.15, 9.0)], goal.BEHIND),  # not the best rival, but ahead
-        ([row("a", 0.2, 10.0)], goal.TIME),  # equal is neither faster nor better
+        ([row("a", 0.5, 20.0, codebook=0.5), row("p", 0.9, 0.1, codebook=0.6)], goal.BOTH),
+        ([row("a", 0.5, 5.0, codebook=0.5), row("b", 0.9, 5.0, codebook=0.3)], goal.ERROR),
+        ([row("a", 0.1, 20.0, codebook=0.5)], goal.CODEBOOK),
+        ([row("a", 0.195, 20.0, codebook=0.3)], goal.NEAR),
+        ([row("a", 0.18, 20.0, codebook=0.3)], goal.BEHIND),
+        ([row("a", 0.2, 10.0, codebook=0.4)], goal.NEAR),  # equal is not lower
         ([row("t", None, None)], goal.ALONE),
     ],
 )
 def test_verdicts(rivals, kind):
-    found = goal.verdict("set", [*rivals, ours_fair_fast, ours_good_slow])
+    found = goal.verdict("set", [*rivals, ours_better, auto], 1_000)
     assert found.kind == kind
-    assert found.ours is ours_good_slow
-    assert found.holds == (kind != goal.BEHIND)
+    assert found.ours is auto
+    assert found.best is ours_better  # does not decide
+    near = not rivals[0].is_two_way or auto.error <= 1.05 * rivals[0].error
+    assert found.holds == near
     assert goal.sentence(found).startswith(f"set: {kind}")
 
 
-def test_a_set_without_a_result_of_ours_is_behind():
-    found = goal.verdict("set", [row("U", None, None, ours=True), row("a", 0.5, 1.0)])
+def test_reference_lines_are_never_the_best_rival():
+    lookup = row("lookup", 0.01, 0.1, reference=True, codebook=0.01)
+    found = goal.verdict("set", [lookup, row("a", 0.5, 5.0, codebook=0.5), auto], 1_000)
+    assert (found.rival.method, found.map_rival.method) == ("a", "a")
+    assert found.kind == goal.BOTH
+    assert goal.verdict("set", [lookup, auto], 1_000).kind == goal.ALONE
+
+
+def test_few_rows_are_compared_by_fewer_codewords():
+    few = {"codebook_error_16": 0.3}
+    rows = [row("AutoTwoWay()", 0.2, 1.0, ours=True, **few), row("a", 0.3, 1.0, **few)]
+    assert goal.verdict("set", rows, 255).n_codes == 16
+    assert goal.verdict("set", rows, 256).n_codes == 64
+    assert goal.verdict("set", rows, 255).kind == goal.ERROR  # equal codebook errors
+
+
+def test_no_result_of_the_automatic_choice_is_behind():
+    found = goal.verdict(
+        "set", [row("AutoTwoWay()", None, None, ours=True), row("a", 0.5, 1.0)], 1_000
+    )
     assert found.kind == goal.BEHIND
-    assert "none of ours" in goal.sentence(found)
+    assert "has no result" in goal.sentence(found)
+    without = goal.verdict("set", [ours_better, row("a", 0.5, 1.0)], 1_000)
+    assert without.kind == goal.ALONE
+    assert "our best D 0.15" in goal.sentence(without)
 
 
 def test_of_equal_errors_the_faster_is_the_best():
-    rows = [row("slow", 0.2, 10.0, ours=True), row("fast", 0.2, 1.0, ours=True), row("a", 0.5, 5.0)]
-    assert goal.verdict("set", rows).ours.method == "fast"
-    assert goal.verdict("set", rows).kind == goal.BOTH
+    rows = [auto, row("slow", 0.5, 9.0), row("fast", 0.5, 5.0)]
+    assert goal.verdict("set", rows, 1_000).rival.method == "fast"
 
 
-def test_others_of_ours_that_beat_the_best_rival():
-    found = goal.verdict("set", [ours_good_slow, ours_fair_fast, row("a", 0.5, 5.0)])
-    assert found.also == (ours_fair_fast,)
-    assert goal.sentence(found).endswith("ahead of the best rival on both: D")
-
-
-def test_the_count_and_the_names_of_who_is_ahead():
-    behind = goal.verdict("one", [ours_good_slow, row("a", 0.1, 5.0)])
-    both = goal.verdict("two", [ours_good_slow, row("a", 0.5, 20.0)])
-    assert "behind: a (0.1 in 5 s) is faster and better than U 0.2 in 10 s" in goal.sentence(behind)
-    assert goal.count([behind, both]).startswith("On 1 of 2 sets")
-    assert goal.count([behind, both]).endswith("on 1 of 2 it is ahead of the best rival on both.")
+def test_the_count():
+    kinds = {
+        "both": row("a", 0.5, 20.0, codebook=0.5),
+        "error": row("a", 0.5, 5.0, codebook=0.3),
+        "near": row("a", 0.195, 5.0, codebook=0.3),
+        "behind": row("a", 0.1, 5.0, codebook=0.3),
+        "alone": row("a", None, None),
+    }
+    text = goal.count([goal.verdict(name, [auto, one], 1_000) for name, one in kinds.items()])
+    assert text.startswith("Of 4 sets")
+    assert "with a decoder on 2, a lower codebook error on 1, and both on 1. On 3" in text
+    assert "No set" in goal.count([])
 
 
 # -- what is written
@@ -113,7 +135,7 @@ def results(jobs):
             {
                 "name": name,
                 "label": name,
-                "ours": name == "UKR()",
+                "ours": name in ("UKR()", "AutoTwoWay()"),
                 "settings": "defaults",
                 "package": "p",
             }
@@ -134,7 +156,7 @@ def test_medians_over_seeds_and_what_went_wrong():
 
 def test_the_page_says_where_we_are_behind(tmp_path):
     jobs = [
-        record("UKR()", 0, error=0.3, accuracy=0.9, batch_gap=0.0, extra_bytes=2**29),
+        record("AutoTwoWay()", 0, error=0.3, accuracy=0.9, batch_gap=0.0, extra_bytes=2**29),
         record("better", 0, error=0.2, fit_seconds=0.5, batch_gap=0.4, repeat_gap=1e-9),
         record(
             "one-way", 0, inverse_seconds=None, no_inverse=True, batch_gap=1e-16, fails_alone=True
@@ -145,9 +167,12 @@ def test_the_page_says_where_we_are_behind(tmp_path):
     verdicts = page.write_page(results(jobs), tmp_path / "rivals.md", "images/rivals.png")
     text = (tmp_path / "rivals.md").read_text()
     assert [v.kind for v in verdicts] == [goal.BEHIND]
-    assert "Where we are behind:\n\n* set: behind: better (0.2 in 2.5 s) is faster" in text
-    assert "On 0 of 1 sets no rival" in text
-    assert "| `UKR()` | 0.300 | **0.900** |" in text
+    assert (
+        "than the best rival's:\n\n* set: behind; AutoTwoWay() 0.3 in 3 s; best rival better 0.2"
+        in text
+    )
+    assert "Of 1 sets" in text
+    assert "| `AutoTwoWay()` | 0.300 | **0.900** |" in text
     assert "| one-way | none |" in text
     assert "| over 300 s in fit |" in text
     assert "a / b (c)" in text
@@ -159,6 +184,62 @@ def test_the_page_says_where_we_are_behind(tmp_path):
         line.count("|") for line in text.split("## set")[1].split("##")[0].splitlines() if line
     }
     assert widths == {0, 12 - 1}  # the sentence above, and rows that all have the same cells
+
+
+def test_reference_lines_are_last_and_never_bold(tmp_path):
+    jobs = [record("UKR()", 0, error=0.3), record("lookup", 0, error=0.1, inverse_seconds=None)]
+    found = results(jobs)
+    found["methods"][1]["reference"] = True
+    found["sets"][0]["unit"] = None
+    page.write_page(found, tmp_path / "rivals.md")
+    text = (tmp_path / "rivals.md").read_text()
+    assert text.index("| `UKR()` | **0.300** |") < text.index("| lookup | 0.100 |")
+    assert "reference line: no latents |" in text
+    assert "2 classes; each column is standardized by the training rows." in text
+    assert "| lookup |" not in text.split("## Promises")[1].split("## How")[0]
+
+
+def test_errors_on_mnist_stand_beside_the_published_ones(tmp_path):
+    jobs = [record("UKR()", 0, error=0.3, mse=0.5, data="MNIST"), record("a", 0, data="MNIST")]
+    jobs.append(record("lookup", 0, error=0.1, mse=0.1, data="MNIST"))
+    found = results(jobs)
+    found["methods"][2]["reference"] = True
+    found["sets"][0] |= {"name": "MNIST", "unit": 0.26, "held_out": 1_000}
+    page.write_page(found, tmp_path / "rivals.md")
+    text = (tmp_path / "rivals.md").read_text()
+    section = text.split("## Published errors")[1].split("##")[0]
+    assert f"| `UKR()` | {0.5 * 0.26**2:.4f} | this run |" in section
+    assert "| PCA | 0.0557 | published |" in section
+    assert section.index("`UKR()`") < section.index("UMAP/autoencoder")  # sorted
+    assert "lookup" not in section
+    assert "those of 1,000 of them" in " ".join(section.split())
+    del found["sets"][0]["unit"]
+    assert "this run" not in published.mnist_table(found)
+
+
+def test_the_page_says_who_had_more_seeds(tmp_path):
+    jobs = [record("AutoTwoWay()", seed, error=0.1) for seed in range(3)]
+    jobs.append(record("a", 0, error=0.2))
+    found = results(jobs)
+    found["about"]["commands"] = ["one", "two"]
+    page.write_page(found, tmp_path / "rivals.md")
+    text = " ".join((tmp_path / "rivals.md").read_text().split())
+    assert "`one`, then `two` generated this page" in text
+    assert "Up to 2,000 rows 3 seeds for AutoTwoWay(), with medians" in text
+    page.write_page(results(jobs[2:]), tmp_path / "rivals.md")
+    assert "Seed: 0." in (tmp_path / "rivals.md").read_text()
+
+
+def test_what_was_chosen_is_named(tmp_path):
+    jobs = [
+        record("AutoTwoWay()", seed, error=0.1, chosen=chosen)
+        for seed, chosen in enumerate(("UKR", "DRUR", "UKR"))
+    ]
+    jobs.append(record("a", 0, error=0.2))
+    page.write_page(results(jobs), tmp_path / "rivals.md")
+    text = (tmp_path / "rivals.md").read_text()
+    assert "| set | UKR | 0.100 |" in text
+    assert "| chose UKR |" in text
 
 
 def test_codebook_errors_are_shown_if_records_have_them(tmp_path):
@@ -189,34 +270,51 @@ def test_runs_without_codebook_errors_have_a_page(tmp_path):
     page.write_page(stored, tmp_path / "rivals.md")
     text = (tmp_path / "rivals.md").read_text()
     assert "map score" not in text
-    assert "codebook" not in text
+    assert "K = " not in text
 
 
 def test_the_page_praises_only_what_is_so(tmp_path):
-    jobs = [record("UKR()", 0, error=0.1), record("a", 0, error=0.2, fit_seconds=9.0)]
+    jobs = [record("AutoTwoWay()", 0, error=0.1, codebook_error_16=0.2)]
+    jobs.append(record("a", 0, error=0.2, codebook_error_16=0.3))
     page.write_page(results(jobs), tmp_path / "rivals.md")
     text = (tmp_path / "rivals.md").read_text()
-    assert "**ahead on both**" in text
+    assert "**lowest on both**" in text
     assert "behind" not in text
 
 
 def test_the_readme_is_written_anew_between_its_marks(tmp_path):
     path = tmp_path / "README.md"
-    jobs = [record("UKR()", 0, error=0.1), record("a", 0, error=0.2, fit_seconds=9.0)]
+    jobs = [
+        record("AutoTwoWay()", 0, error=0.1, codebook_error_16=0.2, chosen="UKR"),
+        record("a", 0, error=0.2, fit_seconds=9.0, codebook_error_16=0.3),
+        record("b", 0, error=0.3, fit_seconds=9.0, codebook_error_16=0.25),
+    ]
     found = results(jobs)
-    verdicts = [goal.verdict(name, rows) for name, rows in summary.rows_of(found).items()]
-    path.write_text(f"before\n{readme.BEGIN}\nold\n{readme.END}\nafter\n")
+    verdicts = page.verdicts_of(found)
+    path.write_text(f"before\n{readme.BEGIN}\nstale\n{readme.END}\nafter\n")
     for _ in range(2):  # a second time changes nothing
         readme.write_section(path, verdicts, found)
         text = path.read_text()
         assert text.startswith(f"before\n{readme.BEGIN}\n")
         assert text.endswith(f"{readme.END}\nafter\n")
-        assert "old" not in text
-        assert "| set | `UKR()` | 0.100 | 3.00 | a | 0.200 | 11.0 | ahead on both |" in text
-        assert text.count("On 1 of 1 sets") == 1
+        assert "stale" not in text
+        assert "| set | UKR | 0.100 | 0.200 | 3.00 | a | 0.200 | 0.300 | 11.0 | 0.250 |" in text
+        assert text.count("Of 1 sets") == 1
     path.write_text("no marks")
     with pytest.raises(ValueError, match=r"README\.md must have the line"):
         readme.write_section(path, verdicts, found)
+
+
+def test_the_overview_has_a_line_for_each_set_with_a_rival(tmp_path):
+    rows = {
+        "one": [auto, ours_better, row("a", 0.5, 5.0, codebook=0.5)],
+        "two": [auto, row("k", None, None, reference=True, codebook=0.2), row("a", 1e-9, 5.0)],
+        "none": [auto],
+    }
+    verdicts = [goal.verdict(name, some, 1_000) for name, some in rows.items()]
+    path = overview.draw(verdicts, rows, tmp_path / "rivals.png")
+    assert 1_000 < path.stat().st_size <= plots.MOST_BYTES
+    assert overview.draw(verdicts[2:], rows, tmp_path / "nothing.png") is None
 
 
 def test_pictures_are_small_and_name_every_method(tmp_path):
@@ -226,7 +324,7 @@ def test_pictures_are_small_and_name_every_method(tmp_path):
         for i in range(15)
     ]
     paths = plots.draw_all({"one": rows, "two": rows[:3], "none": [row("t", None, None)]}, tmp_path)
-    assert [path.name for path in paths] == ["rivals.png", "rivals-one.png", "rivals-two.png"]
+    assert [path.name for path in paths] == ["rivals-one.png", "rivals-two.png"]
     assert all(1_000 < path.stat().st_size <= plots.MOST_BYTES for path in paths)
 
     from matplotlib.figure import Figure
@@ -246,7 +344,7 @@ def test_the_frontier_is_what_nobody_beats():
     assert [r.method for r in front] == ["a", "c"]
 
 
-# -- data and registry
+# -- data
 
 
 def test_a_file_of_ones_own(tmp_path):
@@ -282,18 +380,3 @@ def test_an_official_split_is_kept():
 def test_a_file_without_data_is_an_error(arrays, words):
     with pytest.raises(ValueError, match=words):
         split(arrays)
-
-
-def test_the_catalogue_and_the_registry_are_complete():
-    names = [data.name for data in catalogue(quick=False)]
-    assert len(names) == len(set(names)) == 14
-    assert {"digits", "USPS", "oil flow", "MNIST", "COIL-20", "S-curve"} < set(names)
-    assert [data.name for data in catalogue(quick=False) if data.on_request] == [
-        "Swiss roll 100-D, 1,000,000"
-    ]
-    assert len({method.name for method in METHODS}) == len(METHODS)
-    for method in METHODS:
-        if method.ours:
-            model = method.make(7, 1)
-            assert model.get_params()["random_state"] == 7
-            assert model.get_params()["n_components"] == 2

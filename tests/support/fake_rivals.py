@@ -9,7 +9,8 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.rivals.methods import Method
+from benchmarks.rivals.method import Method
+from benchmarks.rivals.references import Lookup
 
 
 def sheet(n=120, seed=0):
@@ -115,6 +116,14 @@ METHODS = [
     _method(OneWay, seeded=False),
     *map(
         _method, (Gregarious, Undefined, Sleeper, Hog, HogOnTheWayBack, HogByProxy, Killed, Raiser)
+    ),
+    Method(
+        "Lookup",
+        lambda seed, threads: Lookup(1, threads),
+        "",
+        reference=True,
+        seeded=False,
+        times_first_call=False,
     ),
     Method("Missing", _missing, "", package="a-package"),
 ]
