@@ -41,7 +41,7 @@ def test_rounds_are_shown_but_not_the_phases_of_trials(bent, tmp_path):
     result = run("fit", bent, *ROLES, *FEW, "-o", tmp_path / "m.twofold")
     lines = result.stderr.splitlines()
     assert lines[:2] == ["AutoTwoWay: starts of the race", "AutoTwoWay: round 1 of the race"]
-    assert lines[2].startswith("race, round 1 (40 rows): isomap ")
+    assert lines[2].startswith("race, round 1 (48 rows): isomap ")
     assert all(line.startswith(("AutoTwoWay: ", "race, ", "warning: ")) for line in lines)
     quiet = run("fit", bent, *ROLES, *FEW, "-o", tmp_path / "m.twofold", "--quiet")
     assert "race" not in quiet.stderr
@@ -141,7 +141,7 @@ def test_a_table_through_a_pipe(bent, tmp_path):
 def test_files_of_others_are_not_replaced(bent, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "flowers.html").write_text("<p>my garden</p>")
-    assert "no page of twofold" in fails("explore", "flowers.csv", *ROLES, code=2)
+    assert "was not written by twofold" in fails("explore", "flowers.csv", *ROLES, code=2)
     assert (tmp_path / "flowers.html").read_text() == "<p>my garden</p>"
 
 

@@ -7,7 +7,6 @@ validated penalties, one pair of maps instead of twelve.
 from __future__ import annotations
 
 import time
-import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -20,7 +19,7 @@ from twofold.base.estimator import TwoWayEstimator
 from twofold.drur import DRUR
 from twofold.maps import LinearMap, NadarayaWatson, Projection
 from twofold.principal_manifold import PrincipalManifold
-from twofold.protocols import Array, IntArray
+from twofold.protocols import Array
 from twofold.two_way import TwoWay
 from twofold.ukr import UKR
 
@@ -30,7 +29,7 @@ MOST_WORSE = 1.03
 
 MANY_ROWS = 10_000
 LONG_TOL = 1.5e-3
-"""Of more rows kernel regression gains from a longer descent; of fewer the map tears."""
+"""With more rows, kernel regression gains from a longer descent. With fewer, it tears the map."""
 
 ALPHAS: tuple[dict[str, Any], ...] = ({"alpha": 1e-4}, {"alpha": 1e-3}, {"alpha": 1e-2})
 """Penalties of principal manifolds that are tried."""
@@ -53,7 +52,6 @@ class Split:
     held_out: Array
     outside: Array
     starts: Mapping[str, Array]
-    numbers: IntArray
 
 
 @dataclass(frozen=True)
@@ -88,7 +86,9 @@ class Contender:
     """A method by name: its quick form, and its final one for what a trial has found.
 
     Each of the ``variants``, settings for the quick form, is tried, and the best score counts. It
-    must be higher by ``margin`` than that of a method before it in the list.
+    must be higher by ``margin`` than that of a method before it in the list. It takes part with at
+    most ``most_components`` latent dimensions, and if its ``start`` could be computed. A method
+    that ``is_kept`` is in all rounds.
     """
 
     name: str
@@ -96,6 +96,16 @@ class Contender:
     final: Callable[[Task, Found], TwoWayEstimator]
     margin: float = 0.03
     variants: tuple[Found, ...] = ({},)
+    most_components: int | None = None
+    start: str | None = None
+    is_linear: bool = False
+    is_kept: bool = False
+
+    def can_run(self, n_components: int, starts: Mapping[str, Array]) -> bool:
+        """Tell whether it suits this number of latent dimensions and has its start."""
+        if self.most_components is not None and n_components > self.most_components:
+            return False
+        return self.start is None or self.start in starts
 
     def run(self, task: Task, splits: list[Split]) -> Trial:
         """Fit the quick form to each split, and judge it on the held-out rows."""
@@ -107,16 +117,14 @@ class Contender:
         began = time.perf_counter()
         judged: list[dict[float, Judged]] = []
         found = dict(variant)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # the errors judge; the final fit warns
-            for split in splits:
-                model = self.quick(task, split, variant).fit(split.rows)
-                judged.append(_judged(model, task, split))
-                found.setdefault("init", getattr(model, "init_", None))
+        for split in splits:
+            model = self.quick(task, split, variant).fit(split.rows)
+            judged.append(_judged(model, task, split))
+            found.setdefault("init", getattr(model, "init_", None))
         widths = {w: Judged.joined([one[w] for one in judged]) for w in judged[0]}
         width = _best_width(widths)
         found["smoothing"] = width
-        seconds = (time.perf_counter() - began) / len(splits)
+        seconds = time.perf_counter() - began
         return Trial(self.name, widths[width], seconds, len(splits[0].rows), found)
 
 
@@ -204,16 +212,24 @@ def _linear(task: Task, *given: object) -> TwoWayEstimator:
 CONTENDERS: dict[str, Contender] = {
     one.name: one
     for one in (
-        Contender("pca", _linear, _linear),
+        Contender("pca", _linear, _linear, is_linear=True, is_kept=True),
         Contender("drur", _drur, _final_drur),
-        Contender("ukr", _ukr, _final_ukr, margin=0.01),
-        Contender("tsne", _tsne, _final_tsne, margin=0.06),
-        Contender("isomap", _isomap, _final_isomap, margin=0.06),
-        Contender("principal_manifold", _manifold, _final_manifold, 0.06, ALPHAS),
+        Contender("ukr", _ukr, _final_ukr, margin=0.01, most_components=MOST_OF_SUMS, is_kept=True),
+        Contender("tsne", _tsne, _final_tsne, margin=0.06, start="tsne"),
+        Contender("isomap", _isomap, _final_isomap, margin=0.06, start="isomap"),
+        Contender(
+            "principal_manifold",
+            _manifold,
+            _final_manifold,
+            margin=0.06,
+            variants=ALPHAS,
+            most_components=MOST_OF_GRIDS,
+        ),
     )
 }
 """The methods by name, the cheaper and smoother first. A later one must be better by its margin, a
-share of the errors."""
+share of the errors. PCA is kept for comparison, kernel regression because it gains most from more
+rows."""
 
 
 def of_estimator(name: str, estimator: TwoWayEstimator) -> Contender:
@@ -222,31 +238,24 @@ def of_estimator(name: str, estimator: TwoWayEstimator) -> Contender:
     def final(task: Task, found: object) -> TwoWayEstimator:
         del found
         model: TwoWayEstimator = clone(estimator)
-        set_if_known(model, n_components=task.n_components)
+        if "n_components" in model.get_params(deep=False):
+            model.set_params(n_components=task.n_components)
         return model
 
     def quick(task: Task, split: Split, variant: Found) -> TwoWayEstimator:
         del split, variant
         model = final(task, None)
-        set_if_known(model, random_state=task.seed, n_jobs=1)
+        set_if_unset(model, random_state=task.seed, n_jobs=1)
         return model
 
     return Contender(name, quick, final)
 
 
-def set_if_known(model: TwoWayEstimator, **parameters: Any) -> None:
-    """Set those of the parameters that an estimator has."""
+def set_if_unset(model: TwoWayEstimator, **parameters: Any) -> None:
+    """Set those of the parameters that an estimator has and that are None."""
     known = model.get_params(deep=False)
-    model.set_params(**{name: value for name, value in parameters.items() if name in known})
-
-
-def can_run(name: str, n_components: int, starts: Mapping[str, Array]) -> bool:
-    """Tell whether a method suits this number of latent dimensions and has its start."""
-    if name in ("tsne", "isomap"):
-        return name in starts
-    if name == "principal_manifold":
-        return n_components <= MOST_OF_GRIDS
-    return name != "ukr" or n_components <= MOST_OF_SUMS
+    unset = [name for name in parameters if name in known and known[name] is None]
+    model.set_params(**{name: parameters[name] for name in unset})
 
 
 def for_all_rows(found: Found, share: float) -> Found:

@@ -22,18 +22,28 @@ from twofold.auto.effort import Clock, Effort
 from twofold.auto.final import fit_winner
 from twofold.auto.race import FEWEST_ROWS, Outcome, run_race, without_race
 from twofold.auto.report import RaceReport
-from twofold.auto.worth import warn_of_linear, warn_of_noise, warn_of_units
+from twofold.auto.worth import (
+    FEWEST_FOR_DIMENSION,
+    warn_of_few_rows,
+    warn_of_linear,
+    warn_of_noise,
+    warn_of_units,
+)
 from twofold.base.dimensions import check_n_components
 from twofold.base.estimator import TwoWayEstimator
 from twofold.base.problem import Learned, Problem
 from twofold.model_selection import DimensionChoice, choose_dimension
 from twofold.numerics.codebooks import middle_size
+from twofold.numerics.threads import some_rows
 from twofold.numerics.units import CenteredUnits
-from twofold.numerics.validation import RandomLike, is_auto
+from twofold.numerics.validation import RandomLike, is_auto, warn_user
 from twofold.protocols import Array, IntArray
 
 MOST_COMPONENTS = 10
 """The largest number of dimensions that "auto" considers."""
+
+FEW_FOR_DIMENSION = 600
+"""Rows that decide on the number of dimensions if a fit has given seconds."""
 
 TIME_OF_TEST = 0.5
 """Seconds that must be left for the test of noise."""
@@ -43,15 +53,16 @@ class AutoTwoWay(TwoWayEstimator):
     """Find the method for a table, and fit it.
 
     Methods race on a part of the rows: all on a few hundred, the better half on one or two
-    thousand. They start from the same initial latents. The score of the map on held-out rows
-    decides, which sees both the details of rows and the map as a whole; of methods that are equally
-    good, the cheaper and smoother wins. The winner is fitted to all rows.
+    thousand, and of very many rows on up to six thousand. They start from the same initial latents.
+    The score of the map on held-out rows decides, which sees both the details of rows and the map
+    as a whole; of methods that are about equally good, the cheaper and smoother wins. The winner is
+    fitted to all rows.
 
     Parameters
     ----------
     n_components : int or "auto", default=2
-        Latent dimensions. "auto" takes the smallest number whose held-out score is within one
-        standard error of the best, see `twofold.model_selection.choose_dimension`.
+        Latent dimensions. "auto" takes the smallest number whose held-out score is about as good as
+        that of more, see `twofold.model_selection.choose_dimension`. It needs some 400 rows.
     methods : "auto", list of str, or mapping of str to estimators, default="auto"
         The methods to compare: names among "pca", "drur", "ukr", "tsne", "isomap" and
         "principal_manifold", or estimators of your own by name. "auto" means all that suit the
@@ -61,7 +72,8 @@ class AutoTwoWay(TwoWayEstimator):
         What to spend on the race. "fast" compares on 500 rows, "best" on 5,000 and with all choices
         that methods have. A number is the seconds of the whole fit: the race takes less than half
         of them, and if they do not suffice for all rows, the winner is fitted to a part of them,
-        with a warning. The time to compile code at first use is not included.
+        with a warning. The time to compile code at first use is not included. What is compared then
+        depends on the speed of the machine, also for an int ``random_state``.
     random_state : int, RandomState, Generator or None, default=None
         Seeds the parts of rows and all methods.
     n_jobs : int or None, default=None
@@ -138,30 +150,51 @@ class AutoTwoWay(TwoWayEstimator):
         clock, choice = Clock(effort.seconds), None
         if is_auto(self.n_components):
             with problem.progress.phase("number of dimensions"):
-                most = min(MOST_COMPONENTS, problem.data.shape[1], len(problem.data) - 1)
-                choice = choose_dimension(
-                    problem.data, max_components=most, random_state=problem.rng
-                )
+                choice = self._dimensions(problem, clock)
             problem = replace(problem, n_components=choice.n_components)
+            warn_of_few_rows(len(problem.data), choice.n_components)
         seed = int(problem.rng.integers(2**31))
         task = Task(problem.n_components, len(problem.data), seed, effort.thorough)
-        if len(contenders) == 1:
-            outcome = without_race(contenders[0], len(problem.data), "the only method")
-        elif len(problem.data) < FEWEST_ROWS:
+        if len(problem.data) < FEWEST_ROWS:
             outcome = without_race(contenders[0], len(problem.data), "too few rows for a race")
+        elif len(contenders) == 1 and not clock.is_limited:
+            outcome = without_race(contenders[0], len(problem.data), "the only method")
         else:
             outcome = run_race(contenders, problem, effort, clock, task, problem.progress.note)
         contender = next(one for one in contenders if one.name == outcome.winner.name)
         best, rows = fit_winner(contender, problem, outcome, task, clock, self.n_jobs)
         self._share_features(best)
-        dominated = warn_of_units(best, problem.data)
-        if outcome.rounds and not dominated and clock.left() > TIME_OF_TEST:
-            structure = None if choice is None else choice.structure
-            if not warn_of_noise(problem.data, structure):
-                warn_of_linear(outcome, problem.n_components)
+        self._warn(problem, outcome, choice, clock)
         attributes = self._attributes(best, outcome, choice, rows)
         maps = best._latent_units, best.encoder_, best.decoder_, best.density_
         return Learned(best.embedding_, *maps, best._variance, attributes)
+
+    @staticmethod
+    def _dimensions(problem: Problem, clock: Clock) -> DimensionChoice:
+        """Choose the number of dimensions; of few rows without structure two, if there are two."""
+        n_rows, n_columns = problem.data.shape
+        rows = some_rows(n_rows, FEW_FOR_DIMENSION if clock.is_limited else n_rows)
+        most = min(MOST_COMPONENTS, n_columns, len(rows) - 1)
+        choice = choose_dimension(problem.data[rows], max_components=most, random_state=problem.rng)
+        if choice.is_noise and n_rows < FEWEST_FOR_DIMENSION:
+            return replace(choice, n_components=min(2, most))
+        return choice
+
+    def _warn(
+        self, problem: Problem, outcome: Outcome, choice: DimensionChoice | None, clock: Clock
+    ) -> None:
+        """Warn where the map is not worth having."""
+        for name, reason in outcome.others.items():
+            if reason.startswith("failed") and not is_auto(self.methods):
+                warn_user(f"methods: {name!r} {reason}", UserWarning)
+        names = getattr(self, "feature_names_in_", None)
+        if warn_of_units(problem.data, problem.units, names):
+            return  # then the others say the same in other words
+        structure = None if choice is None else choice.structure
+        if structure is None and (not outcome.rounds or clock.left() < TIME_OF_TEST):
+            return
+        if not warn_of_noise(problem.data, structure) and outcome.rounds:
+            warn_of_linear(outcome, problem.n_components)
 
     def _contenders(self) -> list[Contender]:
         """Return the methods to compare, in the order that decides between equally good ones."""
@@ -170,6 +203,11 @@ class AutoTwoWay(TwoWayEstimator):
             return list(CONTENDERS.values())
         if isinstance(methods, str):
             methods = [methods]
+        if not isinstance(methods, Mapping | list | tuple):
+            raise TypeError(
+                f"methods={methods!r} must be 'auto', a list of names, or a mapping of names to "
+                "estimators."
+            )
         if isinstance(methods, Mapping):
             bad = [name for name, one in methods.items() if not isinstance(one, TwoWayEstimator)]
             if bad:
@@ -263,7 +301,8 @@ def report_of(outcome: Outcome) -> RaceReport:
                 continue
             verdict = f"left out after round {one.number}"
             if one is outcome.rounds[-1]:
-                verdict = "behind in the last round"
+                better = trial.judged.score > outcome.winner.judged.score
+                verdict = "better by less than its margin" if better else "behind"
             won = trial is outcome.winner
             rows[trial.name] = {
                 "method": trial.name,
@@ -276,6 +315,7 @@ def report_of(outcome: Outcome) -> RaceReport:
                 "verdict": f"won: {outcome.reason}" if won else verdict,
             }
     table = sorted(rows.values(), key=lambda row: not row["verdict"].startswith("won"))
+    table += [{"method": name, "verdict": reason} for name, reason in outcome.others.items()]
     if not outcome.rounds:
         return RaceReport([{"method": outcome.winner.name, "verdict": outcome.reason}])
     last = outcome.rounds[-1]

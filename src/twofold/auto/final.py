@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from twofold.auto.contenders import CONTENDERS, Contender, Task, for_all_rows, set_if_known
+from twofold.auto.contenders import CONTENDERS, Contender, Task, for_all_rows, set_if_unset
 from twofold.auto.effort import Clock
 from twofold.auto.race import SAFETY, Outcome
 from twofold.base.estimator import TwoWayEstimator
@@ -41,9 +41,9 @@ def fit_winner(
     n_fitted = _affordable(outcome, n_rows, clock)
     while True:
         best = contender.final(task, found)
-        set_if_known(best, random_state=task.seed, n_jobs=n_jobs)
+        set_if_unset(best, random_state=task.seed, n_jobs=n_jobs)
         if n_fitted == n_rows:
-            _fit_all(best, contender, problem, outcome, task)
+            _fit_all(best, contender, problem, task)
             return best, None
         rows = drawn_rows(n_rows, n_fitted, np.random.default_rng(task.seed))
         began = clock.elapsed()
@@ -61,21 +61,13 @@ def fit_winner(
     return best, rows
 
 
-def _fit_all(
-    best: TwoWayEstimator, contender: Contender, problem: Problem, outcome: Outcome, task: Task
-) -> None:
-    """Fit the winner to all rows, from starts of the race if it had all rows."""
+def _fit_all(best: TwoWayEstimator, contender: Contender, problem: Problem, task: Task) -> None:
+    """Fit the winner to all rows."""
     if contender is not CONTENDERS.get(contender.name):  # an estimator with units of its own
         best.fit(problem.original)
         return
-    named = best.get_params(deep=False).get("init")
-    shared = outcome.starts.get(named) if isinstance(named, str) else None
-    if shared is not None:
-        best.set_params(init={named: shared})
     # The steps of its own fit, whose progress is that of this fit.
     learned = best._learn(replace(problem, rng=check_rng(task.seed)))
-    if shared is not None:
-        best.set_params(init=named)
     variance = learned.variance
     if variance is None:
         variance = float(row_norms_sq(problem.data).mean())

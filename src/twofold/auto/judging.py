@@ -7,8 +7,8 @@ the lowest of the first, a blurred one the lowest of the second. The score is
 
 .. math:: s = -\tfrac{1}{2} \bigl(\log e + \log e_{64}\bigr),
 
-that is `twofold.metrics.map_score` with ``n_codes=[64]``. Few rows support fewer codewords, with
-which the second error says less; its weight is then smaller in proportion.
+that is `twofold.metrics.map_score` with ``n_codes=[64]``, with the variance of all rows as the
+unit. Fewer than 256 rows have a quarter as many codewords.
 
 The same rows judge all trials, so their difficulty cancels in a difference of scores. To first
 order, the difference of :math:`\log e` between two trials is the mean over rows of
@@ -23,7 +23,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from twofold.numerics.codebooks import MIDDLE, SMALLEST_ERROR, codewords, middle_size
+from twofold.numerics.codebooks import SMALLEST_ERROR, codewords, middle_size
 from twofold.numerics.linalg import row_norms_sq
 from twofold.numerics.neighbors import nearest
 from twofold.protocols import Array
@@ -42,7 +42,6 @@ class Judged:
 
     plain: Array
     rounded: Array
-    n_codes: int = MIDDLE
 
     @classmethod
     def of(
@@ -73,7 +72,7 @@ class Judged:
         rounded = row_norms_sq(rows - decode(codes)[cell]) + outside
         # A map may be far off at a place; its errors must stay finite.
         plain, rounded = (np.nan_to_num(one, nan=1e12, posinf=1e12) for one in (plain, rounded))
-        return cls(plain, rounded, len(codes))
+        return cls(plain, rounded)
 
     @classmethod
     def joined(cls, parts: Sequence[Judged]) -> Judged:
@@ -81,7 +80,6 @@ class Judged:
         return cls(
             np.concatenate([one.plain for one in parts]),
             np.concatenate([one.rounded for one in parts]),
-            min(one.n_codes for one in parts),
         )
 
     @property
@@ -95,23 +93,16 @@ class Judged:
         return float(self.rounded.mean())
 
     @property
-    def weights(self) -> tuple[float, float]:
-        """The weights of both errors."""
-        of_codebook = 0.5 * min(1.0, self.n_codes / MIDDLE)
-        return 1.0 - of_codebook, of_codebook
-
-    @property
     def score(self) -> float:
         """The score; higher is better."""
         errors = np.maximum([self.error, self.codebook_error], SMALLEST_ERROR)
-        return float(-np.dot(self.weights, np.log(errors)))
+        return float(-0.5 * np.log(errors).sum())
 
     def behind(self, best: Judged) -> tuple[float, float]:
         """Return how far the score is below that of another, and the standard error of that."""
         terms = np.zeros(len(self.plain))
-        for judged, sign in ((self, 1.0), (best, -1.0)):
-            both = judged.plain, judged.rounded
-            for weight, errors in zip(judged.weights, both, strict=True):
-                terms += sign * weight * errors / max(float(errors.mean()), SMALLEST_ERROR)
+        for mine, other in ((self.plain, best.plain), (self.rounded, best.rounded)):
+            for errors, sign in ((mine, 0.5), (other, -0.5)):
+                terms += sign * errors / max(float(errors.mean()), SMALLEST_ERROR)
         standard_error = float(terms.std(ddof=1) / np.sqrt(len(terms))) if len(terms) > 1 else 0.0
         return best.score - self.score, standard_error

@@ -1,28 +1,29 @@
 """A race of methods by successive halving.
 
-All methods are tried on a few rows. The better half is tried again on more rows, of many rows
-twice, and the best of the last round wins. Among methods that are about equally good, the order of
-`twofold.auto.contenders.CONTENDERS` decides: the cheaper and smoother first.
+All methods are tried on a few rows. The better half is tried again on more rows, with very many
+rows a third time, and the best of the last round wins. Among methods that are about equally good,
+the order of `twofold.auto.contenders.CONTENDERS` decides: the cheaper and smoother first.
 
-Starts (PCA, Isomap, t-SNE) are computed once, for the rows of the last round, and shared by all
-methods and rounds.
+The same rows are held out in all rounds. Starts (PCA, Isomap, t-SNE) are computed once, without
+these rows, and shared by all methods and rounds.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from twofold.auto.contenders import Contender, Split, Task, Trial, can_run
+from twofold.auto.contenders import Contender, Split, Task, Trial
 from twofold.auto.effort import Clock, Effort
 from twofold.auto.judging import Judged
 from twofold.base.problem import Problem
 from twofold.maps.affine import Affine
 from twofold.numerics.linalg import row_norms_sq
+from twofold.numerics.quiet import quiet
 from twofold.numerics.threads import drawn_rows, map_blocks
 from twofold.protocols import Array, IntArray
 from twofold.starts.named import attempt, resolve_init, unit_variance
@@ -40,6 +41,16 @@ SAFETY = 1.2
 COST_POWER = 0.7
 """Factor on predicted seconds, and the power of the rows with which those of small rounds grow."""
 
+NO_TIME = "not tried: no time"
+FAILURES = (
+    ValueError,
+    TypeError,
+    RuntimeError,
+    ArithmeticError,
+    np.linalg.LinAlgError,
+    MemoryError,
+)
+
 
 @dataclass(frozen=True)
 class Round:
@@ -55,65 +66,70 @@ class Round:
 class Outcome:
     """The result of a race: all rounds, the winner's trial and the reason.
 
-    ``starts`` has the latents of all rows if the last round had all rows, else it is empty.
-    ``linear`` is the trial of PCA.
+    ``linear`` is the last trial of PCA. ``others`` has the reason for each method without a trial.
     """
 
     rounds: list[Round]
     winner: Trial
     reason: str
-    starts: dict[str, Array]
-    linear: Trial | None
+    linear: Trial | None = None
+    others: dict[str, str] = field(default_factory=dict)
 
 
 class Rows:
-    """The rows of a race (n, r), at total variance one, with shared starts.
+    """The rows of a race (n, r), at total variance one, with their splits.
 
-    They are the leading principal coordinates of some rows of the problem, ``numbers``.
+    They are the leading principal coordinates of some rows of the problem.
     """
 
-    def __init__(self, problem: Problem, n_rows: int, names: tuple[str, ...]) -> None:
-        data = problem.data
-        everyone = n_rows >= len(data)
-        rng = problem.rng
-        self.numbers = np.arange(len(data)) if everyone else drawn_rows(len(data), n_rows, rng)
-        some = data[self.numbers]
+    def __init__(self, problem: Problem, n_rows: int, *, folds: bool) -> None:
+        data, rng = problem.data, problem.rng
+        numbers = np.arange(len(data))
+        if n_rows < len(data):
+            numbers = drawn_rows(len(data), n_rows, rng)
+        some = data[numbers]
         some = unit_variance(some - some.mean(axis=0))
         subspace = Affine.leading_subspace(some, problem.n_components)
-        self.inside: Array = subspace.into(some)
-        self.outside: Array = np.maximum(row_norms_sq(some) - row_norms_sq(self.inside), 0.0)
-        self.order: IntArray = rng.permutation(len(some))
-        seeds = dict(zip(names, rng.integers(2**31, size=len(names)), strict=True))
-
-        def embed(name: str) -> Array | None:
-            def named(one: object) -> Array:
-                own = np.random.default_rng(int(seeds[str(one)]))
-                return resolve_init(one, self.inside, problem.n_components, own)
-
-            return attempt(named, name, auto=True)
-
-        latents = map_blocks(embed, names)
-        self.starts = {
-            name: Z
-            for name, Z in zip(names, latents, strict=True)
-            if Z is not None and np.ptp(Z, axis=0).all()
-        }
-
-    def splits(self, n_rows: int, *, folds: bool = True) -> list[Split]:
-        """Return the splits of a round that sees this many of the rows.
-
-        With ``folds``, each of few rows is held out once.
-        """
-        order = self.order[:n_rows]
+        self._inside: Array = subspace.into(some)
+        self._outside: Array = np.maximum(row_norms_sq(some) - row_norms_sq(self._inside), 0.0)
+        self._n_components = problem.n_components
+        order: IntArray = rng.permutation(len(some))
+        self._seed = int(rng.integers(2**31))
+        n_held_out = max(1, min(int(HELD_OUT_SHARE * len(order)), MOST_HELD_OUT))
+        self._parts = [(order[:n_held_out], order[n_held_out:])]
         if folds and len(order) <= FEW_ROWS:
-            parts = [order[fold::N_FOLDS] for fold in range(N_FOLDS)]
-            return [self._split(np.setdiff1d(order, part), np.sort(part)) for part in parts]
-        n_held_out = min(int(HELD_OUT_SHARE * len(order)), MOST_HELD_OUT)
-        return [self._split(np.sort(order[n_held_out:]), np.sort(order[:n_held_out]))]
+            held_out = [order[fold::N_FOLDS] for fold in range(N_FOLDS)]
+            self._parts = [(part, order[~np.isin(order, part)]) for part in held_out]
+        self._starts = [self._embedded(self._inside[kept]) for _, kept in self._parts]
 
-    def _split(self, kept: IntArray, held_out: IntArray) -> Split:
-        starts = {name: Z[kept] for name, Z in self.starts.items()}
-        return Split(self.inside[kept], self.inside[held_out], self.outside[held_out], starts, kept)
+    @property
+    def starts(self) -> dict[str, Array]:
+        """The latents of the first split by name."""
+        return self._starts[0]
+
+    def splits(self, n_rows: int) -> list[Split]:
+        """Return the splits of a round that sees this many of the rows, held-out ones included."""
+        found = []
+        for (held_out, kept), starts in zip(self._parts, self._starts, strict=True):
+            n_kept = max(n_rows - len(held_out), len(held_out))
+            first = {name: Z[:n_kept] for name, Z in starts.items()}
+            rows, others = self._inside[kept[:n_kept]], self._inside[held_out]
+            found.append(Split(rows, others, self._outside[held_out], first))
+        return found
+
+    def _embedded(self, rows: Array) -> dict[str, Array]:
+        """Return the latents of rows (n, r) by the methods that succeed and vary everywhere."""
+        found = {}
+        for name in STARTS:
+
+            def embed(one: object) -> Array:
+                rng = np.random.default_rng(self._seed)
+                return resolve_init(one, rows, self._n_components, rng)
+
+            Z = attempt(embed, name, auto=True)
+            if Z is not None and np.ptp(Z, axis=0).all():
+                found[name] = Z
+        return found
 
 
 def run_race(
@@ -125,21 +141,24 @@ def run_race(
     say: Callable[[str], None],
 ) -> Outcome:
     """Let methods race for the rows of a problem; ``say`` gets a line after each round."""
-    n_rows = len(problem.data)
-    sizes = effort.sizes(n_rows)
-    running = [one for one in contenders if effort.tries(one.name)] or contenders[:1]
+    sizes = effort.sizes(len(problem.data))
+    others = {one.name: NO_TIME for one in contenders if not effort.tries(one.name)}
+    running = [one for one in contenders if one.name not in others] or contenders[:1]
     rows: Rows | None = None
     rounds: list[Round] = []
     for number, size in enumerate(sizes, 1):
         began = clock.elapsed()
         if rows is None or clock.is_limited:
-            with threadpool_limits(1, "openmp"), problem.progress.phase("starts of the race"):
-                rows = Rows(problem, size if clock.is_limited else sizes[-1], STARTS)
-            running = [one for one in running if can_run(one.name, task.n_components, rows.starts)]
-        splits = rows.splits(size, folds=not clock.is_limited)
+            with problem.progress.phase("starts of the race"):
+                most = size if clock.is_limited else sizes[-1]
+                rows = Rows(problem, most, folds=not clock.is_limited)
+            running = _able(running, task, rows, others)
+        splits = rows.splits(size)
         with problem.progress.phase(f"round {number} of the race"):
-            trials = _run_all(running, task, splits, clock)
-        if not trials:
+            trials, failed = _run_all(running, task, splits, clock)
+        unfinished = NO_TIME in failed.values()
+        others |= failed
+        if not trials or (rounds and unfinished):
             break
         trials.sort(key=lambda trial: -trial.judged.score)
         rounds.append(Round(number, len(splits[0].rows), len(trials[0].judged.plain), trials))
@@ -151,47 +170,65 @@ def run_race(
                 break
             running = [one for one in running if one.name in kept]
     if not rounds:
-        return without_race(contenders[0], n_rows, "no method could be tried")
-    winner, reason = _decided(rounds[-1].trials, running)
-    linear = next(
-        (trial for one in reversed(rounds) for trial in one.trials if trial.name == "pca"), None
-    )
-    starts = rows.starts if rows is not None and len(rows.numbers) == n_rows else {}
-    return Outcome(rounds, winner, reason, starts, linear)
+        reasons = "; ".join(f"{name}: {reason}" for name, reason in others.items())
+        raise ValueError(f"methods: none could be tried ({reasons}).")
+    winner, reason = decided(rounds[-1].trials, contenders)
+    linear = {one.name for one in contenders if one.is_linear}
+    known = [trial for one in rounds for trial in one.trials]
+    others = {name: why for name, why in others.items() if name not in {t.name for t in known}}
+    last = next((trial for trial in reversed(known) if trial.name in linear), None)
+    return Outcome(rounds, winner, reason, last, others)
+
+
+def _able(
+    running: list[Contender], task: Task, rows: Rows, others: dict[str, str]
+) -> list[Contender]:
+    """Return the methods that suit the dimension and have their start; note the others."""
+    able = [one for one in running if one.can_run(task.n_components, rows.starts)]
+    for one in running:
+        if one not in able:
+            most = one.most_components
+            others[one.name] = (
+                f"not tried: its start {one.start!r} failed"
+                if most is None
+                else f"not tried: for at most {most} latent dimensions"
+            )
+    return able
 
 
 def _run_all(
     running: list[Contender], task: Task, splits: list[Split], clock: Clock
-) -> list[Trial]:
-    """Return the trials of all methods that do not fail; in given seconds, of those in time."""
+) -> tuple[list[Trial], dict[str, str]]:
+    """Return the trials of all methods, and the reasons of those without; see `NO_TIME`."""
     longest = 0.0
 
-    def run(contender: Contender) -> Trial | None:
+    def run(contender: Contender) -> Trial | str:
         nonlocal longest
         if clock.is_limited and longest and clock.left_for_race() < longest:
-            return None
+            return NO_TIME
         began = clock.elapsed()
         try:
             trial = contender.run(task, splits)
-        except (ValueError, np.linalg.LinAlgError, MemoryError):
-            return None
+        except FAILURES as error:
+            return f"failed: {str(error).splitlines()[0]}" if str(error) else "failed"
         longest = max(longest, clock.elapsed() - began)
         return trial
 
-    with threadpool_limits(1, "openmp"):
-        return [trial for trial in map_blocks(run, running) if trial is not None]
+    # The errors judge, so warnings of trials say nothing; the final fit warns.
+    with quiet(), threadpool_limits(1, "openmp"):
+        results = map_blocks(run, running)
+    named = list(zip(running, results, strict=True))
+    trials = [one for one in results if isinstance(one, Trial)]
+    return trials, {one.name: result for one, result in named if isinstance(result, str)}
 
 
 def _better_half(trials: list[Trial], running: list[Contender]) -> set[str]:
-    """Return the names of the better half, and those that are never left out.
-
-    The winner is compared with PCA. Kernel regression gains most from more rows.
-    """
+    """Return the names of the better half, and those that are never left out."""
     kept = {trial.name for trial in trials[: math.ceil(len(trials) / 2)]}
-    return kept | ({"pca", "ukr"} & {one.name for one in running})
+    return kept | {one.name for one in running if one.is_kept}
 
 
-def _decided(trials: list[Trial], running: list[Contender]) -> tuple[Trial, str]:
+def decided(trials: list[Trial], contenders: list[Contender]) -> tuple[Trial, str]:
     """Return the winner of a round and the reason.
 
     Methods are compared in their order. A later one replaces the best so far if its score is higher
@@ -199,26 +236,19 @@ def _decided(trials: list[Trial], running: list[Contender]) -> tuple[Trial, str]
     difference: a bend that could be chance is not drawn.
     """
     found = {trial.name: trial for trial in trials}
-    winner: Trial | None = None
-    for contender in running:
-        trial = found.get(contender.name)
-        if trial is None:
-            continue
-        if winner is not None:
-            ahead, standard_error = winner.judged.behind(trial.judged)
-            least = 2.0 * standard_error if winner.name == "pca" else 0.0
-            if ahead <= max(contender.margin, least):
-                continue
-        winner = trial
-    assert winner is not None
+    running = [one for one in contenders if one.name in found]
+    winner = found[running[0].name]
+    is_linear = running[0].is_linear
+    for contender in running[1:]:
+        trial = found[contender.name]
+        ahead, standard_error = winner.judged.behind(trial.judged)
+        if ahead > max(contender.margin, 2.0 * standard_error if is_linear else 0.0):
+            winner, is_linear = trial, contender.is_linear
     best = trials[0]
     if winner is best:
         return winner, "the best score"
-    behind, standard_error = winner.judged.behind(best.judged)
-    return winner, (
-        f"as good as {best.name} ({behind:.3f} behind, standard error {standard_error:.3f}), "
-        "cheaper or smoother"
-    )
+    behind, _ = winner.judged.behind(best.judged)
+    return winner, f"{behind:.3f} behind {best.name}, less than its margin; it comes first"
 
 
 def _line(one: Round) -> str:
@@ -231,4 +261,4 @@ def without_race(contender: Contender, n_rows: int, reason: str) -> Outcome:
     """Return the outcome of a fit that compares nothing, with the reason."""
     nothing = Judged(np.full(1, np.nan), np.full(1, np.nan))
     trial = Trial(contender.name, nothing, 0.0, n_rows, {"init": None, "smoothing": 1.0})
-    return Outcome([], trial, reason, {}, None)
+    return Outcome([], trial, reason)

@@ -20,7 +20,7 @@ class RaceReport:
     rows : list of dict, default=[]
         One for each method: "method", the last "round" it took part in and the "rows" it was fitted
         to there, "score", held-out "error" and "codebook_error" as shares of the variance,
-        "seconds", and "verdict", the reason why it won or lost.
+        "seconds" of all its fits in that round, and "verdict", the reason why it won or lost.
     n_held_out : int, default=0
         Held-out rows of the last round.
     n_codes : int, default=0

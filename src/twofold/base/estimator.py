@@ -20,7 +20,6 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import Any, Self
 
 import numpy as np
-from sklearn import get_config
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
@@ -28,7 +27,7 @@ from twofold.base.dask_inputs import is_dask, lazily
 from twofold.base.dimensions import check_n_components, constant_model, warn_of_rank
 from twofold.base.problem import Density, Learned, Problem
 from twofold.base.progress import CallbackSupportMixin, FitProgress, with_callbacks
-from twofold.base.summary import as_html, summary
+from twofold.base.summary import SummaryMixin
 from twofold.export.model_files import save
 from twofold.maps.affine import Predictor
 from twofold.numerics.linalg import rank_up_to, row_norms_sq
@@ -49,7 +48,12 @@ FEW_ROWS, FEW_VALUES = 1_000, 10**6
 
 
 class TwoWayEstimator(
-    CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, ABC
+    SummaryMixin,
+    CallbackSupportMixin,
+    ClassNamePrefixFeaturesOutMixin,
+    TransformerMixin,
+    BaseEstimator,
+    ABC,
 ):
     """Base of all two-way estimators.
 
@@ -437,30 +441,8 @@ class TwoWayEstimator(
         return self._data_units.distances(data, self._decode(self._encode(data)))
 
     @property
-    def _unwrapped(self) -> TwoWayEstimator:
-        """The estimator that has the maps: an estimator that chooses others returns the chosen."""
-        return self
-
-    @property
     def _n_features_out(self) -> int:
         return int(self.embedding_.shape[1])
-
-    def _known_score(self) -> tuple[float, str] | None:
-        """Return the share of the variance that the fit knows to be kept, and of which rows."""
-        return None
-
-    def __repr__(self, N_CHAR_MAX: int = 700) -> str:
-        text: str = super().__repr__(N_CHAR_MAX)
-        return f"{text}\n  {summary(self)}" if self.__sklearn_is_fitted__() else text
-
-    def _repr_html_inner(self) -> str:
-        return as_html(self, fitted=self.__sklearn_is_fitted__())
-
-    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:  # noqa: ARG002 - IPython's
-        bundle = {"text/plain": repr(self)}
-        if get_config()["display"] == "diagram":
-            bundle["text/html"] = self._repr_html_inner()
-        return bundle
 
     def __sklearn_is_fitted__(self) -> bool:
         """Return whether a fit has finished; attributes set by validation do not count."""

@@ -3,44 +3,55 @@
 from __future__ import annotations
 
 from html import escape
-from typing import Any, Protocol
+from typing import Any
 
-from sklearn.base import BaseEstimator
+from sklearn import get_config
 from sklearn.utils import estimator_html_repr
 
 
-class _Fitted(Protocol):
-    """What a summary needs to know of an estimator."""
-
-    embedding_: Any
-    n_features_in_: int
+class SummaryMixin:
+    """Adds a line about the fit to the text and HTML of a fitted two-way estimator."""
 
     @property
-    def _unwrapped(self) -> BaseEstimator: ...
+    def _unwrapped(self) -> Any:
+        """The estimator that has the maps: an estimator that chooses others returns the chosen."""
+        return self
 
-    @property
-    def _n_features_out(self) -> int: ...
+    def _known_score(self) -> tuple[float, str] | None:
+        """Return the share of the variance that the fit knows to be kept, and of which rows."""
+        return None
 
-    def _known_score(self) -> tuple[float, str] | None: ...
+    def _summary(self) -> str:
+        """Return one line about a fitted model."""
+        model: Any = self
+        rows, columns, latents = len(model.embedding_), model.n_features_in_, model._n_features_out
+        method = self._unwrapped
+        what = "" if method is self else f"{type(method).__name__}, "
+        size = f"{rows:,} rows of " if rows else ""  # rows beyond memory have no embedding
+        text = f"fitted: {what}{size}{_counted(columns, 'column')} to {_counted(latents, 'latent')}"
+        known = self._known_score()
+        return text if known is None else f"{text}, score {known[0]:.6g} ({known[1]})"
 
+    def __repr__(self, N_CHAR_MAX: int = 700) -> str:
+        model: Any = super()
+        text: str = model.__repr__(N_CHAR_MAX)
+        return f"{text}\n  {self._summary()}" if self._has_been_fitted() else text
 
-def summary(model: _Fitted) -> str:
-    """Return one line about a fitted model."""
-    rows, columns, latents = len(model.embedding_), model.n_features_in_, model._n_features_out
-    method = model._unwrapped
-    what = "" if method is model else f"{type(method).__name__}, "
-    size = f"{rows:,} rows of " if rows else ""  # rows beyond memory have no embedding
-    text = f"fitted: {what}{size}{_counted(columns, 'column')} to {_counted(latents, 'latent')}"
-    known = model._known_score()
-    return text if known is None else f"{text}, score {known[0]:.6g} ({known[1]})"
+    def _repr_html_inner(self) -> str:
+        diagram: str = estimator_html_repr(self)
+        if not self._has_been_fitted():
+            return diagram
+        return f'<div class="twofold-summary">{escape(self._summary())}</div>{diagram}'
 
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:  # noqa: ARG002 - IPython's
+        bundle = {"text/plain": repr(self)}
+        if get_config()["display"] == "diagram":
+            bundle["text/html"] = self._repr_html_inner()
+        return bundle
 
-def as_html(model: Any, *, fitted: bool) -> str:
-    """Return scikit-learn's diagram, for a fitted model under a line about it."""
-    diagram: str = estimator_html_repr(model)
-    if not fitted:
-        return diagram
-    return f'<div class="twofold-summary">{escape(summary(model))}</div>{diagram}'
+    def _has_been_fitted(self) -> bool:
+        model: Any = self
+        return bool(model.__sklearn_is_fitted__())
 
 
 def _counted(number: int, thing: str) -> str:

@@ -89,7 +89,9 @@ class Fitted:
             labels = np.asarray(self.selection.labels)
             known = latents[self.training], labels[self.training]
             accuracy = nearest_neighbor_accuracy(*known, latents[rows], labels[rows])
-        shape = len(self.training), self.selection.features.shape[1]
+        part = getattr(self.model, "fitted_rows_", None)  # if seconds did not suffice for all
+        n_fitted = len(self.training if part is None else part)
+        shape = n_fitted, self.selection.features.shape[1]
         n_latents = int(self.model.embedding_.shape[1])
         document: dict[str, Any] = {
             "rows": shape[0],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 from sklearn.base import clone
 
 from twofold.auto import AutoTwoWay
@@ -17,8 +18,18 @@ ON_CLUSTERS = ("drur", "ukr", "principal_manifold")
 N_SAMPLE = 5_000
 
 
-def check(estimator: AutoTwoWay) -> None:
-    """Raise an error if a method of the race cannot be fitted on a cluster."""
+def check(estimator: AutoTwoWay, *, checkpoint: bool) -> None:
+    """Raise an error if a method or an effort of the race cannot be used on a cluster."""
+    if not isinstance(estimator.effort, str):
+        raise TypeError(
+            f"effort={estimator.effort!r}: seconds bound a fit in memory. On a cluster, use "
+            "'fast', 'balanced' or 'best'."
+        )
+    if checkpoint and not isinstance(estimator.random_state, int | np.integer):
+        raise ValueError(
+            f"random_state={estimator.random_state!r}: a fit that resumes from a checkpoint must "
+            "repeat the race. Set random_state to an integer."
+        )
     if is_auto(estimator.methods):
         return
     names = [estimator.methods] if isinstance(estimator.methods, str) else estimator.methods

@@ -86,8 +86,8 @@ def fit(
     The estimator is fitted in place, as by its own ``fit``. An interrupted or failed fit leaves it
     as it was. `DRUR` and `PrincipalManifold` become the same model as by their own ``fit``, bit for
     bit, however the rows are chunked. `UKR` is fitted in levels: see ``levels``. The methods of
-    `AutoTwoWay` race on a sample of 5,000 rows, and the winner, one of these three, is fitted to
-    all.
+    `AutoTwoWay` race on a sample of 5,000 rows in the calling process: only these three, because
+    the others need all rows in memory. The winner is fitted to all rows.
 
     The training latents may not fit into memory, so ``embedding_`` has no rows. To get latents,
     call ``estimator.transform(X)``, which returns a lazy collection, or set ``return_embedding``.
@@ -207,7 +207,9 @@ def fit(
 
 def _fit_winner(estimator: AutoTwoWay, X: Any, options: dict[str, Any]) -> tuple[Any, Any]:
     """Let methods race on a sample, and fit the winner to all rows; return it and the latents."""
-    _auto.check(estimator)
+    _auto.check(estimator, checkpoint=options.get("checkpoint") is not None)
+    if not isinstance(options.get("levels"), Levels | None):
+        raise TypeError(f"levels={options['levels']!r} must be a twofold.dask.Levels, or None.")
     table = Blocks.of(X)
     cluster = Cluster.of(
         options["client"],

@@ -26,11 +26,9 @@ CVPR 2010.
 
 from __future__ import annotations
 
-import warnings
 from typing import Self
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits
 
 from twofold.kernels import Gaussian, resolve_kernel
@@ -40,6 +38,7 @@ from twofold.maps.normal import normal_products, normal_terms_of_blocks
 from twofold.maps.ridge import Choice, RidgePath, alphas_to_try, best_path
 from twofold.numerics.bandwidths import width_grid
 from twofold.numerics.linalg import row_norms_sq, row_product, sqdist
+from twofold.numerics.quiet import quiet
 from twofold.numerics.threads import row_blocks
 from twofold.numerics.validation import check_real
 from twofold.protocols import Array, IntArray, NormalTerms, RadialKernel
@@ -305,8 +304,6 @@ def kmeans_centers(
         n_clusters, init=start, n_init=n_init, max_iter=max_iter, random_state=random_state
     )
     # One OpenMP thread: with more, a process forked later would hang in its own k-means.
-    with warnings.catch_warnings(), threadpool_limits(1, user_api="openmp"):
-        # Fewer clusters than asked for are fine here.
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        kmeans.fit(inputs)
+    with quiet(), threadpool_limits(1, user_api="openmp"):
+        kmeans.fit(inputs)  # fewer clusters than asked for are fine here
     return np.unique(kmeans.cluster_centers_, axis=0)

@@ -6,7 +6,6 @@ Several are a list, or a mapping by names.
 from __future__ import annotations
 
 import inspect
-import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -15,6 +14,7 @@ from sklearn.base import clone
 
 from twofold.base.problem import Problem
 from twofold.numerics.linalg import row_norms_sq
+from twofold.numerics.quiet import quiet
 from twofold.numerics.validation import is_auto
 from twofold.protocols import Array, IntArray
 from twofold.starts.initializers import INITIALIZERS, Initializer
@@ -126,8 +126,7 @@ def attempt(embed: Callable[[Any], Array], init: Any, auto: bool) -> Array | Non
     """
     if not auto:
         return embed(init)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+    with quiet():
         try:
             return embed(init)
         except (ValueError, RuntimeError, np.linalg.LinAlgError):

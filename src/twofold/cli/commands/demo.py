@@ -67,6 +67,8 @@ def demo(output: Path, effort: str | float | None, seed: int, messages: Messages
     rebuilt = model.inverse_transform(Z_test)
     fit_seconds, map_seconds = fitted - start, time.perf_counter() - fitted
     error = relative_reconstruction_error(X_test, rebuilt)
+    if model.fitted_rows_ is not None:  # the seconds sufficed for these
+        X, y = X[model.fitted_rows_], y[model.fitted_rows_]
     accuracy = nearest_neighbor_accuracy(model.embedding_, y, Z_test, y_test)
     messages.note("drawing")
     written = _show(model, X, y, output)

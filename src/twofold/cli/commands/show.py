@@ -277,7 +277,7 @@ def _own_page(shown: Shown) -> Path:
     page = Path(f"{shown.stem}.html")
     check_writable(page)
     if page.exists() and MARK not in page.read_bytes()[:2_000]:
-        raise click.UsageError(f"{page} is there and no page of twofold: name a page with -o")
+        raise click.UsageError(f"{page} exists and was not written by twofold: name a page with -o")
     return page
 
 
