@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import ExitStack
 from pathlib import Path
+from typing import Final
 
 import click
 
@@ -22,6 +23,9 @@ from twofold.cli.tables.columns import Selection
 from twofold.cli.tables.reading import FORMATS
 from twofold.cli.tables.writing import Output, ResultTable, check_writable
 from twofold.numerics.files import whole_file
+
+CHOOSE_DIMENSIONS: Final = ("auto", "isomap")
+"""Methods that find the number of latent dimensions."""
 
 
 def _number_of_dimensions(_: click.Context, __: click.Parameter, value: str) -> int | str:
@@ -105,6 +109,8 @@ def fit(
         if method != AUTO:
             raise click.UsageError(f"--effort is for -m {AUTO}; {method} has --set max_iter=100")
         parameters["effort"] = effort
+    if dimensions == "auto" and method not in CHOOSE_DIMENSIONS:
+        raise click.UsageError(f"-q auto is for -m {' and '.join(CHOOSE_DIMENSIONS)}")
     model = METHODS[method].make(dimensions, seed, parameters)
     latents_out = None if embedding is None else Output.of(embedding, None, table.data)
     on_stdout = latents_out is not None and latents_out.is_standard
