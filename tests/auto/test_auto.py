@@ -185,7 +185,7 @@ def test_a_bend_that_could_be_chance_does_not_replace_pca():
     linear, bent = rng.gamma(1.0, size=20), 0.9 * rng.gamma(1.0, size=20)
     trials = [_Trial("drur", bent), _Trial("pca", linear)]
     behind, standard_error = trials[1].judged.behind(trials[0].judged)
-    assert 0.03 < behind < 2.0 * standard_error
+    assert 0.03 < behind < standard_error
     assert decided(trials, [CONTENDERS["pca"], CONTENDERS["drur"]])[0].name == "pca"
 
 

@@ -31,7 +31,7 @@ MANY_ROWS = 10_000
 LONG_TOL = 1.5e-3
 """With more rows, kernel regression gains from a longer descent. With fewer, it tears the map."""
 
-ALPHAS: tuple[dict[str, Any], ...] = ({"alpha": 1e-4}, {"alpha": 1e-3}, {"alpha": 1e-2})
+ALPHAS: tuple[dict[str, Any], ...] = ({"alpha": 1e-4}, {"alpha": 1e-2})
 """Penalties of principal manifolds that are tried."""
 
 QUICK_TOL = 1e-2

@@ -31,7 +31,7 @@ from twofold.starts.named import attempt, resolve_init, unit_variance
 STARTS = ("pca", "isomap", "tsne")
 HELD_OUT_SHARE = 0.25
 MOST_HELD_OUT = 500
-FEW_ROWS, N_FOLDS = 300, 5
+FEW_ROWS, N_FOLDS = 300, 4
 """Up to this number of rows each of them is held out once."""
 
 FEWEST_ROWS = 20
@@ -232,7 +232,7 @@ def decided(trials: list[Trial], contenders: list[Contender]) -> tuple[Trial, st
     """Return the winner of a round and the reason.
 
     Methods are compared in their order. A later one replaces the best so far if its score is higher
-    by more than its margin. To replace PCA, it must also be higher by two standard errors of the
+    by more than its margin. To replace PCA, it must also be higher by the standard error of the
     difference: a bend that could be chance is not drawn.
     """
     found = {trial.name: trial for trial in trials}
@@ -242,13 +242,16 @@ def decided(trials: list[Trial], contenders: list[Contender]) -> tuple[Trial, st
     for contender in running[1:]:
         trial = found[contender.name]
         ahead, standard_error = winner.judged.behind(trial.judged)
-        if ahead > max(contender.margin, 2.0 * standard_error if is_linear else 0.0):
+        if ahead > max(contender.margin, standard_error if is_linear else 0.0):
             winner, is_linear = trial, contender.is_linear
     best = trials[0]
     if winner is best:
         return winner, "the best score"
-    behind, _ = winner.judged.behind(best.judged)
-    return winner, f"{behind:.3f} behind {best.name}, less than its margin; it comes first"
+    behind, standard_error = winner.judged.behind(best.judged)
+    return winner, (
+        f"as good as {best.name} ({behind:.3f} behind, standard error {standard_error:.3f}), and "
+        "before it in the order"
+    )
 
 
 def _line(one: Round) -> str:
