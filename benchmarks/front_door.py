@@ -22,7 +22,7 @@ from benchmarks.growth.sheet import make_sheet
 from benchmarks.harness import ROOT
 from benchmarks.harness.kept import figures_table, origin, publish, recorded
 from benchmarks.harness.records import write_json
-from benchmarks.rivals.data import catalogue
+from benchmarks.rivals.catalogue import catalogue
 from twofold import AutoTwoWay
 
 KEPT = ROOT / "benchmarks" / "front_door.json"
@@ -42,10 +42,10 @@ BUDGETS = (1.0, 2.0, 5.0, 10.0, 30.0)
 SEEDS = range(5)
 
 
-def tables():
-    """Return the tables of the cost by name: the digits, and noisy sheets."""
+def tables(most):
+    """Yield the tables of the cost by name: the digits, and noisy sheets of up to ``most`` rows."""
     yield "digits", load_digits().data
-    for rows in ROWS:
+    for rows in (one for one in ROWS if one <= most):
         yield f"sheet, {rows:,} x {COLUMNS}", make_sheet(rows, COLUMNS).X
 
 
@@ -56,14 +56,14 @@ def timed_fit(model, X):
     return time.perf_counter() - began, model
 
 
-def cost():
+def cost(most):
     """Return seconds by table."""
     try:
         from umap import UMAP
     except ImportError:
         UMAP = None
     found = {}
-    for name, X in tables():
+    for name, X in tables(most):
         warm = X[:5_000] if len(X) > 4_096 else X[:400]
         AutoTwoWay(random_state=0).fit(warm)
         seconds, model = timed_fit(AutoTwoWay(random_state=0), X)
@@ -83,10 +83,10 @@ def cost():
     return found
 
 
-def seconds():
+def seconds(most):
     """Return the seconds that fits take, by table and budget."""
     found = {}
-    for name, X in tables():
+    for name, X in tables(most):
         if len(X) not in (1_000, 1_797, 10_000, 100_000):
             continue
         AutoTwoWay(random_state=0).fit(X[:5_000])
@@ -100,13 +100,15 @@ def seconds():
     return found
 
 
-def winners():
+def winners(most):
     """Return how often each method wins, by set of the comparison with rivals."""
     found = {}
     for data in catalogue(quick=False):
-        if data.on_request or "100,000" in data.name or data.name == "MNIST":
+        if data.on_request:
             continue
         X = data.load().X_train
+        if len(X) > most:
+            continue
         X = (X - X.mean(axis=0)) / (np.asarray(X, dtype=float).std() or 1.0)
         names = [AutoTwoWay(random_state=seed).fit(X).method_ for seed in SEEDS]
         method, times = Counter(names).most_common(1)[0]
@@ -133,6 +135,7 @@ def section(parts):
 def main(arguments=None):
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("parts", nargs="*", default=list(PARTS), help="of what to measure")
+    parser.add_argument("--most", type=int, default=ROWS[-1], help="rows of the largest table")
     parser.add_argument("--json", type=Path, help="file for all figures")
     parser.add_argument("--publish", action="store_true", help="write docs/guide/auto.md")
     options = parser.parse_args(arguments)
@@ -141,7 +144,9 @@ def main(arguments=None):
     measure = {"cost": cost, "seconds": seconds, "winners": winners}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        found = {part: recorded(measure[part](), "umap-learn") for part in options.parts}
+        found = {
+            part: recorded(measure[part](options.most), "umap-learn") for part in options.parts
+        }
     if options.json:
         write_json(options.json, found)
     if options.publish:
