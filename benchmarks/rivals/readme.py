@@ -6,6 +6,9 @@ from benchmarks.rivals.page import commands, paragraph, verdict_table
 
 BEGIN = "<!-- rivals: written by python -m benchmarks.rivals --publish; do not edit -->"
 END = "<!-- rivals: end -->"
+FEW_COMMANDS = 2
+"""More commands of a run are listed on its page only."""
+
 COLUMNS = (
     "Errors are shares of the variance of held-out rows, encoded to two latents and decoded. For "
     "the codebook error, latents are first replaced by the nearest of 64 codewords (16 for sets "
@@ -34,7 +37,10 @@ def section(verdicts, results):
     about = results["about"]
     machine = about["conditions"]["machine"]
     cores = "core" if machine["cores"] == 1 else "cores"
-    origin = f"{commands(about)} on {machine['cores']} {cores} ({machine['processor']}):"
+    said = commands(about)
+    if len(about.get("commands", [])) > FEW_COMMANDS:
+        said = f"`{about['commands'][0]}`, extended by more calls,"
+    origin = f"{said} on {machine['cores']} {cores} ({machine['processor']}):"
     table = verdict_table([v for v in verdicts if v.kind != goal.ALONE])
     return "\n\n".join(
         [paragraph(origin), table, paragraph(COLUMNS), paragraph(goal.count(verdicts))]
