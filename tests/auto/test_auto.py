@@ -11,7 +11,7 @@ from sklearn.decomposition import PCA
 
 import twofold
 from twofold import DRUR, UKR, AutoTwoWay, TwoWay
-from twofold.auto import race
+from twofold.auto import final, race
 from twofold.auto.contenders import CONTENDERS, for_all_rows
 from twofold.auto.effort import Effort
 from twofold.auto.judging import Judged, codes_of
@@ -452,8 +452,18 @@ def test_seconds_bound_a_single_method():
     assert time.perf_counter() - began < 6.0
 
 
-def test_part_of_the_rows_is_reported():
-    X, _ = make_swiss_roll(200_000, noise=0.5, n_features=3, random_state=0)
-    with pytest.warns(UserWarning, match="seconds sufficed for"):
-        model = AutoTwoWay(methods=["pca", "ukr"], effort=0.2, random_state=0).fit(X)
-    assert len(model.fitted_rows_) < 200_000
+def test_part_of_the_rows_is_reported(sheet, monkeypatch):
+    monkeypatch.setattr(final, "_affordable", lambda *_: 150)
+    monkeypatch.setattr(final, "WORTH_A_REFIT", np.inf)
+    with pytest.warns(UserWarning, match=r"seconds sufficed for 150 of 400 rows"):
+        model = AutoTwoWay(methods=["isomap", "tsne"], effort=30.0, random_state=0).fit(sheet)
+    assert len(np.unique(model.fitted_rows_)) == len(model.embedding_) == 150
+    alone = clone(model.best_estimator_).fit(sheet[model.fitted_rows_])
+    np.testing.assert_array_equal(model.transform(sheet[:9]), alone.transform(sheet[:9]))
+
+
+def test_fits_grow_while_there_is_time(sheet, monkeypatch):
+    monkeypatch.setattr(final, "_affordable", lambda *_: 40)
+    model = AutoTwoWay(methods=["isomap", "tsne"], effort=60.0, random_state=0).fit(sheet)
+    assert model.fitted_rows_ is None
+    assert len(model.embedding_) == 400
