@@ -446,6 +446,7 @@ def test_28_interrupted_fit_leaves_all_or_nothing(name, X, models, monkeypatch, 
 
 
 @pytest.mark.timing
+@pytest.mark.filterwarnings("ignore:The data look like pure noise")
 def test_28_ctrl_c_is_prompt(name):
     X = np.random.default_rng(0).standard_normal((1_500, 10))
     model = make(name).fit(X)  # imports and compiles numba, which does not survive an interrupt

@@ -67,7 +67,13 @@ class Labeled(SupervisedIsomap):
 
 
 ESTIMATORS = {
-    "auto": AutoTwoWay(methods=["drur", "isomap"], random_state=0),
+    "auto": AutoTwoWay(
+        methods={
+            "flat": TwoWay("pca", up="nw", down="nw"),
+            "sheet": TwoWay("isomap", up="nw", down="projection"),
+        },
+        random_state=0,
+    ),
     "two_way-isomap": TwoWay("isomap", random_state=0),
     "two_way-pca-rbf": TwoWay("pca", up="rbf", down="rbf", random_state=0),
     "two_way-krr": TwoWay("isomap", up="krr", down="krr", random_state=0),

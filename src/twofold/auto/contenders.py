@@ -87,8 +87,8 @@ class Contender:
 
     Each of the ``variants``, settings for the quick form, is tried, and the best score counts. It
     must be higher by ``margin`` than that of a method before it in the list. It takes part with at
-    most ``most_components`` latent dimensions, and if its ``start`` could be computed. A method
-    that ``is_kept`` is in all rounds.
+    most ``most_components`` latent dimensions, and if its ``start`` could be computed; it ``uses``
+    these starts. A method that ``is_kept`` is in all rounds.
     """
 
     name: str
@@ -98,6 +98,7 @@ class Contender:
     variants: tuple[Found, ...] = ({},)
     most_components: int | None = None
     start: str | None = None
+    uses: tuple[str, ...] = ()
     is_linear: bool = False
     is_kept: bool = False
 
@@ -224,6 +225,7 @@ CONTENDERS: dict[str, Contender] = {
             margin=0.06,
             variants=ALPHAS,
             most_components=MOST_OF_GRIDS,
+            uses=("isomap",),
         ),
     )
 }

@@ -82,7 +82,7 @@ class Rows:
     They are the leading principal coordinates of some rows of the problem.
     """
 
-    def __init__(self, problem: Problem, n_rows: int, *, folds: bool) -> None:
+    def __init__(self, problem: Problem, n_rows: int, names: list[str], *, folds: bool) -> None:
         data, rng = problem.data, problem.rng
         numbers = np.arange(len(data))
         if n_rows < len(data):
@@ -100,7 +100,7 @@ class Rows:
         if folds and len(order) <= FEW_ROWS:
             held_out = [order[fold::N_FOLDS] for fold in range(N_FOLDS)]
             self._parts = [(part, order[~np.isin(order, part)]) for part in held_out]
-        self._starts = [self._embedded(self._inside[kept]) for _, kept in self._parts]
+        self._starts = [self._embedded(self._inside[kept], names) for _, kept in self._parts]
 
     @property
     def starts(self) -> dict[str, Array]:
@@ -117,10 +117,10 @@ class Rows:
             found.append(Split(rows, others, self._outside[held_out], first))
         return found
 
-    def _embedded(self, rows: Array) -> dict[str, Array]:
+    def _embedded(self, rows: Array, names: list[str]) -> dict[str, Array]:
         """Return the latents of rows (n, r) by the methods that succeed and vary everywhere."""
         found = {}
-        for name in STARTS:
+        for name in names:
 
             def embed(one: object) -> Array:
                 rng = np.random.default_rng(self._seed)
@@ -151,7 +151,9 @@ def run_race(
         if rows is None or clock.is_limited:
             with problem.progress.phase("starts of the race"):
                 most = size if clock.is_limited else sizes[-1]
-                rows = Rows(problem, most, folds=not clock.is_limited)
+                used = {name for one in running for name in one.uses}
+                names = [name for name in STARTS if name in used]
+                rows = Rows(problem, most, names, folds=not clock.is_limited)
             running = _able(running, task, rows, others)
         splits = rows.splits(size)
         with problem.progress.phase(f"round {number} of the race"):
