@@ -41,7 +41,7 @@ def test_rounds_are_shown_but_not_the_phases_of_trials(bent, tmp_path):
     result = run("fit", bent, *ROLES, *FEW, "-o", tmp_path / "m.twofold")
     lines = result.stderr.splitlines()
     assert lines[:2] == ["AutoTwoWay: starts of the race", "AutoTwoWay: round 1 of the race"]
-    assert lines[2].startswith("race, round 1 (48 rows): isomap ")
+    assert lines[2].startswith("race, round 1 (45 rows): isomap ")
     assert all(line.startswith(("AutoTwoWay: ", "race, ", "warning: ")) for line in lines)
     quiet = run("fit", bent, *ROLES, *FEW, "-o", tmp_path / "m.twofold", "--quiet")
     assert "race" not in quiet.stderr

@@ -188,7 +188,7 @@ def test_bad_models(command, content, said, model, tmp_path):
         (["-q", "0"], 2, "'0' must be an integer >= 1"),
         (["-q", "two"], 2, "'two' must be an integer >= 1"),
         (["-q", "9"], 1, "n_components=9 must be at most n_features=3"),
-        (["-m", "ukr", "-q", "auto"], 1, "n_components='auto' must be an integer"),
+        (["-m", "ukr", "-q", "auto"], 2, "-q auto is for -m auto and isomap"),
         (["--set", "max_iter=5"], 2, "name a method that has it, such as -m ukr"),
         (["--set", "effort=fast"], 2, "use --effort fast"),
         (["--effort", "slow"], 2, "'slow' must be one of fast, balanced, best, or seconds > 0"),
