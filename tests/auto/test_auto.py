@@ -79,6 +79,7 @@ def test_curve():
 def test_report_has_every_method_once_and_the_winner_first(of_digits):
     report = of_digits.report_
     assert sorted(row["method"] for row in report) == sorted(METHODS)
+    assert all(row["score"] is not None for row in report)  # every method was tried
     assert report[0]["method"] == of_digits.method_
     assert report[0]["verdict"].startswith("won")
     assert not any(row["verdict"].startswith("won") for row in report.rows[1:])

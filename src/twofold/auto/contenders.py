@@ -214,10 +214,18 @@ CONTENDERS: dict[str, Contender] = {
     one.name: one
     for one in (
         Contender("pca", _linear, _linear, is_linear=True, is_kept=True),
-        Contender("drur", _drur, _final_drur),
-        Contender("ukr", _ukr, _final_ukr, margin=0.01, most_components=MOST_OF_SUMS, is_kept=True),
-        Contender("tsne", _tsne, _final_tsne, margin=0.06, start="tsne"),
-        Contender("isomap", _isomap, _final_isomap, margin=0.06, start="isomap"),
+        Contender("drur", _drur, _final_drur, uses=("pca", "isomap", "tsne")),
+        Contender(
+            "ukr",
+            _ukr,
+            _final_ukr,
+            margin=0.01,
+            most_components=MOST_OF_SUMS,
+            uses=("isomap", "tsne"),
+            is_kept=True,
+        ),
+        Contender("tsne", _tsne, _final_tsne, margin=0.06, start="tsne", uses=("tsne",)),
+        Contender("isomap", _isomap, _final_isomap, margin=0.06, start="isomap", uses=("isomap",)),
         Contender(
             "principal_manifold",
             _manifold,

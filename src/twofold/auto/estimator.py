@@ -21,7 +21,7 @@ from twofold.auto.contenders import (
 from twofold.auto.effort import Clock, Effort
 from twofold.auto.final import fit_winner
 from twofold.auto.race import FEWEST_ROWS, Outcome, run_race, without_race
-from twofold.auto.report import RaceReport
+from twofold.auto.report import COLUMNS, RaceReport
 from twofold.auto.worth import (
     FEWEST_FOR_DIMENSION,
     warn_of_few_rows,
@@ -315,8 +315,11 @@ def report_of(outcome: Outcome) -> RaceReport:
                 "verdict": f"won: {outcome.reason}" if won else verdict,
             }
     table = sorted(rows.values(), key=lambda row: not row["verdict"].startswith("won"))
-    table += [{"method": name, "verdict": reason} for name, reason in outcome.others.items()]
+    nothing = dict.fromkeys(COLUMNS)
+    others = outcome.others.items()
+    table += [nothing | {"method": name, "verdict": reason} for name, reason in others]
     if not outcome.rounds:
-        return RaceReport([{"method": outcome.winner.name, "verdict": outcome.reason}])
+        only = {"method": outcome.winner.name, "verdict": outcome.reason}
+        return RaceReport([nothing | only])
     last = outcome.rounds[-1]
     return RaceReport(table, last.n_held_out, middle_size(last.n_rows))

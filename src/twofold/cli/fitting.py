@@ -61,8 +61,8 @@ class Fitted:
         return [["method", "score", "error", "codebook error", "seconds", "verdict"]] + [
             [
                 row["method"],
-                *(f"{row[name]:.4g}" for name in figures),
-                f"{row['seconds']:.2f}",
+                *("" if row[name] is None else f"{row[name]:.4g}" for name in figures),
+                "" if row["seconds"] is None else f"{row['seconds']:.2f}",
                 row["verdict"],
             ]
             for row in self.report
