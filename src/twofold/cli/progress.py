@@ -65,7 +65,7 @@ class WithoutTrials(logging.Filter):
 
 
 def is_note(record: logging.LogRecord) -> bool:
-    """Tell whether a record is a note about a fit, which is no phase: such as a round of a race."""
+    """Tell whether a record is a note about a fit, such as a round of a race, not a phase."""
     event = getattr(record, "progress", None)
     return event is not None and event.ended and record.getMessage() == event.phase
 

@@ -271,7 +271,7 @@ def explore(
 
 
 def _own_page(shown: Shown) -> Path:
-    """Return the page to write if none is named; a file that is no page of ours is not replaced."""
+    """Return the page to write if none is named; files of other programs are not replaced."""
     if shown.model is None and shown.table is not None and shown.table.data == STANDARD:
         raise click.UsageError("standard input has no name: name the page with -o page.html")
     page = Path(f"{shown.stem}.html")
