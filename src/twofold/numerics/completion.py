@@ -1,0 +1,294 @@
+r"""Fill gaps in a table from rows that are alike and from cells that vary together.
+
+A gap of row ``x`` is filled by
+
+.. math:: \hat x = m + b\, r
+
+where ``m`` is the weighted mean of the rows nearest to ``x`` over its observed cells (*donors*), and
+``r`` the conditional mean of the difference ``x - m`` given its observed cells, by a factor model
+of such differences (`twofold.numerics.factor_model`). Nearest rows follow clusters and curved
+structure, the factors follow the details that distinguish the row from its neighbors. Each alone is
+worse: with 30 % of the cells removed, the errors on the oil flow data are 0.48 (factors), 0.53
+(`sklearn.impute.KNNImputer`) and 0.28 (this), on USPS digits 0.46, 0.52 and 0.42.
+
+Donors may have gaps themselves. Theirs are filled first, by factors alone and then in rounds.
+
+The factor ``b`` and the errors of filled cells are measured on cells of half of the donors that are
+hidden in these rounds, in the patterns of other donors' gaps: blocks if gaps are blocks. Two
+variances, that of the nearest rows and the conditional variance of the factors, are combined by
+least squares and scaled so that 1.645 standard deviations cover 90 % of the hidden cells.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from scipy.optimize import nnls
+
+from twofold.numerics.factor_model import BoolArray, FactorModel
+from twofold.numerics.linalg import row_norms_sq, row_product
+from twofold.numerics.threads import map_blocks, row_blocks, some_rows
+from twofold.protocols import AnyArray, Array, IntArray
+
+MOST_DONORS = 2_000
+N_NEAREST = 20
+WIDTH = 0.25
+"""Squared width of the donors' weights, as a share of the median squared distance among them."""
+
+FILLED_WEIGHT = 0.3
+"""Weight of a donor's cell that was filled itself, beside one that was observed."""
+
+N_ROUNDS = 2
+FIRST_STEPS, LATER_STEPS = 10, 5
+"""Steps of expectation maximization for the first fill of donors, and in each round."""
+
+MOST_HIDDEN = 0.2
+"""Share of the observed cells of a donor that are hidden to measure errors."""
+
+HIDDEN_WITHOUT_GAPS = 0.3
+MOST_TRUST = 1.2
+COVERAGE, DEVIATIONS = 0.9, 1.6448536269514722
+MOST_CELLS = 50_000
+"""Hidden cells that are enough to measure errors."""
+
+TINY = 1e-300
+
+
+@dataclass(frozen=True)
+class Donors:
+    """Rows of the training table from which gaps are filled.
+
+    Attributes
+    ----------
+    rows : ndarray of float32, shape (m, D)
+        The rows, with their gaps filled.
+    gaps : ndarray of bool, shape (m, D) or (0, D)
+        Their gaps; no rows if there are none.
+    numbers : ndarray of shape (m,)
+        The numbers of these rows in the training table.
+    """
+
+    rows: AnyArray
+    gaps: BoolArray
+    numbers: IntArray
+
+    @classmethod
+    def of(cls, rows: Array, gaps: BoolArray, numbers: IntArray) -> Donors:
+        """Keep rows in single precision, and their gaps if there are any."""
+        return cls(rows.astype(np.float32), gaps if gaps.any() else gaps[:0], numbers)
+
+    @property
+    def observed(self) -> BoolArray:
+        """Which cells were observed (m, D)."""
+        return ~self.gaps if len(self.gaps) else np.ones(self.rows.shape, dtype=np.bool_)
+
+    def nearest(
+        self, data: Array, observed: BoolArray, exclude: IntArray | None = None
+    ) -> tuple[Array, Array]:
+        """Return the mean and the variance (n, D) of the rows nearest over the observed cells.
+
+        Row i does not use donor ``exclude[i]``, unless that is negative.
+        """
+        donors = self.rows.astype(np.float64)
+        squares = np.square(donors)
+        n_nearest = min(N_NEAREST, len(donors) - (exclude is not None))
+        means, variances = np.empty_like(data), np.empty_like(data)
+
+        def work(rows: slice) -> None:
+            flags = observed[rows].astype(np.float64)
+            cells = np.where(observed[rows], data[rows], 0.0)
+            distances = row_product(flags, squares.T) - 2.0 * row_product(cells, donors.T)
+            distances += row_norms_sq(cells)[:, None]
+            if exclude is not None:
+                known = np.flatnonzero(exclude[rows] >= 0)
+                distances[known, exclude[rows][known]] = np.inf
+            found = np.argpartition(distances, n_nearest - 1, axis=1)[:, :n_nearest]
+            found.sort(axis=1)  # sums in one order, whatever the partition did
+            weights = _weights(np.maximum(np.take_along_axis(distances, found, axis=1), 0.0))
+            near = donors[found]
+            each = weights[:, :, None]
+            if len(self.gaps):
+                each = each * np.where(self.gaps[found], FILLED_WEIGHT, 1.0)
+                each /= each.sum(axis=1, keepdims=True)
+            means[rows] = (each * near).sum(axis=1)
+            near -= means[rows][:, None]
+            variances[rows] = (each * np.square(near, out=near)).sum(axis=1)
+
+        per_row = 8 * (3 * len(donors) + (3 * n_nearest + 6) * data.shape[1])
+        map_blocks(work, row_blocks(len(data), per_row))
+        return means, variances
+
+    def differences(self) -> FactorModel:
+        """Fit the factor model of the differences of these rows to the mean of their nearest."""
+        rows, observed = self.rows.astype(np.float64), self.observed
+        means, _ = self.nearest(rows, observed, np.arange(len(rows)))
+        return FactorModel.fit(rows - means, observed, n_iter=LATER_STEPS)
+
+
+@dataclass(frozen=True)
+class Errors:
+    """How far estimates of gaps can be trusted, measured on hidden cells.
+
+    ``trust`` is the factor ``b``; ``spread`` and ``conditional`` are the shares of the two
+    variances in the squared standard deviation.
+    """
+
+    trust: float = 1.0
+    spread: float = 1.0
+    conditional: float = 1.0
+
+    @classmethod
+    def measured(
+        cls, wanted: Array, nearest: Array, rest: Array, spread: Array, conditional: Array
+    ) -> Errors:
+        """Compare hidden cells (k,) with the parts of their estimates (k,)."""
+        if not len(wanted):
+            return cls()
+        missed = wanted - nearest
+        trust = float(np.clip(rest @ missed / max(float(rest @ rest), TINY), 0.0, MOST_TRUST))
+        squares = np.square(missed - trust * rest)
+        variances = np.stack([spread, conditional], axis=1)
+        shares, _ = nnls(variances, squares)
+        if not shares.any():
+            shares = np.ones(2)
+        expected = np.maximum(variances @ shares, 1e-12 * float(squares.mean()) + TINY)
+        reach = float(np.quantile(np.sqrt(squares / expected), COVERAGE)) / DEVIATIONS
+        shares *= max(reach * reach, TINY)
+        return cls(trust, float(shares[0]), float(shares[1]))
+
+
+@dataclass(frozen=True)
+class Completion:
+    """Fills gaps of rows from donors, a factor model of differences, and measured errors."""
+
+    donors: Donors
+    model: FactorModel
+    errors: Errors
+
+    def estimate(self, data: Array, exclude: IntArray | None = None) -> tuple[Array, Array]:
+        """Return an estimate and a standard deviation of each cell of rows (n, D) with gaps."""
+        observed = ~np.isnan(data)
+        parts = _parts(self.donors, self.model, data, observed, exclude)
+        nearest, rest, spread, conditional = parts
+        variances = self.errors.spread * spread + self.errors.conditional * conditional
+        return nearest + self.errors.trust * rest, np.sqrt(variances)
+
+    def filled(self, data: Array, exclude: IntArray | None = None) -> Array:
+        """Return rows (n, D) with their gaps (NaN) filled; row i does not use ``exclude[i]``."""
+        return np.where(np.isnan(data), self.estimate(data, exclude)[0], data)
+
+
+@dataclass(frozen=True)
+class GapFilling:
+    """What a model remembers of its training table to fill gaps later.
+
+    A model of a table without gaps keeps donors only. The rest is computed when the first row with
+    a gap comes, and not stored in files.
+    """
+
+    donors: Donors
+    known: Completion | None = None
+
+    @classmethod
+    def of_complete(cls, data: Array) -> GapFilling:
+        """Keep donors of a table (n, D) without gaps."""
+        numbers = some_rows(len(data), MOST_DONORS)
+        none = np.zeros((0, data.shape[1]), dtype=np.bool_)
+        return cls(Donors.of(data[numbers], none, numbers))
+
+    @cached_property
+    def completion(self) -> Completion:
+        """What fills the gaps of new rows."""
+        if self.known is not None:
+            return self.known
+        return _completion(self.donors.rows.astype(np.float64), self.donors.numbers)[0]
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out what is computed again when it is needed."""
+        return {"donors": self.donors, "known": self.known}
+
+
+def complete(data: Array) -> tuple[Array, GapFilling]:
+    """Fill the gaps (NaN) of a table (n, D); return it, and what fills those of other rows."""
+    numbers = some_rows(len(data), MOST_DONORS)
+    completion, rows = _completion(data[numbers], numbers)
+    table = data.copy()
+    table[numbers] = rows
+    incomplete = np.flatnonzero(np.isnan(table).any(axis=1))
+    if len(incomplete):
+        table[incomplete] = completion.filled(data[incomplete])
+    return table, GapFilling(completion.donors, completion)
+
+
+def _completion(rows: Array, numbers: IntArray) -> tuple[Completion, Array]:
+    """Return what fills gaps from some rows (m, D), and these rows filled."""
+    observed, own = ~np.isnan(rows), np.arange(len(rows))
+    hidden = _hidden_cells(observed)
+    known = observed & ~hidden
+    first = FactorModel.fit(rows, known, n_iter=FIRST_STEPS)
+    full = np.where(known, rows, first.conditional(rows, known)[0])
+    errors = Errors()
+    for _ in range(N_ROUNDS):
+        donors = Donors.of(full, ~known, numbers)
+        parts = _parts(donors, donors.differences(), rows, known, own)
+        some = _some_cells(hidden)
+        values = (part.reshape(-1)[some] for part in parts)
+        errors = Errors.measured(rows.reshape(-1)[some], *values)
+        full = np.where(known, rows, parts[0] + errors.trust * parts[1])
+    donors = Donors.of(np.where(observed, rows, full), ~observed, numbers)
+    completion = Completion(donors, donors.differences(), errors)
+    if observed.all():
+        return completion, rows
+    full = completion.filled(rows, own)
+    return Completion(Donors.of(full, ~observed, numbers), completion.model, errors), full
+
+
+def _parts(
+    donors: Donors,
+    model: FactorModel,
+    data: Array,
+    observed: BoolArray,
+    exclude: IntArray | None,
+) -> tuple[Array, Array, Array, Array]:
+    """Return the parts of an estimate of all cells (n, D).
+
+    These are the mean of the nearest donors, the conditional mean of the difference to it, the
+    variance of the nearest donors, and the conditional variance of the difference.
+    """
+    nearest, spread = donors.nearest(data, observed, exclude)
+    differences = np.where(observed, data - nearest, 0.0)
+    rest, conditional = model.conditional(differences, observed)
+    return nearest, rest, spread, conditional
+
+
+def _hidden_cells(observed: BoolArray) -> BoolArray:
+    """Choose observed cells (m, D) of half of the rows to measure errors, in patterns of gaps."""
+    rng = np.random.default_rng(0)
+    if observed.all():
+        hidden = rng.random(observed.shape) < HIDDEN_WITHOUT_GAPS
+    else:
+        hidden = observed & ~observed[rng.permutation(len(observed))]
+        share = float(hidden.sum()) / max(1, int(observed.sum()))
+        if share > MOST_HIDDEN:
+            hidden &= rng.random(observed.shape) < MOST_HIDDEN / share
+    hidden[rng.random(len(hidden)) < 0.5] = False
+    hidden[~(observed & ~hidden).any(axis=1)] = False  # something must be left of a row
+    hidden[:, ~(observed & ~hidden).any(axis=0)] = False  # and of a column
+    return hidden
+
+
+def _some_cells(cells: BoolArray) -> IntArray:
+    """Return the flat numbers of the cells, at most some tens of thousands."""
+    numbers = np.flatnonzero(cells)
+    return numbers[some_rows(len(numbers), MOST_CELLS)]
+
+
+def _weights(distances: Array) -> Array:
+    """Return weights (n, k) that sum to one, by squared distances (n, k)."""
+    scale = np.maximum(WIDTH * np.median(distances, axis=1, keepdims=True), TINY)
+    weights = np.exp(-(distances - distances.min(axis=1, keepdims=True)) / scale)
+    weights /= weights.sum(axis=1, keepdims=True)
+    return weights

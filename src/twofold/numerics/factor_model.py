@@ -1,0 +1,155 @@
+r"""A factor model of rows with gaps: which cells vary together.
+
+.. math:: x = \mu + W t + e, \qquad t \sim N(0, I_r), \quad e \sim N(0, \operatorname{diag}\psi)
+
+The observed cells of a row determine the conditional mean and variance of the others. With ``W_o``
+and ``psi_o`` the rows of the observed cells and :math:`A = I + W_o^T \psi_o^{-1} W_o`, the factors
+have the mean :math:`A^{-1} W_o^T \psi_o^{-1} (x_o - \mu_o)` and the covariance :math:`A^{-1}`.
+These r x r systems are built for all rows by one matrix product and solved together, so the cost
+does not depend on the number of different patterns of gaps.
+
+The parameters are found by expectation maximization over the observed cells (Rubin & Thayer 1982).
+
+References
+----------
+D. B. Rubin, D. T. Thayer. EM algorithms for ML factor analysis. Psychometrika 47(1), 1982.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from twofold.numerics.linalg import row_product
+from twofold.numerics.threads import map_blocks, row_blocks, some_rows
+from twofold.protocols import Array
+
+BoolArray = NDArray[np.bool_]
+
+MOST_FACTORS = 40
+MOST_ROWS = 2_000
+"""Rows that determine the parameters."""
+
+MOST_PRODUCTS = 2 * 10**6
+"""Products ``w_da w_db`` of the loadings of all columns: a bound on memory for wide tables."""
+
+ROWS_PER_FACTOR = 10
+LEAST_NOISE = 0.02
+"""The smallest ``psi``, as a share of the variance of its column and of the mean variance. Without
+the second, single odd values of nearly constant columns (edge pixels) decide about whole rows."""
+
+PRIOR_ROWS = 5.0
+"""Rows without any effect of the factors that are added to each column. They keep the loadings of
+columns with few different values small; without them some edge pixels of images have huge ones."""
+
+
+@dataclass(frozen=True)
+class FactorModel:
+    """Means (D,), loadings ``W`` (D, r) and variances ``psi`` (D,) of the noise."""
+
+    mean: Array
+    loadings: Array
+    noise: Array
+
+    @classmethod
+    def fit(cls, data: Array, observed: BoolArray, *, n_iter: int) -> FactorModel:
+        """Fit data (n, D) of which ``observed`` (n, D) marks the cells that count."""
+        chosen = some_rows(len(data), MOST_ROWS)
+        data, observed = data[chosen], observed[chosen]
+        counts = np.maximum(observed.sum(axis=0), 1)
+        mean = np.where(observed, data, 0.0).sum(axis=0) / counts
+        centered = np.where(observed, data - mean, 0.0)
+        variance = np.square(centered).sum(axis=0) / counts
+        least = LEAST_NOISE * (variance + variance.mean()) + np.finfo(np.float64).tiny
+        model = cls._principal(centered, observed, mean, variance, least)
+        for _ in range(n_iter):
+            model = model._improved(data, observed, counts, least)
+        return model
+
+    @classmethod
+    def _principal(
+        cls, centered: Array, observed: BoolArray, mean: Array, variance: Array, least: Array
+    ) -> FactorModel:
+        """Start from the principal axes of the data with gaps at the mean."""
+        n, n_columns = centered.shape
+        rank = n_factors(n, n_columns)
+        # The smaller Gram matrix has all of the leading axes.
+        if n_columns <= n:
+            values, axes = np.linalg.eigh(centered.T @ centered / n)
+            values, axes = values[::-1][:rank], axes[:, ::-1][:, :rank]
+        else:
+            values, weights = np.linalg.eigh(centered @ centered.T / n)
+            values, weights = values[::-1][:rank], weights[:, ::-1][:, :rank]
+            lengths = np.sqrt(n * np.maximum(values, np.finfo(np.float64).tiny))
+            axes = centered.T @ (weights / lengths)
+        share = max(float(observed.mean()), 0.1)  # gaps at the mean lower the variance
+        loadings = axes * np.sqrt(np.maximum(values, 0.0) / share)
+        noise = np.maximum(variance - np.square(loadings).sum(axis=1), 0.05 * variance)
+        return cls(mean, loadings, np.maximum(noise, least))
+
+    def _improved(
+        self, data: Array, observed: BoolArray, counts: Array, least: Array
+    ) -> FactorModel:
+        """Return the model after one step of expectation maximization."""
+        n_columns, rank = self.loadings.shape
+        blocks = row_blocks(len(data), 8 * (rank * rank * 4 + n_columns * 3))
+
+        def work(rows: slice) -> tuple[Array, Array, Array, Array]:
+            seen = observed[rows]
+            cells = np.where(seen, data[rows] - self.mean, 0.0)
+            factors, covariances = self._factors(cells, seen)
+            moments = covariances + factors[:, :, None] * factors[:, None, :]
+            flags = seen.astype(np.float64)
+            rest = (cells - flags * (factors @ self.loadings.T)).sum(axis=0)
+            squares = np.square(cells).sum(axis=0)
+            return flags.T @ moments.reshape(len(cells), -1), cells.T @ factors, squares, rest
+
+        parts = map_blocks(work, blocks)
+        second, cross, squares, rest = (sum(some) for some in zip(*parts, strict=True))
+        systems = np.reshape(second, (n_columns, rank, rank)) + PRIOR_ROWS * np.eye(rank)
+        loadings = np.linalg.solve(systems, np.asarray(cross)[:, :, None])[:, :, 0]
+        noise = (squares - (loadings * cross).sum(axis=1)) / counts
+        return FactorModel(self.mean + rest / counts, loadings, np.maximum(noise, least))
+
+    def _factors(self, cells: Array, observed: BoolArray) -> tuple[Array, Array]:
+        """Return the means (n, r) and covariances (n, r, r) of the factors given the cells.
+
+        ``cells`` (n, D) are centered and 0 where they are not observed.
+        """
+        n_columns, rank = self.loadings.shape
+        weighted = self.loadings / self.noise[:, None]
+        products = (weighted[:, :, None] * self.loadings[:, None, :]).reshape(n_columns, -1)
+        systems = row_product(observed.astype(np.float64), products).reshape(-1, rank, rank)
+        covariances = np.linalg.inv(systems + np.eye(rank))
+        factors = (covariances @ row_product(cells, weighted)[:, :, None])[:, :, 0]
+        return factors, covariances
+
+    def conditional(self, data: Array, observed: BoolArray) -> tuple[Array, Array]:
+        """Return the means and variances (n, D) of all cells given the observed ones.
+
+        The variances include the noise of the cell itself.
+        """
+        means, variances = np.empty_like(data), np.empty_like(data)
+        n_columns, rank = self.loadings.shape
+
+        def work(rows: slice) -> None:
+            seen = observed[rows]
+            factors, covariances = self._factors(np.where(seen, data[rows] - self.mean, 0.0), seen)
+            means[rows] = self.mean + row_product(factors, self.loadings.T)
+            spread = np.matmul(self.loadings, covariances) * self.loadings
+            variances[rows] = spread.sum(axis=2) + self.noise
+
+        map_blocks(work, row_blocks(len(data), 8 * (rank * rank * 2 + n_columns * (rank + 3))))
+        return means, variances
+
+
+def n_factors(n_rows: int, n_columns: int) -> int:
+    """Return the number of factors that rows and columns determine; at least one.
+
+    At most Ledermann's bound: more factors than that are not determined by the covariances.
+    """
+    bound = int((2 * n_columns + 1 - np.sqrt(8.0 * n_columns + 1.0)) / 2.0)
+    memory = int(np.sqrt(MOST_PRODUCTS / n_columns))
+    return max(1, min(MOST_FACTORS, bound, memory, n_rows // ROWS_PER_FACTOR))
