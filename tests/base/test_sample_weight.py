@@ -264,10 +264,12 @@ class TestErrors:
         with pytest.raises(ValueError, match="inconsistent numbers of samples"):
             SupervisedIsomap().fit(data, np.arange(59) % 2, sample_weight=counts)
 
-    def test_given_distances(self, data, counts):
-        distances = np.linalg.norm(data[:, None] - data, axis=2)
-        with pytest.raises(ValueError, match="dissimilarity='precomputed'"):
-            AgglomerativeIsomap(dissimilarity="precomputed").fit(distances, sample_weight=counts)
+    @pytest.mark.parametrize(
+        "model", [AgglomerativeIsomap(dissimilarity="precomputed"), UKR(metric="precomputed")]
+    )
+    def test_given_distances_or_kernels(self, model, data, counts):
+        with pytest.raises(ValueError, match=r"sample_weight is not.*'precomputed'"):
+            model.fit(np.linalg.norm(data[:, None] - data, axis=2), sample_weight=counts)
 
     def test_dask(self, data, counts):
         array = pytest.importorskip("dask.array")

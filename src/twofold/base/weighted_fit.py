@@ -35,7 +35,7 @@ def fitted_state(
     # Errors about the data are to give the row numbers of X, not those of the repeated rows.
     data, _ = check_data(model, X, reset=True)
     model._labels(data, y)
-    _refuse_distances(model)
+    _refuse_pairs(model)
     rows = repeated_rows(sample_weight, *data.shape)
     if rows is None:
         return model._fit(X, y)
@@ -85,11 +85,11 @@ def refuse_dask(X: Any, sample_weight: Any) -> None:
         )
 
 
-def _refuse_distances(model: TwoWayEstimator) -> None:
-    if getattr(model, "dissimilarity", None) == "precomputed":
+def _refuse_pairs(model: TwoWayEstimator) -> None:
+    if model.__sklearn_tags__().input_tags.pairwise:
         raise ValueError(
-            "sample_weight is not supported with dissimilarity='precomputed': repeated rows have "
-            "columns of their own. Repeat rows and columns of X instead, as in "
+            "sample_weight is not supported where X holds pairs of rows ('precomputed'), since "
+            "repeated rows have columns of their own. Repeat rows and columns of X instead: "
             "X[np.ix_(rows, rows)]."
         )
 
