@@ -171,3 +171,14 @@ def test_density_over_neighbors_equals_that_over_all(kernel, monkeypatch):
     all_pairs = LatentDensity(kernel=kernel, bandwidth=2.0).fit(points)
     assert all_pairs._neighbors is None
     np.testing.assert_allclose(near.log_density(queries), all_pairs.log_density(queries), rtol=1e-9)
+
+
+def test_weights_of_a_classifier_equal_repeated_rows():
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((80, 2)), rng.integers(0, 2, 80)
+    X += 2.0 * y[:, None]
+    counts = rng.integers(0, 4, 80)
+    weighted = KernelDensityClassifier().fit(X, y, sample_weight=counts)
+    repeated = KernelDensityClassifier().fit(X.repeat(counts, axis=0), y.repeat(counts))
+    np.testing.assert_array_equal(weighted.predict_proba(X), repeated.predict_proba(X))
+    assert weighted.bandwidth_ == repeated.bandwidth_

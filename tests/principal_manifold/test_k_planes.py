@@ -18,7 +18,13 @@ def crossing(n=300, noise=0.02, seed=0):
     return X + noise * rng.standard_normal(X.shape), line
 
 
-@parametrize_with_checks([KPlanes(random_state=0, n_init=2)])
+SHUFFLED = "the check shuffles the rows too, and starts are drawn by row numbers"
+
+
+@parametrize_with_checks(
+    [KPlanes(random_state=0, n_init=2)],
+    expected_failed_checks=lambda _: {"check_sample_weight_equivalence_on_dense_data": SHUFFLED},
+)
 def test_scikit_learns_checks(estimator, check):
     check(estimator)
 
@@ -172,3 +178,24 @@ class TestCodes:
             again.inverse_transform(codes), model.inverse_transform(codes)
         )
         assert again.score(X) == model.score(X)
+
+
+class TestWeights:
+    def test_weights_equal_repeated_rows(self):
+        X, _ = crossing(100)
+        counts = np.random.default_rng(0).integers(0, 4, 100)
+        weighted = KPlanes(random_state=0).fit(X, sample_weight=counts)
+        repeated = KPlanes(random_state=0).fit(X.repeat(counts, axis=0))
+        np.testing.assert_array_equal(weighted.transform(X), repeated.transform(X))
+        np.testing.assert_array_equal(weighted.labels_, repeated.predict(X))
+        expected = repeated.score(X.repeat(counts, axis=0))
+        assert weighted.score(X, sample_weight=counts) == pytest.approx(expected, rel=1e-12)
+
+    def test_equal_weights_change_nothing(self):
+        X, _ = crossing(100)
+        plain = KPlanes(random_state=0).fit(X)
+        weighted = KPlanes(random_state=0).fit(X, sample_weight=np.full(100, 0.7))
+        np.testing.assert_array_equal(weighted.labels_, plain.labels_)
+        np.testing.assert_array_equal(weighted.axes_, plain.axes_)
+        with pytest.raises(ValueError, match="sample_weight has shape"):
+            plain.score(X, sample_weight=[1.0])

@@ -28,6 +28,7 @@ from twofold.base.dimensions import check_n_components, constant_model, warn_of_
 from twofold.base.problem import Density, Learned, Problem
 from twofold.base.progress import CallbackSupportMixin, FitProgress, with_callbacks
 from twofold.base.summary import SummaryMixin
+from twofold.base.weighted_fit import fitted_state, largest_and_mean_square, refuse_dask
 from twofold.export.model_files import save
 from twofold.maps.affine import Predictor
 from twofold.numerics.linalg import rank_up_to, row_norms_sq
@@ -102,7 +103,7 @@ class TwoWayEstimator(
         return constant_model(np.zeros((len(problem.data), problem.n_components)), problem.data)
 
     @with_callbacks  # type: ignore[untyped-decorator, unused-ignore]
-    def fit(self, X: Any, y: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Learn latents and both maps.
 
         An interrupted or failed fit leaves the model unchanged.
@@ -113,6 +114,12 @@ class TwoWayEstimator(
             Data.
         y : array-like of shape (n_samples,), default=None
             Labels, used by supervised estimators only.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows, at least 0. The fit is that of repeated rows, and only ratios
+            matter: whole numbers without a common divisor are the numbers of copies, other weights
+            are rounded to as many copies as there are rows with a positive weight. Equal weights,
+            like None, take each row once. Rows of weight 0 are left out, and ``embedding_`` has
+            what ``transform`` returns for them.
 
         Returns
         -------
@@ -130,7 +137,7 @@ class TwoWayEstimator(
         try:
             n_threads(self.n_jobs)
             with self._threads():
-                state = self._fit(X, y)
+                state = fitted_state(self, X, y, sample_weight)
         except BaseException:
             # The validation has set n_features_in_ and feature_names_in_.
             for name in ("n_features_in_", "feature_names_in_"):
@@ -309,7 +316,12 @@ class TwoWayEstimator(
         """
         return self._apply("reconstruction_error", X, self._distances)
 
-    def score(self, X: Any, y: Any = None) -> float:  # noqa: ARG002 - scikit-learn's signature
+    def score(
+        self,
+        X: Any,
+        y: Any = None,  # noqa: ARG002 - scikit-learn's signature
+        sample_weight: Any = None,
+    ) -> float:
         """Return the share of the variance that reconstruction keeps; 1 is perfect.
 
         This is one minus the mean squared reconstruction error over the total variance of the
@@ -321,6 +333,8 @@ class TwoWayEstimator(
             Data.
         y : ignored
             Not used, present for API consistency.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows in the mean squared error, at least 0.
 
         Returns
         -------
@@ -335,13 +349,13 @@ class TwoWayEstimator(
         True
         """
         check_is_fitted(self)
+        refuse_dask(X, sample_weight)
         if is_dask(X):
             return lazily(self, "score", X)  # type: ignore[no-any-return]
         distances = self._unit_distances(check_data(self, X, reset=False)[0])
-        largest = float(distances.max())
+        largest, mean = largest_and_mean_square(distances, sample_weight)
         if largest == 0.0:
             return 1.0
-        mean = float(np.square(distances / largest).mean())
         with np.errstate(over="ignore", divide="ignore"):
             error = np.float64(mean) * largest * largest / self._variance
         # The lowest float stands for errors that overflow and for training data without variance.

@@ -49,6 +49,7 @@ from twofold.base.dimensions import check_n_components
 from twofold.base.estimator import TwoWayEstimator
 from twofold.base.maps_for_latents import MAP_METHODS
 from twofold.base.problem import Learned, Problem
+from twofold.base.weighted_fit import of_fitted_rows
 from twofold.geodesics.dissimilarities import (
     Dissimilarities,
     Euclidean,
@@ -230,7 +231,7 @@ class AgglomerativeIsomap(TwoWayEstimator):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def fit_transform(self, X: Any, y: Any = None) -> Array:
+    def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> Array:
         """Fit the model and return latents of the training rows.
 
         Parameters
@@ -239,11 +240,14 @@ class AgglomerativeIsomap(TwoWayEstimator):
             Data.
         y : array-like of shape (n_samples,), default=None
             Labels, for supervised estimators.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows, as in ``fit``.
 
         Returns
         -------
         ndarray of shape (n_samples, n_components)
-            With ``cross_fit=True`` the prediction of each row by the others, with
+            With ``cross_fit=True`` the prediction of each row by the others, among them its
+            further copies if its weight is greater than that of others, with
             ``cross_fit="embedding"`` the embedding, else ``transform(X)``.
 
         Examples
@@ -261,18 +265,23 @@ class AgglomerativeIsomap(TwoWayEstimator):
                 f"out_of_sample={map_!r} has no leave_one_out, which cross_fit=True needs. Use "
                 "KernelRidgeMap, GRNN or NadarayaWatson, or cross_fit=False."
             )
-        self.fit(X, y)
+        self.fit(X, y, sample_weight=sample_weight)
         if self._variance == 0.0 or crossed is False:
             return self.transform(X)
         data, dtype = check_data(self, X, reset=False)
         if crossed == EMBEDDING:
             return cast_back(self.embedding_.copy(), dtype)
         encoder = cast(_LeaveOneOut, self.encoder_)
-        with self._threads():
-            latents = encoder.leave_one_out(
-                self._data_units.into(data), self._latent_units.into(self.embedding_)
-            )
-        return cast_back(self._latent_units.back(latents), dtype)
+
+        def left_out(rows: IntArray | slice) -> Array:
+            inputs, targets = data[rows], self.embedding_[rows]
+            with self._threads():
+                latents = encoder.leave_one_out(
+                    self._data_units.into(inputs), self._latent_units.into(targets)
+                )
+            return self._latent_units.back(latents)
+
+        return cast_back(of_fitted_rows(self, data, sample_weight, left_out), dtype)
 
     def _requested_components(self, data: Array) -> int:
         self._check_settings(data)

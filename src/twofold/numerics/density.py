@@ -32,6 +32,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from twofold.kernels import Compact, DensityKernel, Gaussian, resolve_kernel
 from twofold.numerics.bandwidths import width_grid
 from twofold.numerics.linalg import shifted_exp, sqdist
+from twofold.numerics.row_weights import repeated_rows
 from twofold.numerics.sums.dense import DenseSums
 from twofold.numerics.sums.neighbors import FARTHEST, LocalMeans, Neighbors, target_blocks
 from twofold.numerics.threads import map_blocks, row_blocks, some_rows
@@ -234,7 +235,7 @@ class KernelDensityClassifier(ClassifierMixin, BaseEstimator):
         self.kernel = kernel
         self.bandwidth = bandwidth
 
-    def fit(self, X: Any, y: Any) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit one density for each class.
 
         Parameters
@@ -243,8 +244,15 @@ class KernelDensityClassifier(ClassifierMixin, BaseEstimator):
             Points, usually latents.
         y : array-like of shape (n_samples,)
             Labels.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the points, at least 0. Only ratios matter: whole numbers without a common
+            divisor repeat points, other weights are rounded to as many copies as there are points
+            with a positive weight.
         """
         X, y = validate_data(self, X, y, dtype=np.float64)
+        if sample_weight is not None:
+            rows = repeated_rows(sample_weight, *X.shape)
+            X, y = (X, y) if rows is None else (X[rows], y[rows])
         check_classification_targets(y)
         classes, numbers = np.unique(y, return_inverse=True)
         if len(classes) < 2:

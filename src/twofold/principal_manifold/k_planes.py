@@ -35,6 +35,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from twofold.base.dimensions import warn_of_rank
 from twofold.numerics.linalg import principal_axes, rank_up_to, row_norms_sq, sqdist
+from twofold.numerics.row_weights import check_sample_weight, repeated_rows
 from twofold.numerics.units import FAR, CenteredUnits
 from twofold.numerics.validation import (
     cast_back,
@@ -144,7 +145,12 @@ class KPlanes(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin, B
         self.tol = tol
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002 - scikit-learn's signature
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,  # noqa: ARG002 - scikit-learn's signature
+        sample_weight: Any = None,
+    ) -> Self:
         """Find the planes of data.
 
         Parameters
@@ -153,6 +159,10 @@ class KPlanes(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin, B
             Data.
         y : None, default=None
             Ignored.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows, at least 0. Only ratios matter: whole numbers without a common
+            divisor repeat rows, other weights are rounded to as many copies as there are rows with
+            a positive weight.
 
         Returns
         -------
@@ -161,7 +171,9 @@ class KPlanes(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin, B
         for name in ("n_planes", "n_init", "max_iter"):
             check_int(name, getattr(self, name))
         check_not_negative("tol", self.tol)
-        data, _ = check_data(self, X, reset=True)
+        given, _ = check_data(self, X, reset=True)
+        rows = None if sample_weight is None else repeated_rows(sample_weight, *given.shape)
+        data = given if rows is None else given[rows]
         check_int("n_components", self.n_components, low=0, high=data.shape[1])
         if self.n_planes > len(data):
             raise ValueError(f"n_planes={self.n_planes} exceeds the number of rows, {len(data)}.")
@@ -176,7 +188,7 @@ class KPlanes(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin, B
         variance = float(row_norms_sq(inside).mean())
         self._units, self._planes = units, planes
         self.centers_, self.axes_ = units.back(planes.centers), axes
-        self.labels_ = labels
+        self.labels_ = labels if rows is None else self._nearest(units.into(given))
         self.history_ = np.array(history) / (variance if variance > 0.0 else 1.0)
         self.n_iter_ = len(history) - 1
         return self
@@ -309,7 +321,12 @@ class KPlanes(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin, B
     def _n_features_out(self) -> int:
         return 1 + int(self.axes_.shape[1])
 
-    def score(self, X: Any, y: Any = None) -> float:  # noqa: ARG002 - scikit-learn's signature
+    def score(
+        self,
+        X: Any,
+        y: Any = None,  # noqa: ARG002 - scikit-learn's signature
+        sample_weight: Any = None,
+    ) -> float:
         """Return the share of the variance that the codes keep.
 
         Parameters
@@ -318,6 +335,8 @@ class KPlanes(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin, B
             Data.
         y : None, default=None
             Ignored.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows, at least 0, in the error and in the variance.
 
         Returns
         -------
@@ -326,13 +345,21 @@ class KPlanes(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin, B
         """
         check_is_fitted(self)
         data, _ = check_data(self, X, reset=False)
-        inside, units = self._units.into(data), self._units
-        lost = self._planes.squares(inside).min(axis=1).sum()
-        total = row_norms_sq(inside - inside.mean(axis=0)).sum()
+        inside, units, weights = self._units.into(data), self._units, np.ones(len(data))
+        if sample_weight is not None:
+            weights = check_sample_weight(sample_weight, len(data))
+            weights /= weights.max()
+
+        def around_mean(values: Array) -> float:
+            center = weights @ values / weights.sum()
+            return float(weights @ row_norms_sq(values - center))
+
+        lost = weights @ self._planes.squares(inside).min(axis=1)
+        total = around_mean(inside)
         if not units.varying.all():  # these columns decode to their constants
             with np.errstate(over="ignore"):
                 rest = data[:, ~units.varying] - units.constants[~units.varying]
                 rest = np.clip(np.ldexp(rest, -units.exponent), -FAR, FAR)
-            lost += row_norms_sq(rest).sum()
-            total += row_norms_sq(rest - rest.mean(axis=0)).sum()
+            lost += weights @ row_norms_sq(rest)
+            total += around_mean(rest)
         return float(1.0 - lost / total) if total > 0.0 else 1.0
