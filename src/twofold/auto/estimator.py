@@ -74,6 +74,12 @@ class AutoTwoWay(TwoWayEstimator):
         of them, and if they do not suffice for all rows, the winner is fitted to a part of them,
         with a warning. The time to compile code at first use is not included. What is compared then
         depends on the speed of the machine, also for an int ``random_state``.
+    scale : {"standard", "robust"}, array-like of shape (n_features,) or None, default=None
+        Units of the columns, for tables whose columns have different units. "standard" divides each
+        column by its standard deviation, "robust" by its interquartile range over 1.349, an array
+        by its values. None leaves the columns as they are. Scaling is part of the model: methods
+        take and return data in their own units. Only ``reconstruction_error`` and ``score`` measure
+        distances in units of the scaled columns.
     random_state : int, RandomState, Generator or None, default=None
         Seeds the parts of rows and all methods.
     n_jobs : int or None, default=None
@@ -129,6 +135,7 @@ class AutoTwoWay(TwoWayEstimator):
         *,
         methods: Any = "auto",
         effort: str | float = "balanced",
+        scale: Any = None,
         random_state: RandomLike = None,
         n_jobs: int | None = None,
         verbose: int = 0,
@@ -136,6 +143,7 @@ class AutoTwoWay(TwoWayEstimator):
         self.n_components = n_components
         self.methods = methods
         self.effort = effort
+        self.scale = scale
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose

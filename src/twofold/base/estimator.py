@@ -25,11 +25,13 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from twofold.base.dask_inputs import is_dask, lazily
 from twofold.base.dimensions import check_n_components, constant_model, warn_of_rank
+from twofold.base.other_units import warn_of_other_units
 from twofold.base.problem import Density, Learned, Problem
 from twofold.base.progress import CallbackSupportMixin, FitProgress, with_callbacks
 from twofold.base.summary import SummaryMixin
 from twofold.export.model_files import save
 from twofold.maps.affine import Predictor
+from twofold.numerics.column_factors import factors_of_rows
 from twofold.numerics.linalg import rank_up_to, row_norms_sq
 from twofold.numerics.threads import n_threads, one_thread, using_threads
 from twofold.numerics.units import CenteredUnits
@@ -84,6 +86,9 @@ class TwoWayEstimator(
     verbose: int
     n_jobs: int | None = None
     """All cores, for estimators without that parameter and for old model files that lack it."""
+
+    scale: Any = None
+    """Columns as they are, for estimators without that parameter and for old model files."""
 
     embedding_: Array
     encoder_: Predictor
@@ -188,7 +193,7 @@ class TwoWayEstimator(
 
     def _measure_units(self, data: Array) -> CenteredUnits:
         """Return the units in which the maps will see the data."""
-        return CenteredUnits.of(data)
+        return CenteredUnits.of(data, factors=factors_of_rows(self.scale, data))
 
     def _requested_components(self, data: Array) -> int:
         """Return the number of latent dimensions, checked against the data."""
@@ -287,7 +292,7 @@ class TwoWayEstimator(
     def reconstruction_error(self, X: Any) -> Array:
         """Return the distance of each row to its reconstruction, in the units of the data.
 
-        A large distance means that the row lies off the manifold.
+        With ``scale``, differences are divided by the units of the columns first. A large distance means that the row lies off the manifold.
 
         Parameters
         ----------
@@ -337,7 +342,9 @@ class TwoWayEstimator(
         check_is_fitted(self)
         if is_dask(X):
             return lazily(self, "score", X)  # type: ignore[no-any-return]
-        distances = self._unit_distances(check_data(self, X, reset=False)[0])
+        rows, _ = check_data(self, X, reset=False)
+        warn_of_other_units(self, rows)
+        distances = self._unit_distances(rows)
         largest = float(distances.max())
         if largest == 0.0:
             return 1.0
@@ -410,6 +417,7 @@ class TwoWayEstimator(
             rows, dtype = check_latents(X, self._n_features_out, owner=type(self).__name__)
         else:
             rows, dtype = check_data(self, X, reset=False)
+            warn_of_other_units(self, rows)
         return cast_back(function(rows), dtype)
 
     def _threads(self) -> AbstractContextManager[None]:

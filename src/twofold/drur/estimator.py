@@ -27,6 +27,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from twofold.base.dask_inputs import is_dask, lazily
 from twofold.base.estimator import TwoWayEstimator
+from twofold.base.other_units import warn_of_other_units
 from twofold.base.journal import Journal
 from twofold.base.problem import Learned, Problem
 from twofold.drur.attributes import attributes_of, constant_attributes
@@ -115,6 +116,12 @@ class DRUR(TwoWayEstimator):
     store_embedding : bool, default=True
         Whether to keep ``embedding_``. Without it the size of a model does not depend on the number
         of rows.
+    scale : {"standard", "robust"}, array-like of shape (n_features,) or None, default=None
+        Units of the columns, for tables whose columns have different units. "standard" divides each
+        column by its standard deviation, "robust" by its interquartile range over 1.349, an array
+        by its values. None leaves the columns as they are. Scaling is part of the model: methods
+        take and return data in their own units. Only ``reconstruction_error`` and ``score`` measure
+        distances in units of the scaled columns.
     random_state : int, RandomState, Generator or None, default=None
         Seeds starts, k-means, perceptrons and the choice of held-out rows.
     n_jobs : int or None, default=None
@@ -190,6 +197,7 @@ class DRUR(TwoWayEstimator):
         optimizer: str | RowMinimizer = "gauss_newton",
         exact: bool = False,
         store_embedding: bool = True,
+        scale: Any = None,
         random_state: Any = None,
         n_jobs: int | None = None,
         verbose: int = 0,
@@ -207,6 +215,7 @@ class DRUR(TwoWayEstimator):
         self.optimizer = optimizer
         self.exact = exact
         self.store_embedding = store_embedding
+        self.scale = scale
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
@@ -397,4 +406,5 @@ class DRUR(TwoWayEstimator):
         if is_dask(X):
             return lazily(self, "transform", X, method=method)  # type: ignore[no-any-return]
         data, dtype = check_data(self, X, reset=False)
+        warn_of_other_units(self, data)
         return cast_back(self._encode(data, method), dtype)

@@ -159,6 +159,12 @@ class AgglomerativeIsomap(TwoWayEstimator):
         (in closed form), for a model that is to be trained on the latents. False: ``transform(X)``.
         "embedding": ``embedding_`` itself, on which the paper trains classifiers. ``embedding_`` is
         exact in any case.
+    scale : {"standard", "robust"}, array-like of shape (n_features,) or None, default=None
+        Units of the columns, for tables whose columns have different units. "standard" divides each
+        column by its standard deviation, "robust" by its interquartile range over 1.349, an array
+        by its values. None leaves the columns as they are. Scaling is part of the model: methods
+        take and return data in their own units. Only ``reconstruction_error`` and ``score`` measure
+        distances in units of the scaled columns.
     random_state : int, RandomState, Generator or None, default=None
         Draws landmarks and centers; small problems need none.
     n_jobs : int or None, default=None
@@ -214,6 +220,7 @@ class AgglomerativeIsomap(TwoWayEstimator):
         n_landmarks: int | None = None,
         n_centers: int | str = "auto",
         cross_fit: bool | str = False,
+        scale: Any = None,
         random_state: RandomLike = None,
         n_jobs: int | None = None,
         verbose: int = 0,
@@ -226,6 +233,7 @@ class AgglomerativeIsomap(TwoWayEstimator):
         self.n_landmarks = n_landmarks
         self.n_centers = n_centers
         self.cross_fit = cross_fit
+        self.scale = scale
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
@@ -279,7 +287,7 @@ class AgglomerativeIsomap(TwoWayEstimator):
         if not is_auto(self.n_components):
             return check_n_components(self.n_components, *data.shape)
         most = min(data.shape[1], self._most_dimensions(len(data)))
-        return max(1, rank_up_to(CenteredUnits.of(data).into(data), most))
+        return max(1, rank_up_to(self._measure_units(data).into(data), most))
 
     def _most_dimensions(self, n: int) -> int:
         """Return how many coordinates "auto" compares: m landmarks span m - 1 dimensions."""
