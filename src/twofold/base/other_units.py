@@ -24,7 +24,7 @@ from twofold.numerics.units import CenteredUnits
 from twofold.numerics.validation import warn_user
 from twofold.protocols import AnyArray, Array
 
-FEWEST_ROWS = 5
+FEWEST_ROWS = 10
 MOST_ROWS = 1_000
 """Rows that are compared; a sample of more."""
 
