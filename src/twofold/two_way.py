@@ -52,6 +52,12 @@ class TwoWay(TwoWayEstimator):
     n_components : int, default=None
         Latent dimensions of named embeddings and functions; None means 2. Estimators and arrays
         have their own number, and another one here is an error.
+    scale : {"standard", "robust"}, array-like of shape (n_features,) or None, default=None
+        Units of the columns, for tables whose columns have different units. "standard" divides each
+        column by its standard deviation, "robust" by its interquartile range over 1.349, an array
+        by its values. None leaves the columns as they are. Scaling is part of the model: methods
+        take and return data in their own units. Only ``reconstruction_error`` and ``score`` measure
+        distances in units of the scaled columns.
     random_state : int, RandomState, Generator or None, default=None
         Seeds named embeddings, k-means and the choice of held-out rows.
     n_jobs : int or None, default=None
@@ -97,6 +103,7 @@ class TwoWay(TwoWayEstimator):
         up: str | Map = "auto",
         n_centers: int | str = "auto",
         n_components: int | None = None,
+        scale: Any = None,
         random_state: RandomLike = None,
         n_jobs: int | None = None,
         verbose: int = 0,
@@ -106,6 +113,7 @@ class TwoWay(TwoWayEstimator):
         self.up = up
         self.n_centers = n_centers
         self.n_components = n_components
+        self.scale = scale
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -74,6 +74,12 @@ class AutoTwoWay(TwoWayEstimator):
         of them, and if they do not suffice for all rows, the winner is fitted to a part of them,
         with a warning. The time to compile code at first use is not included. What is compared then
         depends on the speed of the machine, also for an int ``random_state``.
+    scale : {"standard", "robust"}, array-like of shape (n_features,) or None, default=None
+        Units of the columns, for tables whose columns have different units. "standard" divides each
+        column by its standard deviation, "robust" by its interquartile range over 1.349, an array
+        by its values. None leaves the columns as they are. Scaling is part of the model: methods
+        take and return data in their own units. Only ``reconstruction_error`` and ``score`` measure
+        distances in units of the scaled columns.
     random_state : int, RandomState, Generator or None, default=None
         Seeds the parts of rows and all methods.
     n_jobs : int or None, default=None
@@ -129,6 +135,7 @@ class AutoTwoWay(TwoWayEstimator):
         *,
         methods: Any = "auto",
         effort: str | float = "balanced",
+        scale: Any = None,
         random_state: RandomLike = None,
         n_jobs: int | None = None,
         verbose: int = 0,
@@ -136,6 +143,7 @@ class AutoTwoWay(TwoWayEstimator):
         self.n_components = n_components
         self.methods = methods
         self.effort = effort
+        self.scale = scale
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
@@ -162,7 +170,7 @@ class AutoTwoWay(TwoWayEstimator):
         else:
             outcome = run_race(contenders, problem, effort, clock, task, problem.progress.note)
         contender = next(one for one in contenders if one.name == outcome.winner.name)
-        best, rows = fit_winner(contender, problem, outcome, task, clock, self.n_jobs)
+        best, rows = fit_winner(contender, problem, outcome, task, clock, self.n_jobs, self.scale)
         self._share_features(best)
         self._warn(problem, outcome, choice, clock)
         attributes = self._attributes(best, outcome, choice, rows)
@@ -214,6 +222,7 @@ class AutoTwoWay(TwoWayEstimator):
                 raise TypeError(
                     f"methods[{bad[0]!r}]={methods[bad[0]]!r} must be an estimator of twofold."
                 )
+            self._check_scalable(methods)
             found = [of_estimator(str(name), one) for name, one in methods.items()]
         else:
             unknown = [name for name in methods if name not in CONTENDERS]
@@ -226,6 +235,15 @@ class AutoTwoWay(TwoWayEstimator):
         if not found:
             raise ValueError("methods is empty: use 'auto', or name at least one.")
         return found
+
+    def _check_scalable(self, methods: Mapping[str, Any]) -> None:
+        """Raise an error for an estimator that cannot take over the parameter ``scale``."""
+        for name, one in methods.items():
+            if self.scale is not None and "scale" not in one.get_params(deep=False):
+                raise TypeError(
+                    f"scale={self.scale!r}: methods[{name!r}]={one!r} has no parameter 'scale'. "
+                    "Use scale=None, and scale the data before."
+                )
 
     def _share_features(self, best: TwoWayEstimator) -> None:
         """Let the winner know the columns of the data."""
@@ -268,6 +286,18 @@ class AutoTwoWay(TwoWayEstimator):
         state = TwoWayEstimator._state(learned, units, variance)
         shared = ("_data_units", "_latent_units", "_variance")
         return state | {name: getattr(best, name) for name in shared}
+
+    def _take(self, state: dict[str, Any]) -> None:
+        best = state["best_estimator_"]
+        filling = getattr(best, "_gap_filling", None) or state.get("_gap_filling")
+        best._gap_filling = filling  # the same for both; the winner's own if it has some rows only
+        super()._take(state | {"_gap_filling": filling})
+
+    def _in_units(self, units: CenteredUnits, variance: float | None) -> Self:
+        made = super()._in_units(units, variance)
+        made.best_estimator_ = self.best_estimator_._in_units(units, variance)
+        made._variance = made.best_estimator_._variance
+        return made
 
     @property
     def _unwrapped(self) -> TwoWayEstimator:

@@ -33,7 +33,7 @@ def fitted_state(
         return model._fit(X, y)
     refuse_dask(X, sample_weight)
     # Errors about the data are to give the row numbers of X, not those of the repeated rows.
-    data, _ = check_data(model, X, reset=True)
+    data, _ = check_data(model, X, reset=True, gaps=model._allows_gaps)
     model._labels(data, y)
     _refuse_pairs(model)
     rows = repeated_rows(sample_weight, *data.shape)

@@ -27,7 +27,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from twofold.base.dask_inputs import is_dask, lazily
 from twofold.base.estimator import TwoWayEstimator
+from twofold.base.gaps import without_gaps
 from twofold.base.journal import Journal
+from twofold.base.other_units import warn_of_other_units
 from twofold.base.problem import Learned, Problem
 from twofold.drur.attributes import attributes_of, constant_attributes
 from twofold.drur.fitting import UnsupervisedFit, fit_rows
@@ -115,6 +117,12 @@ class DRUR(TwoWayEstimator):
     store_embedding : bool, default=True
         Whether to keep ``embedding_``. Without it the size of a model does not depend on the number
         of rows.
+    scale : {"standard", "robust"}, array-like of shape (n_features,) or None, default=None
+        Units of the columns, for tables whose columns have different units. "standard" divides each
+        column by its standard deviation, "robust" by its interquartile range over 1.349, an array
+        by its values. None leaves the columns as they are. Scaling is part of the model: methods
+        take and return data in their own units. Only ``reconstruction_error`` and ``score`` measure
+        distances in units of the scaled columns.
     random_state : int, RandomState, Generator or None, default=None
         Seeds starts, k-means, perceptrons and the choice of held-out rows.
     n_jobs : int or None, default=None
@@ -190,6 +198,7 @@ class DRUR(TwoWayEstimator):
         optimizer: str | RowMinimizer = "gauss_newton",
         exact: bool = False,
         store_embedding: bool = True,
+        scale: Any = None,
         random_state: Any = None,
         n_jobs: int | None = None,
         verbose: int = 0,
@@ -207,6 +216,7 @@ class DRUR(TwoWayEstimator):
         self.optimizer = optimizer
         self.exact = exact
         self.store_embedding = store_embedding
+        self.scale = scale
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
@@ -251,6 +261,7 @@ class DRUR(TwoWayEstimator):
         """Encode data in blocks, whose intermediate results stay in the cache."""
         method = self.method_ if method == "auto" else method
         way = self._ways[method]
+        data = without_gaps(self, data)
         latents = np.empty((len(data), self._n_features_out))
 
         def work(rows: slice) -> None:
@@ -263,7 +274,7 @@ class DRUR(TwoWayEstimator):
 
     def _decode(self, latents: Array) -> Array:
         """Decode latents in blocks."""
-        data = np.empty((len(latents), len(self._data_units.center)))
+        data = np.empty((len(latents), self._data_units.n_features))
 
         def work(rows: slice) -> None:
             inside = self._latent_units.into(latents[rows])
@@ -396,5 +407,6 @@ class DRUR(TwoWayEstimator):
         check_choice("method", method, ("auto", "map", "project"))
         if is_dask(X):
             return lazily(self, "transform", X, method=method)  # type: ignore[no-any-return]
-        data, dtype = check_data(self, X, reset=False)
+        data, dtype = check_data(self, X, reset=False, gaps=True)
+        warn_of_other_units(self, data)
         return cast_back(self._encode(data, method), dtype)

@@ -47,6 +47,7 @@ from sklearn.base import clone
 
 from twofold.base.dimensions import check_n_components
 from twofold.base.estimator import TwoWayEstimator
+from twofold.base.gaps import without_gaps
 from twofold.base.maps_for_latents import MAP_METHODS
 from twofold.base.problem import Learned, Problem
 from twofold.base.weighted_fit import of_fitted_rows
@@ -160,6 +161,12 @@ class AgglomerativeIsomap(TwoWayEstimator):
         (in closed form), for a model that is to be trained on the latents. False: ``transform(X)``.
         "embedding": ``embedding_`` itself, on which the paper trains classifiers. ``embedding_`` is
         exact in any case.
+    scale : {"standard", "robust"}, array-like of shape (n_features,) or None, default=None
+        Units of the columns, for tables whose columns have different units. "standard" divides each
+        column by its standard deviation, "robust" by its interquartile range over 1.349, an array
+        by its values. None leaves the columns as they are. Scaling is part of the model: methods
+        take and return data in their own units. Only ``reconstruction_error`` and ``score`` measure
+        distances in units of the scaled columns.
     random_state : int, RandomState, Generator or None, default=None
         Draws landmarks and centers; small problems need none.
     n_jobs : int or None, default=None
@@ -215,6 +222,7 @@ class AgglomerativeIsomap(TwoWayEstimator):
         n_landmarks: int | None = None,
         n_centers: int | str = "auto",
         cross_fit: bool | str = False,
+        scale: Any = None,
         random_state: RandomLike = None,
         n_jobs: int | None = None,
         verbose: int = 0,
@@ -227,6 +235,7 @@ class AgglomerativeIsomap(TwoWayEstimator):
         self.n_landmarks = n_landmarks
         self.n_centers = n_centers
         self.cross_fit = cross_fit
+        self.scale = scale
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
@@ -268,10 +277,10 @@ class AgglomerativeIsomap(TwoWayEstimator):
         self.fit(X, y, sample_weight=sample_weight)
         if self._variance == 0.0 or crossed is False:
             return self.transform(X)
-        data, dtype = check_data(self, X, reset=False)
+        data, dtype = check_data(self, X, reset=False, gaps=self._allows_gaps)
         if crossed == EMBEDDING:
             return cast_back(self.embedding_.copy(), dtype)
-        encoder = cast(_LeaveOneOut, self.encoder_)
+        encoder, data = cast(_LeaveOneOut, self.encoder_), without_gaps(self, data)
 
         def left_out(rows: IntArray | slice) -> Array:
             inputs, targets = data[rows], self.embedding_[rows]
@@ -288,7 +297,7 @@ class AgglomerativeIsomap(TwoWayEstimator):
         if not is_auto(self.n_components):
             return check_n_components(self.n_components, *data.shape)
         most = min(data.shape[1], self._most_dimensions(len(data)))
-        return max(1, rank_up_to(CenteredUnits.of(data).into(data), most))
+        return max(1, rank_up_to(self._measure_units(data).into(data), most))
 
     def _most_dimensions(self, n: int) -> int:
         """Return how many coordinates "auto" compares: m landmarks span m - 1 dimensions."""
@@ -365,6 +374,11 @@ class AgglomerativeIsomap(TwoWayEstimator):
                 )
         self._check_memory(n)
         if self.dissimilarity == "precomputed":
+            if self.scale is not None:
+                raise ValueError(
+                    f"scale={self.scale!r} is not for dissimilarity='precomputed', where X holds "
+                    "distances. Use scale=None, and scale the data before measuring distances."
+                )
             check_distances(data)
 
     def _checked_cross_fit(self) -> bool | str:

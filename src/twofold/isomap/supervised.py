@@ -116,6 +116,12 @@ class SupervisedIsomap(AgglomerativeIsomap):
         What ``fit_transform``, which a pipeline trains on, returns: for each row what the encoder
         predicts without it (True), ``transform(X)`` (False), or the exact ``embedding_``
         ("embedding"), on which the paper trains classifiers.
+    scale : {"standard", "robust"}, array-like of shape (n_features,) or None, default=None
+        Units of the columns, for tables whose columns have different units. "standard" divides each
+        column by its standard deviation, "robust" by its interquartile range over 1.349, an array
+        by its values. None leaves the columns as they are. Scaling is part of the model: methods
+        take and return data in their own units. Only ``reconstruction_error`` and ``score`` measure
+        distances in units of the scaled columns.
     random_state, n_jobs, verbose
         As in `AgglomerativeIsomap`.
 
@@ -168,6 +174,7 @@ class SupervisedIsomap(AgglomerativeIsomap):
         n_landmarks: int | None = None,
         n_centers: int | str = "auto",
         cross_fit: bool | str = True,
+        scale: Any = None,
         random_state: RandomLike = None,
         n_jobs: int | None = None,
         verbose: int = 0,
@@ -181,6 +188,7 @@ class SupervisedIsomap(AgglomerativeIsomap):
             n_landmarks=n_landmarks,
             n_centers=n_centers,
             cross_fit=cross_fit,
+            scale=scale,
             random_state=random_state,
             n_jobs=n_jobs,
             verbose=verbose,

@@ -20,16 +20,21 @@ RandomLike = int | np.random.Generator | np.random.RandomState | None
 """The values of a parameter ``random_state``."""
 
 
-def check_data(estimator: BaseEstimator, X: Any, *, reset: bool) -> tuple[Array, np.dtype[Any]]:
+def check_data(
+    estimator: BaseEstimator, X: Any, *, reset: bool, gaps: bool = False
+) -> tuple[Array, np.dtype[Any]]:
     """Validate data (n, D) and return it as float64, with the type that results should have.
 
-    Sets the feature names and count of the estimator if ``reset``, else compares with them.
+    Sets the feature names and count of the estimator if ``reset``, else compares with them. With
+    ``gaps``, cells may be missing (NaN, masked), as long as each row has some left.
     """
     if getattr(getattr(X, "dtype", None), "kind", "f") in "USMm":
         raise ValueError(
             f"X has type {X.dtype}: could not convert to numbers without guessing. Convert it "
             "first."
         )
+    if gaps and np.ma.is_masked(X) and X.dtype.kind in "biuf":
+        X = np.ma.filled(X.astype(np.result_type(X.dtype, np.float32)), np.nan)
     if np.ma.is_masked(X):
         raise ValueError(
             "X has masked values: missing values are not supported. Remove those rows, or fill "
@@ -44,8 +49,25 @@ def check_data(estimator: BaseEstimator, X: Any, *, reset: bool) -> tuple[Array,
         ensure_all_finite=False,
         ensure_min_samples=2 if reset else 1,
     )
-    check_finite(checked, "X")
+    if gaps:
+        check_observed(checked, "X")
+    else:
+        check_finite(checked, "X")
     return checked.astype(np.float64, copy=False), checked.dtype
+
+
+def check_observed(A: Array, name: str) -> None:
+    """Raise an error if a value is infinite or a row has nothing but gaps (NaN)."""
+    if np.isfinite(A).all():
+        return
+    if np.isinf(A).any():
+        check_finite(np.where(np.isnan(A), 0.0, A), name)
+    empty = np.flatnonzero(np.isnan(A).all(axis=1))
+    if len(empty):
+        raise ValueError(
+            f"Row {empty[0]} of {name} has only missing values (NaN), {len(empty)} such rows in "
+            "all: nothing tells where they lie. Remove them."
+        )
 
 
 def check_latents(

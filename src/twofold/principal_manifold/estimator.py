@@ -125,6 +125,12 @@ default="gaussian"
         the last of them still gained ten times ``tol``.
     tol : float, default=3e-4
         An iteration that lowers the functional by a smaller share is the last.
+    scale : {"standard", "robust"}, array-like of shape (n_features,) or None, default=None
+        Units of the columns, for tables whose columns have different units. "standard" divides each
+        column by its standard deviation, "robust" by its interquartile range over 1.349, an array
+        by its values. None leaves the columns as they are. Scaling is part of the model: methods
+        take and return data in their own units. Only ``reconstruction_error`` and ``score`` measure
+        distances in units of the scaled columns.
     random_state : int, RandomState, Generator or None, default=None
         Seeds folds and random starts.
     n_jobs : int or None, default=None
@@ -199,6 +205,7 @@ default="gaussian"
         n_init: int = 1,
         max_iter: int = 200,
         tol: float = 3e-4,
+        scale: Any = None,
         random_state: Any = None,
         n_jobs: int | None = None,
         verbose: int = 0,
@@ -218,6 +225,7 @@ default="gaussian"
         self.n_init = n_init
         self.max_iter = max_iter
         self.tol = tol
+        self.scale = scale
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose

@@ -151,6 +151,12 @@ class SNE(TwoWayEstimator):
         are scaled to unit variance, arrays are not: latent kernels have the width ``1 / sqrt(2)``.
     up, down, n_centers
         The maps, as in `TwoWay`.
+    scale : {"standard", "robust"}, array-like of shape (n_features,) or None, default=None
+        Units of the columns, for tables whose columns have different units. "standard" divides each
+        column by its standard deviation, "robust" by its interquartile range over 1.349, an array
+        by its values. None leaves the columns as they are. Scaling is part of the model: methods
+        take and return data in their own units. Only ``reconstruction_error`` and ``score`` measure
+        distances in units of the scaled columns.
     random_state : int, RandomState, Generator or None, default=None
         Seeds the initialization, the neighbor search and the choice of held-out rows.
     n_jobs : int or None, default=None
@@ -211,6 +217,7 @@ class SNE(TwoWayEstimator):
         up: str | Map = "auto",
         down: str | Map | Projection = "auto",
         n_centers: int | str = "auto",
+        scale: Any = None,
         random_state: RandomLike = None,
         n_jobs: int | None = None,
         verbose: int = 0,
@@ -228,6 +235,7 @@ class SNE(TwoWayEstimator):
         self.up = up
         self.down = down
         self.n_centers = n_centers
+        self.scale = scale
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose

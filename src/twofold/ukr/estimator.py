@@ -49,15 +49,17 @@ regression. IEEE TPAMI 27(9), 2005.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from twofold.base.estimator import TwoWayEstimator
+from twofold.base.gaps import without_gaps
 from twofold.base.problem import Learned, Problem
 from twofold.kernels import resolve_kernel
 from twofold.maps import NadarayaWatson
+from twofold.numerics.column_factors import factors_of_rows, origin_of_rows
 from twofold.numerics.density import LatentDensity
 from twofold.numerics.linalg import sqdist
 from twofold.numerics.threads import row_blocks
@@ -148,6 +150,12 @@ class UKR(TwoWayEstimator):
     validation_fraction : float, default=None
         Share of rows to hold out while the number of iterations is chosen whose map has the best
         score on them. The model is then fitted to all rows with this number.
+    scale : {"standard", "robust"}, array-like of shape (n_features,) or None, default=None
+        Units of the columns, for tables whose columns have different units. "standard" divides each
+        column by its standard deviation, "robust" by its interquartile range over 1.349, an array
+        by its values. None leaves the columns as they are. Scaling is part of the model: methods
+        take and return data in their own units. Only ``reconstruction_error`` and ``score`` measure
+        distances in units of the scaled columns.
     random_state : int, RandomState, Generator or None, default=None
         Seeds candidates, groups and held-out rows.
     n_jobs : int or None, default=None
@@ -219,6 +227,7 @@ class UKR(TwoWayEstimator):
         density_threshold: str | float = "auto",
         smoothing: float = 1.0,
         validation_fraction: float | None = None,
+        scale: Any = None,
         random_state: Any = None,
         n_jobs: int | None = None,
         verbose: int = 0,
@@ -239,24 +248,42 @@ class UKR(TwoWayEstimator):
         self.density_threshold = density_threshold
         self.smoothing = smoothing
         self.validation_fraction = validation_fraction
+        self.scale = scale
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
 
     def _measure_units(self, data: Array) -> CenteredUnits:
-        # Other kernels depend on the scale, and most on the origin: both stay as given.
         if self._is("euclidean") or self._is("l1"):
-            return CenteredUnits.of(data)
-        if np.abs(data).max(initial=0.0) > LARGEST_VALUE:
+            return super()._measure_units(data)
+        if self._is("precomputed") and self.scale is not None:
+            raise ValueError(
+                f"scale={self.scale!r} is not for metric='precomputed', where X holds kernel "
+                "values. Use scale=None, and scale the data before computing the kernel."
+            )
+        shift = origin_of_rows(self.scale, data)
+        factors = factors_of_rows(self.scale, data)
+        scaled = data if factors is None else (data - shift) / factors
+        if np.abs(scaled).max(initial=0.0) > LARGEST_VALUE:
             raise ValueError(
                 f"The values of X are out of range for metric={self.metric!r}: the largest is "
-                f"{np.abs(data).max():.3g} in absolute value, {LARGEST_VALUE:.0g} is supported."
+                f"{np.abs(scaled).max():.3g} in absolute value, {LARGEST_VALUE:.0g} is supported."
             )
         if (data == data[0]).all():
             return CenteredUnits.of(data)  # the model of constant data
+        # Other kernels depend on the scale, and most on the origin: both stay as given.
+        units = CenteredUnits.identity(data.shape[1])
         if isinstance(self.metric, str) and self.metric in SHIFT_INVARIANT:
-            return CenteredUnits.shifted(data)
-        return CenteredUnits.identity(data.shape[1])
+            units = CenteredUnits.shifted(scaled)
+        if factors is not None:
+            units = units.after(shift, factors)
+            units = replace(units, constants=np.where(units.varying, 0.0, data[0]))
+        return units if self._is("precomputed") else units.with_range(data)
+
+    def _in_units(self, units: CenteredUnits, variance: float | None) -> Self:
+        # In a feature space, errors are not distances between data.
+        in_features = isinstance(self.encoder_, FeatureEncoder)
+        return super()._in_units(units, None if in_features else variance)
 
     def _is(self, metric: str) -> bool:
         return is_metric(self.metric, metric)
@@ -312,7 +339,9 @@ class UKR(TwoWayEstimator):
         latents, _ = check_latents(Z, self._n_features_out, owner=type(self).__name__)
         if isinstance(self.encoder_, FeatureEncoder) and not self._is("linear"):
             space = self.encoder_.space
-            rows = space.kernel_rows(data, self._data_units.back(space.data))
+            units = self._data_units
+            kept = units.all_columns(units.back(space.data))
+            rows = space.kernel_rows(units.all_columns(data), kept)
             weights = self.encoder_.regression.weights(self._latent_units.into(latents))
             return np.asarray(rows @ weights.T)
         return np.asarray(data @ self._decode(latents).T)
@@ -427,11 +456,10 @@ class UKR(TwoWayEstimator):
 
     def _unit_distances(self, data: Array) -> Array:
         if isinstance(self.encoder_, FeatureEncoder):
-            units = self._data_units
+            units, data = self._data_units, without_gaps(self, data)
             errors = self.encoder_.squared_errors(units.into(data))
             if self._is("l1"):  # columns that were constant in fit count too
-                change = np.abs(data - units.constants)[:, ~units.varying].sum(axis=1)
-                errors = errors + np.ldexp(change, -units.exponent)
+                errors = errors + units.changes(data)
             return np.sqrt(errors)
         return super()._unit_distances(data)
 

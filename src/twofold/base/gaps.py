@@ -1,0 +1,123 @@
+"""Tables with gaps: missing cells (NaN) in the data of a fit, and in new rows.
+
+A fit completes its table first and learns from the completed one. New rows are completed before
+they are encoded, so every method and every encoder takes gaps; see `twofold.numerics.completion`.
+
+Minimizing the error of UKR over the observed cells alone was tried as well. On the oil flow data
+with 30 % of the cells removed, its held-out error is the same within the spread of seeds (1.22 to
+1.36 times that of the fit without gaps, here 1.29 to 1.30), at twice the cost of an evaluation, and
+it is not possible in the leading subspace of wide tables.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from twofold.numerics.column_factors import factors_of_rows
+from twofold.numerics.completion import FilledTable, GapFilling, fill_table
+from twofold.numerics.units import CenteredUnits
+from twofold.protocols import Array
+
+if TYPE_CHECKING:
+    from twofold.base.estimator import TwoWayEstimator
+
+MANIFOLD_SHARE = 0.2
+"""Weight of the reconstruction in a filled cell.
+
+The best weight on held-out rows is between 0 (USPS digits) and 0.4 (COIL-20).
+"""
+
+
+def has_gaps(data: Array) -> bool:
+    """Tell whether a table has missing cells."""
+    return bool(np.isnan(data).any())
+
+
+def completed(data: Array, scale: Any) -> tuple[Array, FilledTable]:
+    """Fill the gaps of a training table (n, D); return it in its own units, and what filled it."""
+    _check_columns(data)
+    means = np.nanmean(data, axis=0)
+    gaps = np.isnan(data)
+    units = CenteredUnits.of(np.where(gaps, means, data), factors=factors_of_rows(scale, data))
+    filled = fill_table(units.into(data))
+    return np.where(gaps, units.back(filled.table), data), filled
+
+
+def filling_of(
+    centered: Array, units: CenteredUnits, gaps: Array | None, filled: FilledTable | None
+) -> GapFilling:
+    """Return what a model keeps of its training table (n, D'), in centered units."""
+    if filled is None or gaps is None:
+        return GapFilling.of_complete(centered)
+    kept = gaps[filled.numbers][:, units.varying]
+    return GapFilling.of_completed(
+        centered, FilledTable(centered, filled.numbers, kept, filled.errors)
+    )
+
+
+def without_gaps(model: TwoWayEstimator, data: Array) -> Array:
+    """Return rows (n, D) with their gaps filled, in the data's own units."""
+    incomplete = np.flatnonzero(np.isnan(data).any(axis=1))
+    if not len(incomplete):
+        return data
+    complete = data.copy()
+    complete[incomplete] = _estimate(model, data[incomplete])[0]
+    return complete
+
+
+def imputed(model: TwoWayEstimator, data: Array) -> tuple[Array, Array]:
+    """Return rows (n, D) with their gaps filled, and the standard deviations of all cells.
+
+    Observed cells stay as they are, and their deviations are 0.
+    """
+    filled, deviations = data.copy(), np.zeros_like(data)
+    incomplete = np.flatnonzero(np.isnan(data).any(axis=1))
+    if not len(incomplete):
+        return filled, deviations
+    rows = data[incomplete]
+    complete, spread = _estimate(model, rows)
+    images = model._decode(model._encode(complete))
+    gaps = np.isnan(rows)
+    mixed = (1.0 - MANIFOLD_SHARE) * complete + MANIFOLD_SHARE * images
+    filled[incomplete] = np.where(gaps, mixed, rows)
+    deviations[incomplete] = np.where(gaps, spread, 0.0)
+    return filled, deviations
+
+
+def observed_distances(units: CenteredUnits, data: Array, images: Array) -> Array:
+    """Return the distances (n,) of rows to their images over the observed cells.
+
+    They are scaled up to all cells by their number, as in scikit-learn's nan_euclidean_distances.
+    """
+    gaps = np.isnan(data)
+    distances = units.distances(np.where(gaps, images, data), images)
+    n_cells = data.shape[1]
+    return distances * np.sqrt(n_cells / (n_cells - gaps.sum(axis=1)))
+
+
+def _estimate(model: TwoWayEstimator, rows: Array) -> tuple[Array, Array]:
+    """Return rows (n, D) with their gaps filled, and standard deviations, in their own units."""
+    filling = getattr(model, "_gap_filling", None)
+    if filling is None:
+        raise ValueError(
+            "Input X contains NaN, and this model does not keep what fills gaps: it is of an older "
+            "file, or was fitted to distances or sparse rows. Fit it again, or fill the gaps first."
+        )
+    units = model._data_units
+    with model._threads():
+        estimate, deviations = filling.completion.estimate(units.into(rows))
+    values = units.back(estimate)
+    spread = np.abs(units.back(estimate + deviations) - values)
+    return np.where(np.isnan(rows), values, rows), spread
+
+
+def _check_columns(data: Array) -> None:
+    """Raise an error if a column has no value."""
+    empty = np.flatnonzero(np.isnan(data).all(axis=0))
+    if len(empty):
+        raise ValueError(
+            f"Column {empty[0]} of X has only missing values (NaN), {len(empty)} such columns in "
+            "all: there is nothing to fill them from. Remove them."
+        )
