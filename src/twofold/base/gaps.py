@@ -11,6 +11,7 @@ it is not possible in the leading subspace of wide tables.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -52,9 +53,7 @@ def filling_of(
     if filled is None or gaps is None:
         return GapFilling.of_complete(centered)
     kept = gaps[filled.numbers][:, units.varying]
-    return GapFilling.of_completed(
-        centered, FilledTable(centered, filled.numbers, kept, filled.errors)
-    )
+    return GapFilling.of_completed(centered, replace(filled, table=centered, gaps=kept))
 
 
 def without_gaps(model: TwoWayEstimator, data: Array) -> Array:
@@ -80,7 +79,7 @@ def imputed(model: TwoWayEstimator, data: Array) -> tuple[Array, Array]:
     complete, spread = _estimate(model, rows)
     images = model._decode(model._encode(complete))
     gaps = np.isnan(rows)
-    mixed = (1.0 - MANIFOLD_SHARE) * complete + MANIFOLD_SHARE * images
+    mixed = complete + MANIFOLD_SHARE * (images - complete)
     filled[incomplete] = np.where(gaps, mixed, rows)
     deviations[incomplete] = np.where(gaps, spread, 0.0)
     return filled, deviations

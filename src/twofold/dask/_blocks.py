@@ -116,8 +116,8 @@ def as_numbers(block: Any) -> Array:
     """Return a block as an aligned, contiguous array of float64 (see `_tasks`)."""
     if hasattr(block, "toarray"):
         raise TypeError("X has sparse blocks, which are not supported: pass dense arrays.")
-    if isinstance(block, np.ma.MaskedArray) and block.mask.any():
-        raise ValueError("X has masked values, which are missing ones: remove those rows first.")
+    if isinstance(block, np.ma.MaskedArray):
+        block = np.ma.filled(block.astype(np.float64), np.nan)
     if hasattr(block, "to_numpy"):  # a frame of numbers; nullable columns may miss some
         values = block.to_numpy(dtype=np.float64, na_value=np.nan)
         return np.require(values, requirements=["C", "A"])

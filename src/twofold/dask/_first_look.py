@@ -14,7 +14,7 @@ from twofold.dask._blocks import Blocks, as_numbers
 from twofold.dask._cluster import Cluster
 from twofold.dask._tasks import block_task, guarded
 from twofold.numerics.units import ColumnRange
-from twofold.numerics.validation import check_finite
+from twofold.numerics.validation import check_observed
 from twofold.protocols import AnyArray, Array
 
 
@@ -22,12 +22,14 @@ from twofold.protocols import AnyArray, Array
 class FirstLook:
     """The rows of each block, the range of each column, and a digest of all rows in their order.
 
-    The digest does not depend on the blocks; it is empty if it was not requested.
+    The digest does not depend on the blocks; it is empty if it was not requested. With ``gaps``,
+    some cells are missing, and the ranges are not known.
     """
 
     sizes: list[int]
     extent: ColumnRange
     mark: str
+    gaps: bool = False
 
 
 @dataclass(frozen=True)
@@ -37,10 +39,11 @@ class _Seen:
     size: int
     extent: ColumnRange | None = None
     mark: tuple[int, int] = (0, 0)
+    gaps: bool = False
 
 
 def first_look(blocks: Blocks, cluster: Cluster, *, marked: bool) -> FirstLook:
-    """Read all blocks once; raise an error if a value is not finite."""
+    """Read all blocks once; raise an error for infinite values and rows without any value."""
     name = f"{cluster.name}-first-look-{uuid4().hex}".lower()
     sizes = blocks.sizes or repeat(None, len(blocks.tasks))
     tasks = [
@@ -54,7 +57,8 @@ def first_look(blocks: Blocks, cluster: Cluster, *, marked: bool) -> FirstLook:
             f"Found {n_rows} sample(s) in X, where at least 2 are needed: 1 sample has no manifold."
         )
     extent = reduce(add, [one.extent for one in found if one.extent is not None])
-    return FirstLook([one.size for one in found], extent, _joined_mark(found) if marked else "")
+    mark, gaps = _joined_mark(found) if marked else "", any(one.gaps for one in found)
+    return FirstLook([one.size for one in found], extent, mark, gaps)
 
 
 @guarded
@@ -68,8 +72,9 @@ def _look(block: AnyArray, shape: tuple[int | None, int], marked: bool) -> _Seen
         )
     if not len(rows):
         return _Seen(0)
-    check_finite(rows, "X (rows counted within the block)")
-    return _Seen(len(rows), ColumnRange.of_rows(rows), _row_marks(rows) if marked else (0, 0))
+    check_observed(rows, "X (rows counted within the block)")
+    mark, gaps = _row_marks(rows) if marked else (0, 0), bool(np.isnan(rows).any())
+    return _Seen(len(rows), ColumnRange.of_rows(rows), mark, gaps)
 
 
 def _row_marks(rows: Array) -> tuple[int, int]:

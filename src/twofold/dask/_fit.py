@@ -28,6 +28,7 @@ from twofold.dask._checkpoint import FileJournal
 from twofold.dask._cluster import Cluster
 from twofold.dask._embedding import Found, lazy_embedding
 from twofold.dask._first_look import FirstLook, first_look
+from twofold.dask._gaps import without_gaps
 from twofold.dask._rows import DistributedRows
 from twofold.dask._ukr import Levels
 from twofold.drur import DRUR
@@ -182,6 +183,9 @@ def fit(
         check_real("no_workers_timeout", no_workers_timeout),
     )
     seen = first_look(table, cluster, marked=checkpoint is not None)
+    table, seen, filled = without_gaps(
+        table, seen, cluster, estimator.scale, marked=checkpoint is not None
+    )
     check_n_components(estimator.n_components, sum(seen.sizes), table.n_columns)
     rng = check_rng(estimator.random_state)
     journal = Journal()
@@ -198,6 +202,8 @@ def fit(
         source = replace(source, units=scales.units(None))
         found = _constant(estimator, seen.extent.first)
     embedding = lazy_embedding(found, source)
+    if filled is not None:
+        found.state["_gap_filling"] = filled.in_units(source.units)
     estimator._take(found.state)
     estimator.__dict__.pop("feature_names_in_", None)
     estimator.n_features_in_ = table.n_columns
@@ -221,6 +227,7 @@ def _fit_winner(estimator: AutoTwoWay, X: Any, options: dict[str, Any]) -> tuple
         check_real("no_workers_timeout", options["no_workers_timeout"]),
     )
     seen = first_look(table, cluster, marked=False)
+    table, seen, _ = without_gaps(table, seen, cluster, estimator.scale, marked=False)
     scales = Scales.of(seen.extent)
     source = DistributedRows(table, seen.sizes, cluster, on_progress=_Log(estimator.verbose))
     units = scales.units(source.total(scales.moments, "moments") if scales.varying.any() else None)
@@ -232,6 +239,7 @@ def _fit_winner(estimator: AutoTwoWay, X: Any, options: dict[str, Any]) -> tuple
     state = {name: vars(raced)[name] for name in raced._learned_names}
     shared = ("embedding_", "encoder_", "decoder_", "density_", "_data_units", "_latent_units")
     state |= {name: getattr(best, name) for name in (*shared, "_variance")}
+    state["_gap_filling"] = getattr(best, "_gap_filling", None)
     estimator._take(state | {"best_estimator_": best})
     estimator.__dict__.pop("feature_names_in_", None)
     estimator.n_features_in_ = table.n_columns

@@ -29,8 +29,8 @@ def mapped(model: TwoWayEstimator, method: str, X: Any, options: dict[str, Any])
     model : TwoWayEstimator
         A fitted model.
     method : str
-        "transform", "inverse_transform", "reconstruct", "reconstruction_error", "log_density" or
-        "score"; the score is computed at once.
+        "transform", "inverse_transform", "reconstruct", "impute", "reconstruction_error",
+        "log_density" or "score"; the score is computed at once.
     X : Dask array or frame
         Data, or latents.
     options : dict
@@ -43,6 +43,11 @@ def mapped(model: TwoWayEstimator, method: str, X: Any, options: dict[str, Any])
         )
     if method == "score":
         return _score(model, X)
+    if method == "impute" and options.pop("return_std", False):
+        raise TypeError(
+            "return_std=True is not supported for Dask collections. Impute blocks in memory: "
+            "model.impute(X.blocks[0].compute(), return_std=True)."
+        )
     q, n_features = model._n_features_out, model.n_features_in_
     n_given = q if method in OF_LATENTS else n_features
     if not hasattr(X, "columns") and getattr(X, "ndim", 2) != 2:

@@ -361,7 +361,9 @@ class DRUR(TwoWayEstimator):
         units = self._data_units
         tree, seen = TreeSum(), 0
         for block in in_leaves(stream.checked(self, first=False)):
-            tree.add_in_threads(lambda rows, start: sweep(units.into(rows), start), block, seen)
+            tree.add_in_threads(
+                lambda rows, start: sweep(units.into(rows), start), without_gaps(self, block), seen
+            )
             seen += len(block)
         if seen != n_rows:
             raise ValueError(

@@ -74,7 +74,7 @@ class RowStream:
         return cls(lambda: iter(blocks), once=False)
 
     def checked(self, estimator: DRUR, *, first: bool) -> Iterator[Array]:
-        """Yield the blocks as finite numbers in float64; an error names the block.
+        """Yield the blocks in float64, with NaN for missing cells; an error names the block.
 
         The first block of the ``first`` reading sets the estimator's feature names and counts; all
         others are compared with them.
@@ -87,7 +87,9 @@ class RowStream:
             try:
                 # A first block of one row would be refused as a table: check it doubled.
                 twice = reset and len(shape) == 2 and shape[0] == 1
-                data, _ = check_data(estimator, _twice(block) if twice else block, reset=reset)
+                data, _ = check_data(
+                    estimator, _twice(block) if twice else block, reset=reset, gaps=True
+                )
             except (TypeError, ValueError) as error:
                 raise type(error)(f"Block {number}: {error}") from error
             yield data[: shape[0]]
@@ -119,9 +121,9 @@ def sampled_rows(blocks: Iterable[Array], most: int, rng: np.random.Generator) -
     bound = np.inf
     for block in blocks:
         if not n_rows:
-            lowest, highest = block.min(axis=0), block.max(axis=0)
-        lowest = np.minimum(lowest, block.min(axis=0))
-        highest = np.maximum(highest, block.max(axis=0))
+            lowest, highest = block[0], block[0]
+        lowest = np.fmin(lowest, np.fmin.reduce(block, axis=0))  # without missing values
+        highest = np.fmax(highest, np.fmax.reduce(block, axis=0))
         n_rows += len(block)
         new = rng.random(len(block))
         wanted = new < bound

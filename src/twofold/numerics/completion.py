@@ -21,7 +21,7 @@ least squares and scaled so that 1.645 standard deviations cover 90 % of the hid
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -35,8 +35,12 @@ from twofold.protocols import AnyArray, Array, IntArray
 
 MOST_DONORS = 2_000
 N_NEAREST = 20
-WIDTH = 0.25
-"""Squared width of the donors' weights, as a share of the median squared distance among them."""
+WIDTHS = (0.25, 0.5, 1.0, 3.0)
+"""Squared widths of the donors' weights, as shares of the median squared distance among them. The
+best for hidden cells is used: narrow for images, wide for noisy tables of few columns."""
+
+MOST_TRIED = 500
+"""Rows that decide on the width."""
 
 FILLED_WEIGHT = 0.3
 """Weight of a donor's cell that was filled itself, beside one that was observed."""
@@ -73,16 +77,21 @@ class Donors:
         Their gaps; no rows if there are none.
     numbers : ndarray of shape (m,)
         The numbers of these rows in the training table.
+    width : float
+        The squared width of the weights of near rows; see `WIDTHS`.
     """
 
     rows: AnyArray
     gaps: BoolArray
     numbers: IntArray
+    width: float = WIDTHS[0]
 
     @classmethod
-    def of(cls, rows: Array, gaps: BoolArray, numbers: IntArray) -> Donors:
+    def of(
+        cls, rows: Array, gaps: BoolArray, numbers: IntArray, width: float = WIDTHS[0]
+    ) -> Donors:
         """Keep rows in single precision, and their gaps if there are any."""
-        return cls(rows.astype(np.float32), gaps if gaps.any() else gaps[:0], numbers)
+        return cls(rows.astype(np.float32), gaps if gaps.any() else gaps[:0], numbers, width)
 
     @property
     def observed(self) -> BoolArray:
@@ -108,7 +117,7 @@ class Donors:
             found.sort(axis=1)  # sums in one order, whatever the partition did
             chosen = np.maximum(np.take_along_axis(distances, found, axis=1), 0.0)
             own = (chosen <= SAME_ROW * norms) & self._same_gaps(found, observed[rows])
-            each = _weights(np.where(own, np.inf, chosen))[:, :, None]
+            each = _weights(np.where(own, np.inf, chosen), self.width)[:, :, None]
             if len(self.gaps):
                 each = each * np.where(self.gaps[found], FILLED_WEIGHT, 1.0)
                 each /= each.sum(axis=1, keepdims=True)
@@ -210,7 +219,7 @@ class GapFilling:
     @classmethod
     def of_completed(cls, data: Array, filled: FilledTable) -> GapFilling:
         """Keep donors of a completed table (n, D), in other units than those of ``filled``."""
-        donors = Donors.of(data[filled.numbers], filled.gaps, filled.numbers)
+        donors = Donors.of(data[filled.numbers], filled.gaps, filled.numbers, filled.width)
         return cls(donors, filled.errors, donors.differences())
 
     @cached_property
@@ -218,8 +227,9 @@ class GapFilling:
         """What fills the gaps of new rows."""
         if self.errors is not None and self.model is not None:
             return Completion(self.donors, self.model, self.errors)
-        errors = _filled_donors(self.donors.rows.astype(np.float64), self.donors.numbers)[1]
-        return Completion(self.donors, self.donors.differences(), errors)
+        rows = self.donors.rows.astype(np.float64)
+        donors, errors = _filled_donors(rows, self.donors.numbers)
+        return Completion(donors, donors.differences(), errors)
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out what is computed again when it is needed."""
@@ -236,6 +246,7 @@ class FilledTable:
     table: Array
     numbers: IntArray
     gaps: BoolArray
+    width: float
     errors: Errors
 
 
@@ -247,7 +258,7 @@ def fill_table(data: Array) -> FilledTable:
     table = data.copy()
     incomplete = np.flatnonzero(np.isnan(table).any(axis=1))
     table[incomplete] = completion.filled(data[incomplete])
-    return FilledTable(table, numbers, np.isnan(data[numbers]), errors)
+    return FilledTable(table, numbers, np.isnan(data[numbers]), donors.width, errors)
 
 
 def _filled_donors(rows: Array, numbers: IntArray) -> tuple[Donors, Errors]:
@@ -257,14 +268,29 @@ def _filled_donors(rows: Array, numbers: IntArray) -> tuple[Donors, Errors]:
     known = observed & ~hidden
     first = FactorModel.fit(rows, known, n_iter=FIRST_STEPS)
     full = np.where(known, rows, first.conditional(rows, known)[0])
+    width = _best_width(Donors.of(full, ~known, numbers), rows, known, hidden)
     errors, some = Errors(), _some_cells(hidden)
     for _ in range(N_ROUNDS):
-        donors = Donors.of(full, ~known, numbers)
+        donors = Donors.of(full, ~known, numbers, width)
         parts = _parts(donors, donors.differences(), rows, known)
         values = (part.reshape(-1)[some] for part in parts)
         errors = Errors.measured(rows.reshape(-1)[some], *values)
         full = np.where(known, rows, parts[0] + errors.trust * parts[1])
-    return Donors.of(np.where(observed, rows, full), ~observed, numbers), errors
+    return Donors.of(np.where(observed, rows, full), ~observed, numbers, width), errors
+
+
+def _best_width(donors: Donors, rows: Array, known: BoolArray, hidden: BoolArray) -> float:
+    """Return the width whose means are nearest to the hidden cells."""
+    tried = np.flatnonzero(hidden.any(axis=1))
+    tried = tried[some_rows(len(tried), MOST_TRIED)]
+    if not len(tried):
+        return WIDTHS[-1]
+
+    def error(width: float) -> float:
+        means, _ = replace(donors, width=width).nearest(rows[tried], known[tried])
+        return float(np.square(means - rows[tried])[hidden[tried]].mean())
+
+    return min(WIDTHS, key=error)
 
 
 def _parts(
@@ -305,12 +331,12 @@ def _some_cells(cells: BoolArray) -> IntArray:
     return numbers[some_rows(len(numbers), MOST_CELLS)]
 
 
-def _weights(distances: Array) -> Array:
+def _weights(distances: Array, width: float) -> Array:
     """Return weights (n, k) that sum to one, by squared distances (n, k); infinite ones get 0."""
     finite = np.isfinite(distances)
     distances = np.where(finite.any(axis=1, keepdims=True), distances, 0.0)
     nearest = distances.min(axis=1, keepdims=True)
-    scale = np.maximum(WIDTH * np.median(distances, axis=1, keepdims=True), TINY)
+    scale = np.maximum(width * np.median(distances, axis=1, keepdims=True), TINY)
     weights = np.exp(-(distances - nearest) / np.minimum(scale, np.finfo(np.float64).max))
     weights /= weights.sum(axis=1, keepdims=True)
     return weights
