@@ -35,6 +35,7 @@ LAYERS = {
     "maps.projection_loops": 3,
     "maps.pair_selection": 3,
     "starts": 3,
+    "pipelines": 3,
     "export.object_graph": 3,
     "export.model_files": 3,
     "export.upgrades": 3,

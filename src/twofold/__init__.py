@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from twofold.export.object_graph import ModelFileError
     from twofold.isomap import AgglomerativeIsomap, SupervisedIsomap
     from twofold.numerics.density import KernelDensityClassifier
+    from twofold.pipelines import from_pipeline
     from twofold.principal_manifold import PrincipalManifold
     from twofold.sne import SNE
     from twofold.two_way import TwoWay
@@ -35,6 +36,7 @@ __all__ = [
     "SupervisedIsomap",
     "TwoWay",
     "__version__",
+    "from_pipeline",
     "load",
     "save",
 ]
@@ -52,6 +54,7 @@ _HOMES = {
     "PrincipalManifold": "twofold.principal_manifold",
     "SupervisedIsomap": "twofold.isomap",
     "TwoWay": "twofold.two_way",
+    "from_pipeline": "twofold.pipelines",
     "load": "twofold.export.model_files",
     "save": "twofold.export.model_files",
 }

@@ -44,6 +44,18 @@ class TestEqualToLocal:
         few = X[:400]
         assert model.score(chunked(150, few)) == pytest.approx(local.score(few), abs=1e-9)
 
+    @pytest.mark.parametrize("scale", ["standard", [1.0, 3.0, 0.5]])
+    def test_scaled_columns(self, client, scale):
+        few = X[:900] * [1.0, 1e3, 1e-3]
+        expected = twofold.DRUR(**QUICK, scale=scale).fit(few)
+        model = fit(twofold.DRUR(**QUICK, scale=scale), chunked(100, few))
+        assert_same_model(model, expected)
+        np.testing.assert_array_equal(model._data_units.factors, expected._data_units.factors)
+        with pytest.raises(ValueError, match="scale='robust' needs the quartiles of all rows"):
+            fit(twofold.DRUR(**QUICK, scale="robust"), chunked(100, few))
+        with pytest.raises(ValueError, match="scale='robust' needs the quartiles of all rows"):
+            fit(twofold.AutoTwoWay(scale="robust"), chunked(100, few))
+
     def test_drur_whose_rows_all_take_part(self, client):
         few = X[:900]
         expected = twofold.DRUR(**QUICK).fit(few)

@@ -10,8 +10,10 @@ from registry import ESTIMATORS, MAPS
 from sklearn.base import clone
 from sklearn.datasets import load_digits, load_iris
 from sklearn.decomposition import PCA
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
-from twofold import DRUR, UKR, PrincipalManifold, TwoWay
+from twofold import DRUR, UKR, PrincipalManifold, TwoWay, from_pipeline
 from twofold.datasets import make_swiss_roll
 from twofold.export import explorer
 from twofold.principal_manifold.domains import Domain, Points
@@ -70,6 +72,16 @@ def test_columns_of_very_different_units(browser, tmp_path, name):
     X = np.column_stack([roll(), 1.7e9 + np.arange(100.0), 1e-9 * np.arange(100.0) ** 2])
     model = clone(ESTIMATORS[name]).fit(X)
     assert_decodes(browser, model, X, tmp_path / "p.html", np.random.default_rng(0))
+
+
+@pytest.mark.parametrize("name", ["two_way-pca-rbf", "ukr", "ukr-l1", "drur", "manifold"])
+def test_scaled_columns_and_pipelines(browser, tmp_path, name):
+    X = np.column_stack([roll(), 1.7e9 + np.arange(100.0), 1e-9 * np.arange(100.0) ** 2])
+    rng = np.random.default_rng(0)
+    model = clone(ESTIMATORS[name]).set_params(scale="standard").fit(X)
+    assert_decodes(browser, model, X, tmp_path / "p.html", rng)
+    pipeline = make_pipeline(StandardScaler(), PCA(4), clone(ESTIMATORS[name])).fit(X)
+    assert_decodes(browser, from_pipeline(pipeline), X, tmp_path / "q.html", rng)
 
 
 def test_every_map(browser, tmp_path):

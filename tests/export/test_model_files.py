@@ -142,8 +142,10 @@ def test_what_cannot_be_saved(X, tmp_path):
     by_function = UKR(metric=lambda a, b: a @ b.T, init="pca", homotopy=False, max_iter=5).fit(X)
     with pytest.raises(ModelFileError, match="cannot be written"):
         by_function.save(tmp_path / "m.twofold")
-    with pytest.raises(TypeError, match="not a pipeline"):
+    with pytest.raises(ValueError, match="not fitted"):
         twofold.save(make_pipeline(StandardScaler(), by_function), tmp_path / "m.twofold")
+    with pytest.raises(TypeError, match="a pipeline that ends in it, not a search"):
+        twofold.save(StandardScaler(), tmp_path / "m.twofold")
     with pytest.raises(ValueError, match="not fitted"):
         TwoWay().save(tmp_path / "m.twofold")
     assert not list(tmp_path.iterdir())

@@ -337,7 +337,7 @@ class TestSupervised:
         ):
             model = SupervisedIsomap(scale_distances=False).fit(X * factor, y)
         assert model.saturation_ > 0.05
-        for output in (model.embedding_, model.transform(X), model.reconstruct(X * factor)):
+        for output in (model.embedding_, model.transform(X[:9]), model.reconstruct(X * factor)):
             assert np.isfinite(output).all()
         scaled = SupervisedIsomap().fit(X * factor, y)
         assert scaled.saturation_ < 0.05
@@ -366,7 +366,7 @@ class TestSupervised:
         assert KNeighborsClassifier(5).fit(Z, y).score(model.transform(X), y) > 0.95
         assert model.score(X) > 0.3
         np.testing.assert_array_equal(clone(model).fit_transform(X, y), Z)
-        far = model.transform(X * 1e6)
+        far = model.transform(X[:9] * 1e6)
         assert np.isfinite(far).all()
         model.set_params(cross_fit=False)
         np.testing.assert_array_equal(model.fit_transform(X, y), model.transform(X))

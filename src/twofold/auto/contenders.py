@@ -256,6 +256,8 @@ def of_estimator(name: str, estimator: TwoWayEstimator) -> Contender:
         del split, variant
         model = final(task, None)
         set_if_unset(model, random_state=task.seed, n_jobs=1)
+        if "scale" in model.get_params(deep=False):  # the rows of a trial are not its columns
+            model.set_params(scale=None)
         return model
 
     return Contender(name, quick, final)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -170,7 +170,7 @@ class AutoTwoWay(TwoWayEstimator):
         else:
             outcome = run_race(contenders, problem, effort, clock, task, problem.progress.note)
         contender = next(one for one in contenders if one.name == outcome.winner.name)
-        best, rows = fit_winner(contender, problem, outcome, task, clock, self.n_jobs)
+        best, rows = fit_winner(contender, problem, outcome, task, clock, self.n_jobs, self.scale)
         self._share_features(best)
         self._warn(problem, outcome, choice, clock)
         attributes = self._attributes(best, outcome, choice, rows)
@@ -222,6 +222,7 @@ class AutoTwoWay(TwoWayEstimator):
                 raise TypeError(
                     f"methods[{bad[0]!r}]={methods[bad[0]]!r} must be an estimator of twofold."
                 )
+            self._check_scalable(methods)
             found = [of_estimator(str(name), one) for name, one in methods.items()]
         else:
             unknown = [name for name in methods if name not in CONTENDERS]
@@ -234,6 +235,15 @@ class AutoTwoWay(TwoWayEstimator):
         if not found:
             raise ValueError("methods is empty: use 'auto', or name at least one.")
         return found
+
+    def _check_scalable(self, methods: Mapping[str, Any]) -> None:
+        """Raise an error for an estimator that cannot take over the parameter ``scale``."""
+        for name, one in methods.items():
+            if self.scale is not None and "scale" not in one.get_params(deep=False):
+                raise TypeError(
+                    f"scale={self.scale!r}: methods[{name!r}]={one!r} has no parameter 'scale'. "
+                    "Use scale=None, and scale the data before."
+                )
 
     def _share_features(self, best: TwoWayEstimator) -> None:
         """Let the winner know the columns of the data."""
@@ -276,6 +286,12 @@ class AutoTwoWay(TwoWayEstimator):
         state = TwoWayEstimator._state(learned, units, variance)
         shared = ("_data_units", "_latent_units", "_variance")
         return state | {name: getattr(best, name) for name in shared}
+
+    def _in_units(self, units: CenteredUnits, variance: float | None) -> Self:
+        made = super()._in_units(units, variance)
+        made.best_estimator_ = self.best_estimator_._in_units(units, variance)
+        made._variance = made.best_estimator_._variance
+        return made
 
     @property
     def _unwrapped(self) -> TwoWayEstimator:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -34,6 +35,7 @@ def fit_winner(
     task: Task,
     clock: Clock,
     n_jobs: int | None,
+    scale: Any = None,
 ) -> tuple[TwoWayEstimator, IntArray | None]:
     """Return the fitted winner, and the numbers of its rows if it was not fitted to all."""
     n_rows = len(problem.data)
@@ -41,7 +43,7 @@ def fit_winner(
     n_fitted = _affordable(outcome, n_rows, clock)
     while True:
         best = contender.final(task, found)
-        set_if_unset(best, random_state=task.seed, n_jobs=n_jobs)
+        set_if_unset(best, random_state=task.seed, n_jobs=n_jobs, scale=scale)
         if n_fitted == n_rows:
             _fit_all(best, contender, problem, task)
             return best, None

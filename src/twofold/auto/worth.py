@@ -93,8 +93,8 @@ def warn_of_units(data: Array, units: CenteredUnits, names: AnyArray | None) -> 
     name = f"Column {column}" if names is None else f"Column {names[column]!r}"
     warn_user(
         f"{name} has {shares[largest]:.1%} of the variance, so the map shows little else. If the "
-        "columns have different units, standardize them first, for example with "
-        "sklearn.preprocessing.StandardScaler.",
+        "columns have different units, set scale='standard', which makes the scaling of columns "
+        "part of the model.",
         UserWarning,
     )
     return True

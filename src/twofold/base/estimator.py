@@ -17,6 +17,7 @@ import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
+from copy import copy
 from typing import Any, Self
 
 import numpy as np
@@ -185,6 +186,15 @@ class TwoWayEstimator(
             "_variance": variance,
         }
 
+    def _in_units(self, units: CenteredUnits, variance: float | None) -> Self:
+        """Return a copy for data in other units, whose total variance is known or the same."""
+        made = copy(self)
+        made._data_units = units
+        made._variance = self._variance if variance is None else variance
+        if units.factors is not None and type(units) is CenteredUnits:
+            made.scale = units.factors
+        return made
+
     def _labels(self, data: Array, y: Any) -> Any:
         """Return the labels, checked; only supervised estimators use them."""
         if y is not None:
@@ -292,7 +302,8 @@ class TwoWayEstimator(
     def reconstruction_error(self, X: Any) -> Array:
         """Return the distance of each row to its reconstruction, in the units of the data.
 
-        With ``scale``, differences are divided by the units of the columns first. A large distance means that the row lies off the manifold.
+        A large distance means that the row lies off the manifold. With ``scale``, differences are
+        divided by the units of the columns first.
 
         Parameters
         ----------

@@ -18,12 +18,13 @@ from typing import Protocol
 
 import numpy as np
 
+from twofold.numerics.affine_units import AffineUnits
 from twofold.numerics.threads import some_rows
 from twofold.numerics.units import CenteredUnits
 from twofold.numerics.validation import warn_user
 from twofold.protocols import AnyArray, Array
 
-FEWEST_ROWS = 5
+FEWEST_ROWS = 10
 MOST_ROWS = 1_000
 """Rows that are compared; a sample of more."""
 
@@ -53,11 +54,15 @@ def warn_of_other_units(model: Fitted, data: Array) -> None:
     units = model._data_units
     if units.lowest is None or units.highest is None or len(data) < FEWEST_ROWS:
         return
+    names = getattr(model, "feature_names_in_", None)
+    kind = "column"
+    if isinstance(units, AffineUnits):
+        names, kind = None, "component"
     columns = np.flatnonzero(units.lowest < units.highest)
     if not len(columns):
         return
     low, high = units.lowest[columns], units.highest[columns]
-    rows = data[some_rows(len(data), MOST_ROWS)][:, columns]
+    rows = units.images(data[some_rows(len(data), MOST_ROWS)])[:, columns]
     with np.errstate(over="ignore", invalid="ignore"):
         # In ranges; halved before the subtraction, which could overflow where the halves cannot.
         ranges = 0.5 * high - 0.5 * low
@@ -71,8 +76,8 @@ def warn_of_other_units(model: Fitted, data: Array) -> None:
         worst = np.flatnonzero(wrong)
         middle = np.nanmedian(excess[:, worst], axis=0)
         worst = worst[np.argsort(-middle, kind="stable")]
-        names = getattr(model, "feature_names_in_", None)
-        _warn(rows, low, high, worst, columns, names)
+        called = [f"{kind} {one}" if names is None else repr(str(names[one])) for one in columns]
+        _warn(rows, low, high, worst, called)
 
 
 def _far(excess: Array) -> AnyArray:
@@ -104,16 +109,13 @@ def _length(values: Array, unit: float) -> float:
     return float(np.sqrt(np.square(values / unit).sum()))
 
 
-def _warn(
-    rows: Array, low: Array, high: Array, worst: AnyArray, columns: AnyArray, names: AnyArray | None
-) -> None:
-    """Warn of the worst columns, by name or number."""
+def _warn(rows: Array, low: Array, high: Array, worst: AnyArray, names: list[str]) -> None:
+    """Warn of the worst columns."""
     parts = []
     for column in worst[:MOST_NAMED]:
-        name = f"column {columns[column]}" if names is None else repr(str(names[columns[column]]))
         given = rows[:, column]
         parts.append(
-            f"{name} from {np.nanmin(given):.4g} to {np.nanmax(given):.4g} instead of "
+            f"{names[column]} from {np.nanmin(given):.4g} to {np.nanmax(given):.4g} instead of "
             f"{low[column]:.4g} to {high[column]:.4g}"
         )
     rest = len(worst) - len(parts)

@@ -92,7 +92,10 @@ class Messages:
 
 def _for_shells(message: Warning | str) -> str:
     """Return the text of a Python warning, with remedies of the command line."""
-    return str(message).replace("sklearn.preprocessing.StandardScaler", "'twofold standardize'")
+    return str(message).replace(
+        "set scale='standard', which makes the scaling of columns part of the model",
+        "standardize them first with 'twofold standardize'",
+    )
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:

@@ -31,6 +31,7 @@ from twofold.dask._first_look import FirstLook, first_look
 from twofold.dask._rows import DistributedRows
 from twofold.dask._ukr import Levels
 from twofold.drur import DRUR
+from twofold.numerics.column_factors import check_scale, deviations
 from twofold.numerics.threads import using_threads
 from twofold.numerics.units import Scales
 from twofold.numerics.validation import check_bool, check_real, check_rng
@@ -188,7 +189,7 @@ def fit(
         facts = _facts(estimator, levels, table, seen, rng)
         journal = FileJournal(checkpoint, facts, rng, resume=resume)
     source = DistributedRows(table, seen.sizes, cluster, on_progress=_Log(estimator.verbose))
-    scales = Scales.of(seen.extent)
+    scales = _scales(estimator, seen, source, journal)
     if scales.varying.any():
         units = journal.step("units", lambda: scales.units(source.total(scales.moments, "moments")))
         source = replace(source, units=units)
@@ -207,6 +208,8 @@ def fit(
 
 def _fit_winner(estimator: AutoTwoWay, X: Any, options: dict[str, Any]) -> tuple[Any, Any]:
     """Let methods race on a sample, and fit the winner to all rows; return it and the latents."""
+    if isinstance(estimator.scale, str) and estimator.scale == "robust":
+        raise _no_quartiles(estimator)
     _auto.check(estimator, checkpoint=options.get("checkpoint") is not None)
     if not isinstance(options.get("levels"), Levels | None):
         raise TypeError(f"levels={options['levels']!r} must be a twofold.dask.Levels, or None.")
@@ -235,6 +238,28 @@ def _fit_winner(estimator: AutoTwoWay, X: Any, options: dict[str, Any]) -> tuple
     if table.names is not None:
         estimator.feature_names_in_ = table.names
     return estimator, embedding
+
+
+def _scales(
+    estimator: TwoWayEstimator, seen: FirstLook, source: DistributedRows, journal: Journal
+) -> Scales:
+    """Return the scales of the columns, which the parameter ``scale`` may divide by factors."""
+    scale = check_scale(estimator.scale, source.n_columns)
+    if isinstance(scale, str):
+        if scale == "robust":
+            raise _no_quartiles(estimator)
+        extent = seen.extent
+        scale = journal.step(
+            "factors", lambda: deviations(extent, partial(source.total, phase="deviations"))
+        )
+    return Scales.of(seen.extent, factors=scale)
+
+
+def _no_quartiles(estimator: TwoWayEstimator) -> ValueError:
+    return ValueError(
+        f"scale={estimator.scale!r} needs the quartiles of all rows. On a cluster, use "
+        "scale='standard', or an array: for example those of a sample."
+    )
 
 
 def _learner(estimator: TwoWayEstimator, levels: Levels | None) -> Learn:

@@ -27,8 +27,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from twofold.base.dask_inputs import is_dask, lazily
 from twofold.base.estimator import TwoWayEstimator
-from twofold.base.other_units import warn_of_other_units
 from twofold.base.journal import Journal
+from twofold.base.other_units import warn_of_other_units
 from twofold.base.problem import Learned, Problem
 from twofold.drur.attributes import attributes_of, constant_attributes
 from twofold.drur.fitting import UnsupervisedFit, fit_rows
@@ -272,7 +272,7 @@ class DRUR(TwoWayEstimator):
 
     def _decode(self, latents: Array) -> Array:
         """Decode latents in blocks."""
-        data = np.empty((len(latents), len(self._data_units.center)))
+        data = np.empty((len(latents), self._data_units.n_features))
 
         def work(rows: slice) -> None:
             inside = self._latent_units.into(latents[rows])

@@ -46,6 +46,7 @@ from sklearn.utils.validation import check_is_fitted
 from twofold.export.object_graph import ESTIMATORS, Decoder, Encoder, ModelFileError
 from twofold.export.upgrades import UPGRADES
 from twofold.numerics.files import whole_file
+from twofold.pipelines import model_of
 from twofold.protocols import AnyArray
 
 FORMAT: Final = max(UPGRADES)
@@ -62,8 +63,10 @@ def save(estimator: BaseEstimator, path: str | os.PathLike[str]) -> None:
 
     Parameters
     ----------
-    estimator : TwoWayEstimator or KPlanes
-        A fitted model of one of the library's own classes.
+    estimator : TwoWayEstimator, KPlanes or Pipeline
+        A fitted model of one of the library's own classes, or a fitted pipeline that
+        `twofold.from_pipeline` takes. That of a pipeline is stored as one model, in the units of
+        the data before all steps.
     path : str or path-like
         The file to write, usually with the ending ``.twofold``; an existing file is replaced.
 
@@ -86,11 +89,12 @@ def save(estimator: BaseEstimator, path: str | os.PathLike[str]) -> None:
     >>> bool((again.transform(X) == model.transform(X)).all())
     True
     """
+    estimator = model_of(estimator)
     if type(estimator).__name__ not in ESTIMATORS:
         raise TypeError(
             f"a model file holds one of {', '.join(sorted(ESTIMATORS))}, not a "
-            f"{type(estimator).__name__}; save the fitted model itself, not a pipeline or search "
-            "around it."
+            f"{type(estimator).__name__}; save the fitted model itself, or a pipeline that ends in "
+            "it, not a search around it."
         )
     check_is_fitted(estimator)
     encoder = Encoder()

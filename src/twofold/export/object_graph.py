@@ -62,6 +62,7 @@ CLASSES: Final[dict[str, str]] = {
         "twofold.maps.rbf_network": "RBFNetwork",
         "twofold.model_selection.dimension": "DimensionChoice",
         "twofold.model_selection.structure": "Structure",
+        "twofold.numerics.affine_units": "AffineUnits",
         "twofold.numerics.density": "LatentDensity",
         "twofold.numerics.neighbors": "CellIndex",
         "twofold.numerics.sums.neighbors": "LocalMeans Neighbors",

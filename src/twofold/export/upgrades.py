@@ -8,6 +8,7 @@ the old state. So files of all formats load.
 format 1  the first; `FROM_FORMAT_1` lists its classes
 format 2  one `KernelRidgeMap`, one `Affine` and one `Chain` in place of eight classes;
           American spelling
+format 3  units with factors and ranges of the columns, and `AffineUnits`
 ========  ===========================================================================
 """
 
@@ -78,5 +79,5 @@ FROM_FORMAT_1: Final[dict[str, Callable[[State], Any]]] = {
 }
 """Former classes, and functions that make the new object from their attributes."""
 
-UPGRADES: Final[dict[int, dict[str, Callable[[State], Any]]]] = {1: FROM_FORMAT_1, 2: {}}
+UPGRADES: Final[dict[int, dict[str, Callable[[State], Any]]]] = {1: FROM_FORMAT_1, 2: {}, 3: {}}
 """The table of each format that can be read; the last one is written."""

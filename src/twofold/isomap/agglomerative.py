@@ -364,6 +364,11 @@ class AgglomerativeIsomap(TwoWayEstimator):
                 )
         self._check_memory(n)
         if self.dissimilarity == "precomputed":
+            if self.scale is not None:
+                raise ValueError(
+                    f"scale={self.scale!r} is not for dissimilarity='precomputed', where X holds "
+                    "distances. Use scale=None, and scale the data before measuring distances."
+                )
             check_distances(data)
 
     def _checked_cross_fit(self) -> bool | str:

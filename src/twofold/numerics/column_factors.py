@@ -46,7 +46,7 @@ def check_scale(scale: Any, n_features: int) -> str | Array | None:
         "each column"
     )
     if isinstance(scale, str | bool | bytes):
-        raise ValueError(f"scale={scale!r} must be {allowed}.")
+        raise ValueError(f"scale={scale!r} must be {allowed}.")  # noqa: TRY004 - a wrong name
     try:
         factors = np.array(scale, dtype=np.float64)
     except (TypeError, ValueError) as error:

@@ -208,6 +208,20 @@ class CenteredUnits:
         return replace(self, lowest=extent.lowest, highest=extent.highest)
 
     @property
+    def n_features(self) -> int:
+        """The number of columns of the data."""
+        return len(self.center)
+
+    @property
+    def origin(self) -> Array:
+        """The distance (D,) of the data's center from the origin, in centered units."""
+        return self.center
+
+    def images(self, X: Array) -> Array:
+        """Return what these units are the units of: the data."""
+        return X
+
+    @property
     def _bounds(self) -> tuple[Array | None, Array | None]:
         return self.lowest, self.highest
 
@@ -268,7 +282,6 @@ class CenteredUnits:
         with np.errstate(over="ignore"):
             return _finite(2.0 * largest * relative)
 
-
     def all_columns(self, X: Array) -> Array:
         """Return data divided by the factors and shifted, constant columns included."""
         if self.factors is None:
@@ -285,13 +298,9 @@ class CenteredUnits:
         changed: Array = np.ldexp(change.sum(axis=1), -self.exponent)
         return changed
 
-    def spans(self) -> tuple[float, float]:
-        """Return the smallest and the largest unit of a column, in the data's own units."""
-        if self.factors is None:
-            return self.unit(), self.unit()
-        with np.errstate(over="ignore", under="ignore"):
-            units = np.ldexp(self.factors[self.varying], self.exponent)
-        return float(units.min()), float(units.max())
+    def column_factors(self) -> Array | float:
+        """Return the factors (D,) of the data's columns, or 1."""
+        return 1.0 if self.factors is None else self.factors
 
 
 def bandwidth_in_units(bandwidth: float, unit: float) -> float:

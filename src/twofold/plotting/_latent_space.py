@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, TypeAlias
@@ -13,6 +14,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from twofold.base import TwoWayEstimator
 from twofold.numerics.threads import some_rows
+from twofold.numerics.units import CenteredUnits
+from twofold.pipelines import from_pipeline
 from twofold.principal_manifold.domains import Domain, Points
 from twofold.protocols import AnyArray, Array
 from twofold.ukr.feature_space import FeatureEncoder
@@ -48,8 +51,15 @@ class LatentSpace:
 
     @classmethod
     def of(cls, model: Model) -> LatentSpace:
-        """Return the latent space of an estimator, or of a pipeline that ends in one."""
-        return cls(model, final_step(model))
+        """Return the latent space of an estimator, or of a pipeline that ends in one.
+
+        If possible, a pipeline becomes one model. Other pipelines are used as they are.
+        """
+        last = final_step(model)
+        if isinstance(model, Pipeline):
+            with suppress(TypeError):  # a step that cannot become part of a model
+                model = last = from_pipeline(model)
+        return cls(model, last)
 
     @property
     def n_components(self) -> int:
@@ -137,13 +147,18 @@ class LatentSpace:
     def errors(self, X: Any, Z: Array) -> Array:
         """Return the distances (n,) of data to the images of their latents.
 
-        If the model works in a feature space, the distances are measured there.
+        They are those of ``reconstruction_error``, with scaled columns in units of these. For
+        pipelines that are used as they are, they are in the data's own units. If the model works in
+        a feature space, the distances are measured there.
         """
         if isinstance(self.last.encoder_, FeatureEncoder):
             inside = self.model[:-1].transform(X) if isinstance(self.model, Pipeline) else X
             return np.asarray(self.last.reconstruction_error(inside), dtype=np.float64)
         rows = np.asarray(X, dtype=np.float64)
-        return np.asarray(self.last._data_units.distances(rows, self.decode(Z)))
+        units = self.last._data_units
+        if isinstance(self.model, Pipeline):
+            units = CenteredUnits.identity(rows.shape[1])
+        return np.asarray(units.distances(rows, self.decode(Z)))
 
     def is_supported(self, Z: Array, spacing: float) -> AnyArray:
         """Return which places (n,) of a grid are in the domain, or supported by data."""

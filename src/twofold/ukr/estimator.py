@@ -49,7 +49,7 @@ regression. IEEE TPAMI 27(9), 2005.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -58,10 +58,10 @@ from twofold.base.estimator import TwoWayEstimator
 from twofold.base.problem import Learned, Problem
 from twofold.kernels import resolve_kernel
 from twofold.maps import NadarayaWatson
+from twofold.numerics.column_factors import factors_of_rows, origin_of_rows
 from twofold.numerics.density import LatentDensity
 from twofold.numerics.linalg import sqdist
 from twofold.numerics.threads import row_blocks
-from twofold.numerics.column_factors import factors_of_rows, origin_of_rows
 from twofold.numerics.units import CenteredUnits
 from twofold.numerics.validation import check_data, check_latents, check_real, warn_user
 from twofold.optimize import SpectralGuidance
@@ -278,6 +278,11 @@ class UKR(TwoWayEstimator):
             units = units.after(shift, factors)
             units = replace(units, constants=np.where(units.varying, 0.0, data[0]))
         return units if self._is("precomputed") else units.with_range(data)
+
+    def _in_units(self, units: CenteredUnits, variance: float | None) -> Self:
+        # In a feature space, errors are not distances between data.
+        in_features = isinstance(self.encoder_, FeatureEncoder)
+        return super()._in_units(units, None if in_features else variance)
 
     def _is(self, metric: str) -> bool:
         return is_metric(self.metric, metric)

@@ -67,13 +67,13 @@ def _needs_doubles(form: ClosedForm, latents: Array) -> bool:
 
 
 def _rounded(step: Step) -> Step:
-    # Targets are packed by column, with their own offsets, and lose nothing.
+    # Targets are packed by column, with their own offsets, and factors as text: both lose nothing.
     arrays: dict[str, Any] = {
         field.name: value.astype(np.float32).astype(np.float64)
         for field in fields(step)
         if isinstance(value := getattr(step, field.name), np.ndarray)
         and value.dtype.kind == "f"
-        and field.name != "targets"
+        and field.name not in ("targets", "factor")
     }
     return replace(step, **arrays)
 
@@ -87,6 +87,8 @@ def _plain(step: Step, packer: Packer, exact: bool) -> dict[str, Any]:
     plain: dict[str, Any] = {"kind": type(step).__name__}
     for field in fields(step):
         value = getattr(step, field.name)
+        if field.name == "factor" and isinstance(value, np.ndarray):
+            value = value.tolist()  # all digits: columns may have very different units
         if isinstance(value, np.ndarray):
             value = packer.pack(value, exact=exact, by_column=field.name == "targets")
         plain[field.name] = value

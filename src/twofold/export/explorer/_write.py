@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from twofold.base.estimator import TwoWayEstimator
@@ -21,6 +22,7 @@ from twofold.maps.nadaraya_watson import NadarayaWatson
 from twofold.numerics.files import whole_file
 from twofold.numerics.threads import row_blocks, some_rows
 from twofold.numerics.validation import check_data, check_int, warn_user
+from twofold.pipelines import model_of
 from twofold.protocols import Array, IntArray
 from twofold.ukr import UKR
 
@@ -34,7 +36,7 @@ SAME_VALUE = 1e-6
 
 
 def write(
-    estimator: TwoWayEstimator,
+    estimator: TwoWayEstimator | Pipeline,
     X: Any,
     y: Any = None,
     *,
@@ -57,9 +59,10 @@ def write(
 
     Parameters
     ----------
-    estimator : TwoWayEstimator
-        A fitted model whose decoder has a closed form: every estimator, except for UKR in a feature
-        space of a metric other than "linear" and "l1", and for user-supplied maps or kernels.
+    estimator : TwoWayEstimator or Pipeline
+        A fitted model, or a fitted pipeline that `twofold.from_pipeline` takes, whose decoder has a
+        closed form: every estimator, except for UKR in a feature space of a metric other than
+        "linear" and "l1", and for user-supplied maps or kernels.
     X : array-like of shape (n_samples, n_features)
         Rows to show, of the training data or others. They are shown at their ``transform``; more
         than 20,000 training rows of `UKR`, for which that would take long, at their ``embedding_``.
@@ -101,11 +104,11 @@ def write(
     >>> page.name, "Irises" in text
     ('iris.html', True)
     """
+    estimator = model_of(estimator)
     if not isinstance(estimator, TwoWayEstimator):
         raise TypeError(
             f"{type(estimator).__name__} is not a two-way estimator of twofold: the page needs "
-            "both maps. Wrap other embeddings in twofold.TwoWay; of a pipeline, give the last step "
-            "and data as that step sees them."
+            "both maps. Wrap other embeddings in twofold.TwoWay."
         )
     check_is_fitted(estimator)
     estimator = estimator._unwrapped

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from twofold.base.estimator import TwoWayEstimator
@@ -25,6 +26,7 @@ from twofold.export.onnx.translation import Precision, write_steps
 from twofold.export.programs.translation import ClosedForm, NoClosedForm, closed_form
 from twofold.numerics.files import whole_file
 from twofold.numerics.validation import check_choice, check_data, check_int, check_real, warn_user
+from twofold.pipelines import model_of
 from twofold.protocols import Array
 
 if TYPE_CHECKING:
@@ -91,7 +93,7 @@ class ExportReport:
 
 
 def export(
-    estimator: TwoWayEstimator,
+    estimator: TwoWayEstimator | Pipeline,
     path: str | os.PathLike[str],
     *,
     map: str = "down",
@@ -106,8 +108,9 @@ def export(
 
     Parameters
     ----------
-    estimator : TwoWayEstimator
-        A fitted model.
+    estimator : TwoWayEstimator or Pipeline
+        A fitted model, or a fitted pipeline that `twofold.from_pipeline` takes. The graph of a
+        pipeline takes and returns data in their own units, before all steps.
     path : str or path-like
         The file to write, usually with the ending ``.onnx``; an existing file is replaced.
     map : {"down", "up"}, default="down"
@@ -162,6 +165,7 @@ def export(
     True
     """
     _check_installed()
+    estimator = model_of(estimator)
     _check_estimator(estimator)
     estimator = estimator._unwrapped
     check_choice("map", map, ("down", "up"))
@@ -339,12 +343,6 @@ def _check_installed() -> None:
 
 
 def _check_estimator(estimator: object) -> None:
-    if hasattr(estimator, "steps") and hasattr(estimator, "named_steps"):
-        raise TypeError(
-            "estimator is a pipeline: export its last step, model[-1], and apply the steps before "
-            "it to the graph's input yourself (or convert them with skl2onnx and join both by "
-            "onnx.compose.merge_models)."
-        )
     if not isinstance(estimator, TwoWayEstimator):
         raise TypeError(
             "estimator must be a fitted model of twofold, such as UKR or DRUR; got a "
@@ -357,13 +355,15 @@ def _check_range(estimator: TwoWayEstimator, map: str) -> None:
     """Raise an error for numbers beyond float32, and warn if it is too coarse for the input."""
     both = {"X": estimator._data_units, "Z": estimator._latent_units}
     for name, units in both.items():
-        if abs(units.exponent) > LARGEST_EXPONENT:
+        exponents = units.exponent + np.log2(units.column_factors())
+        farthest = float(np.ravel(exponents)[np.abs(exponents).argmax()])
+        if abs(farthest) > LARGEST_EXPONENT:
             raise ValueError(
-                f"dtype='float32': {name} is of the order 1e{units.exponent * np.log10(2.0):+.0f}, "
+                f"dtype='float32': {name} is of the order 1e{farthest * np.log10(2.0):+.0f}, "
                 "out of the range of float32. Use dtype='float64', or rescale the data."
             )
     name, _ = _names(map)
-    offset = float(np.abs(both[name].center).max())
+    offset = float(np.abs(both[name].origin).max())
     if offset > FARTHEST:
         warn_user(
             f"{name} lies {offset:.1g} times its spread from the origin: a step of float32 is more "

@@ -9,7 +9,8 @@ precisions that deviates by at most a fifth of the tolerance is taken; the margi
 which sum in another order.
 
 Deviations are relative to the spread of the model's outputs near the data, or to an output's own
-distance from their mean if that is larger. They are measured before outputs are rounded to the
+distance from their mean if that is larger. Columns with units of their own are divided by them
+first. They are measured before outputs are rounded to the
 graph's type.
 """
 
@@ -54,7 +55,8 @@ FAR = 3.0
 class Probes:
     """Inputs (m, n_inputs) at which graphs are compared with a model.
 
-    ``outputs`` (m, n_outputs) are the model's, ``unit`` (m, 1) is what deviations are divided by.
+    ``outputs`` (m, n_outputs) are the model's, ``unit`` (m, n_outputs or 1) is what deviations are
+    divided by.
     """
 
     inputs: Any
@@ -62,13 +64,24 @@ class Probes:
     unit: Array
 
     @classmethod
-    def of(cls, near: Any, others: Any, outputs: Callable[[Array], Array], least: float) -> Probes:
-        """Evaluate a model near its data, which sets the unit, and at other inputs."""
+    def of(
+        cls,
+        near: Any,
+        others: Any,
+        outputs: Callable[[Array], Array],
+        least: float,
+        columns: Array | float = 1.0,
+    ) -> Probes:
+        """Evaluate a model near its data, which sets the unit, and at other inputs.
+
+        Outputs are compared in units of their ``columns`` (n_outputs,).
+        """
         inputs = np.concatenate([near, others])
         images = outputs(inputs.astype(np.float64))
-        offsets = np.abs(images - images[: len(near)].mean(axis=0)).max(axis=1, keepdims=True)
+        offsets = np.abs(images - images[: len(near)].mean(axis=0)) / columns
+        offsets = offsets.max(axis=1, keepdims=True)
         unit = np.maximum(offsets, max(float(offsets[: len(near)].max()), least))
-        return cls(inputs, images, unit)
+        return cls(inputs, images, unit * columns)
 
     def deviation(self, model: ModelProto) -> float:
         """Return the largest deviation of a graph from the model, by ONNX's reference evaluator.
@@ -113,7 +126,8 @@ def probes_of(
     others = np.concatenate([around, far])
     units = estimator._data_units if map == "up" else estimator._latent_units
     least = FLAT * 2.0**units.exponent
-    return Probes.of(near.astype(dtype), others.astype(dtype), reference, least)
+    columns = units.column_factors() if map == "up" else 1.0
+    return Probes.of(near.astype(dtype), others.astype(dtype), reference, least, columns)
 
 
 def _latents_near(estimator: TwoWayEstimator, n: int, rng: np.random.Generator) -> Array:

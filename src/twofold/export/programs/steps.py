@@ -32,10 +32,13 @@ class Step:
 
 @dataclass(frozen=True)
 class Take(Step):
-    """``x[columns] * factor - shift``: data (n, D) into centered units (n, D')."""
+    """``x[columns] * factor - shift``: data (n, D) into centered units (n, D').
+
+    The factor is one number, or one for each column (D',).
+    """
 
     columns: IntArray
-    factor: float
+    factor: float | Array
     shift: Array
 
     def __call__(self, x: Array) -> Array:
@@ -44,10 +47,13 @@ class Take(Step):
 
 @dataclass(frozen=True)
 class Put(Step):
-    """``(u + shift) * factor`` in some columns, constants in the others: centered units to data."""
+    """``(u + shift) * factor`` in some columns, constants in the others: centered units to data.
+
+    The factor is one number, or one for each column (D',).
+    """
 
     columns: IntArray
-    factor: float
+    factor: float | Array
     shift: Array
     constants: Array
 

@@ -28,12 +28,13 @@ from twofold.kernels import Gaussian, resolve_kernel
 from twofold.maps import GRNN, MLP, KernelRidgeMap, LinearMap, NadarayaWatson, RBFNetwork
 from twofold.maps.affine import Affine, Chain, Inverse, Predictor
 from twofold.maps.projection import Projection
+from twofold.numerics.affine_units import AffineUnits
 from twofold.numerics.units import CenteredUnits
 from twofold.principal_manifold.maps import ManifoldDecoder, ManifoldEncoder
 from twofold.principal_manifold.node_kernels import NODE_KERNELS
 from twofold.principal_manifold.nodes import NodeExpansion
 from twofold.principal_manifold.projection import DomainProjection
-from twofold.protocols import Array
+from twofold.protocols import Array, IntArray
 from twofold.ukr.feature_space import FeatureEncoder, PreimageDecoder
 
 
@@ -73,7 +74,7 @@ def closed_form(estimator: TwoWayEstimator, map: str = "up") -> ClosedForm:
         raise ValueError(f"map={map!r} must be 'up' (latents to data) or 'down' (data to latents).")
     data: CenteredUnits = estimator._data_units
     latents: CenteredUnits = estimator._latent_units
-    widths = len(data.center), estimator.embedding_.shape[1]
+    widths = data.n_features, estimator.embedding_.shape[1]
     if map == "up":
         return _between(latents, estimator.decoder_, data, *widths[::-1])
     return _between(data, estimator.encoder_, latents, *widths)
@@ -84,22 +85,58 @@ def _between(
 ) -> ClosedForm:
     """Return the steps of a map between centered units, with the units around it."""
     taken, put = np.flatnonzero(before.varying), np.flatnonzero(after.varying)
-    take = Take(taken, 2.0**-before.exponent, before.center[taken])
-    last = Put(put, 2.0**after.exponent, after.center[put], after.constants)
-    steps = _simplified([take, *_steps(part, len(taken)), last], n_inputs)
-    return ClosedForm(steps, n_inputs, n_outputs)
+    down, up = _factors(before, taken), _factors(after, put)
+    take = Take(taken, 2.0**-before.exponent / down, before.center[taken])
+    last = Put(put, 2.0**after.exponent * up, after.center[put], after.constants)
+    inside = [*_images(before), take, *_steps(part, len(taken)), last, *_from_images(after)]
+    return ClosedForm(_simplified(inside, n_inputs), n_inputs, n_outputs)
+
+
+def _factors(units: CenteredUnits, columns: IntArray) -> float | Array:
+    """Return the factors of some columns; 1 for units without factors."""
+    return 1.0 if units.factors is None else units.factors[columns]
+
+
+def _images(units: CenteredUnits) -> list[Step]:
+    """Return the steps from data to the images that units belong to."""
+    if not isinstance(units, AffineUnits):
+        return []
+    shifted = Take(np.arange(units.n_features), 1.0, units.shift)
+    return [shifted, Linear(units.matrix, -units.bias)]
+
+
+def _from_images(units: CenteredUnits) -> list[Step]:
+    """Return the steps from such images to data."""
+    if not isinstance(units, AffineUnits):
+        return []
+    columns, nothing = np.arange(units.n_features), np.zeros(units.n_features)
+    return [Linear(units.inverse, nothing), Put(columns, 1.0, units.offset, nothing)]
 
 
 def _simplified(steps: list[Step], n_inputs: int) -> tuple[Step, ...]:
     """Leave out steps that do nothing, and convert the targets of means instead of the means."""
-    *before, means, last = steps
-    if isinstance(means, RadialMeans | RadialMedians) and isinstance(last, Put):
-        steps = [*before, replace(means, targets=last(means.targets))]
-    return tuple(step for step in steps if not _does_nothing(step, n_inputs))
+    kept: list[Step] = []
+    for step in steps:
+        means = kept[-1] if kept else None
+        if isinstance(means, RadialMeans | RadialMedians) and isinstance(step, Put):
+            kept[-1] = replace(means, targets=step(means.targets))
+        else:
+            kept.append(step)
+    return tuple(
+        step
+        for number, step in enumerate(kept)
+        if not _does_nothing(step, _width(kept[:number], n_inputs))
+    )
+
+
+def _width(before: list[Step], n_inputs: int) -> int:
+    """Return the number of columns that a step `Take` gets."""
+    last = before[-1] if before else None
+    return last.matrix.shape[1] if isinstance(last, Linear) else n_inputs
 
 
 def _does_nothing(step: Step, n_inputs: int) -> bool:
-    if not isinstance(step, Take | Put) or step.factor != 1.0 or step.shift.any():
+    if not isinstance(step, Take | Put) or np.any(step.factor != 1.0) or step.shift.any():
         return False
     # Columns ascend, so equal counts mean the same columns.
     width = len(step.constants) if isinstance(step, Put) else n_inputs

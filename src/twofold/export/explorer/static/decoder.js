@@ -185,19 +185,24 @@ const pairKernel = {
   },
 };
 
+// The factor of each column, from one for all columns or a list.
+const factorsOf = (step, shift) => (Array.isArray(step.factor) ? step.factor : Array.from(shift, () => step.factor));
+
 const BUILD = {
   Take(step) {
     const columns = numbersOf(step.columns);
     const shift = numbersOf(step.shift);
-    return (x) => shift.map((s, l) => x[columns[l]] * step.factor - s);
+    const factors = factorsOf(step, shift);
+    return (x) => shift.map((s, l) => x[columns[l]] * factors[l] - s);
   },
   Put(step) {
     const columns = numbersOf(step.columns);
     const shift = numbersOf(step.shift);
     const constants = numbersOf(step.constants);
+    const factors = factorsOf(step, shift);
     return (u) => {
       const x = constants.slice();
-      for (let l = 0; l < columns.length; l++) x[columns[l]] = (u[l] + shift[l]) * step.factor;
+      for (let l = 0; l < columns.length; l++) x[columns[l]] = (u[l] + shift[l]) * factors[l];
       return x;
     };
   },

@@ -1,0 +1,127 @@
+"""Centered units of an affine image of the data, such as its principal components.
+
+A model that was fitted to images ``y = (x - s) A - a`` of data works in centered units of ``y``.
+Its images go back by ``x = y B + b``; for principal components, ``B`` has the axes as rows. Errors
+are distances between data, so they include what the images leave out.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, fields, replace
+
+import numpy as np
+
+from twofold.numerics.units import CenteredUnits
+from twofold.protocols import Array
+
+FARTHEST = 1e150
+"""Data are clipped at this distance, so that sums over columns stay finite."""
+
+
+def _no_numbers() -> Array:
+    return np.empty(0)
+
+
+@dataclass(frozen=True)
+class AffineUnits(CenteredUnits):
+    """Centered units, in the attributes of the base, behind an affine map.
+
+    Attributes
+    ----------
+    shift : ndarray of shape (n_features,)
+        ``s``, subtracted first, which keeps the digits of data far from the origin.
+    matrix : ndarray of shape (n_features, n_images)
+        ``A``.
+    bias : ndarray of shape (n_images,)
+        ``a``.
+    inverse : ndarray of shape (n_images, n_features)
+        ``B``.
+    offset : ndarray of shape (n_features,)
+        ``b``.
+    column_units : ndarray of shape (n_features,)
+        The units in which distances between data are measured.
+    """
+
+    shift: Array = field(default_factory=_no_numbers)
+    matrix: Array = field(default_factory=_no_numbers)
+    bias: Array = field(default_factory=_no_numbers)
+    inverse: Array = field(default_factory=_no_numbers)
+    offset: Array = field(default_factory=_no_numbers)
+    column_units: Array = field(default_factory=_no_numbers)
+
+    @classmethod
+    def behind(
+        cls, units: CenteredUnits, shift: Array, matrix: Array, inverse: Array, offset: Array
+    ) -> AffineUnits:
+        """Return the units of data ``x`` whose images ``(x - shift) matrix`` have these units."""
+        bias = np.zeros(matrix.shape[1])
+        if isinstance(units, AffineUnits):
+            bias = units.bias + units.shift @ units.matrix
+            matrix = matrix @ units.matrix
+            offset = units.offset @ inverse + offset
+            inverse = units.inverse @ inverse
+        inner = {one.name: getattr(units, one.name) for one in fields(CenteredUnits)}
+        ones = np.ones(len(shift))
+        return cls(
+            **inner,
+            shift=shift,
+            matrix=matrix,
+            bias=bias,
+            inverse=inverse,
+            offset=offset,
+            column_units=ones,
+        )
+
+    def after(self, shift: Array, factors: Array) -> AffineUnits:
+        """Return the units of data ``x`` for which these are those of ``(x - shift) / factors``."""
+        return replace(
+            self,
+            shift=shift + self.shift * factors,
+            matrix=self.matrix / factors[:, None],
+            inverse=self.inverse * factors,
+            offset=self.offset * factors + shift,
+            column_units=self.column_units * factors,
+        )
+
+    @property
+    def n_features(self) -> int:
+        """The number of columns of the data."""
+        return len(self.shift)
+
+    @property
+    def origin(self) -> Array:
+        """The distance (D,) of the data's center from the origin, in units of each column."""
+        return np.ldexp(self.shift / self.column_units, -self.exponent)
+
+    def images(self, X: Array) -> Array:
+        """Return the images of data, in which the model was fitted."""
+        inside = np.clip(X - self.shift, -FARTHEST, FARTHEST)
+        mapped: Array = inside @ self.matrix - self.bias
+        return mapped
+
+    def into(self, X: Array) -> Array:
+        """Return data in centered units of their images."""
+        return super().into(self.images(X))
+
+    def back(self, U: Array) -> Array:
+        """Return centered units of images as data."""
+        images = np.clip(super().back(U), -FARTHEST, FARTHEST)
+        data: Array = images @ self.inverse + self.offset
+        return data
+
+    def distances(self, X: Array, Y: Array) -> Array:
+        """Return the Euclidean distances between rows of data, in units of the columns."""
+        plain = replace(CenteredUnits.identity(self.n_features), factors=self.column_units)
+        return plain.distances(X, Y)
+
+    def column_factors(self) -> Array | float:
+        """Return the units (D,) of the data's columns."""
+        return self.column_units
+
+    def all_columns(self, X: Array) -> Array:
+        """Return the images of data, divided by their factors and shifted."""
+        return super().all_columns(self.images(X))
+
+    def changes(self, X: Array) -> Array:
+        """Return the sums of absolute changes of images that are left out, in centered units."""
+        return super().changes(self.images(X))
