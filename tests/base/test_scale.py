@@ -48,8 +48,6 @@ def make(name, scale="standard"):
 @pytest.mark.parametrize("name", ESTIMATORS)
 class TestEveryEstimator:
     def test_columns_times_powers_of_two_change_no_bit(self, name, X, model):
-        if name in IN_UNITS:
-            pytest.skip("the latents are the data's own columns")
         powers = np.ldexp(1.0, [40, -7, 3])
         other = make(name).fit(X * powers)
         np.testing.assert_array_equal(other.embedding_, model.embedding_)
@@ -124,10 +122,10 @@ def test_robust_units_and_given_units(X):
     robust = TwoWay("pca", scale="robust", **settings).fit(X)
     pipeline = make_pipeline(RobustScaler(), TwoWay("pca", **settings)).fit(X)
     ratio = robust.embedding_ / pipeline[-1].embedding_
-    np.testing.assert_allclose(ratio, ratio.mean(), rtol=1e-6)
+    np.testing.assert_allclose(ratio, ratio.mean(), rtol=1e-4)
     factors = RobustScaler().fit(X).scale_ / 1.349
     given = TwoWay("pca", scale=list(factors), **settings).fit(X)
-    np.testing.assert_allclose(given.embedding_, robust.embedding_, rtol=1e-6)
+    np.testing.assert_allclose(given.embedding_, robust.embedding_, atol=1e-6)
 
 
 def test_metrics_of_feature_spaces_see_scaled_columns(X):
@@ -136,9 +134,10 @@ def test_metrics_of_feature_spaces_see_scaled_columns(X):
         model = UKR(**settings, scale="standard", random_state=0).fit(X)
         pipeline = make_pipeline(StandardScaler(), UKR(**settings, random_state=0)).fit(X)
         last, inside = pipeline[-1], pipeline[0].transform(X[:7])
-        np.testing.assert_allclose(model.embedding_, last.embedding_, atol=1e-6)
+        signs = np.sign((model.embedding_ * last.embedding_).sum(axis=0))
+        np.testing.assert_allclose(model.embedding_ * signs, last.embedding_, atol=1e-5)
         products = last.kernel_inner(inside, last.embedding_[:4])
-        found = model.kernel_inner(X[:7], last.embedding_[:4])
+        found = model.kernel_inner(X[:7], model.embedding_[:4])
         np.testing.assert_allclose(found, products, atol=1e-6)
         assert model.score(X) == pytest.approx(pipeline.score(X), abs=1e-6)
 

@@ -73,11 +73,11 @@ def embedded(
 ) -> Array:
     """Return the latents (n, q) of one start, with any number of columns.
 
-    Named methods embed ``data`` (n, D). Others see the original data of the problem, and ``rows``
-    of their latents are returned.
+    Named methods embed ``data`` (n, D). Others see the original data of the problem, scaled if its
+    columns have factors, and ``rows`` of their latents are returned.
     """
     named = isinstance(init, str)
-    seen = data if named else problem.original.copy()
+    seen = data if named else problem.units.all_columns(problem.original).copy()
     Z = resolve_init(init, seen, problem.n_components, problem.rng, y=problem.y, name=name)
     return Z if named else Z[rows]
 
