@@ -190,6 +190,19 @@ class TestResults:
         assert model.init is Z
         assert not hasattr(model, "n_features_in_")
 
+    def test_rows_with_gaps(self, data, counts):
+        X = data.copy()
+        X[::4, 0] = np.nan  # in rows that are repeated, and in rows that are left out
+        assert not counts[::4].all()
+        weighted = clone(LINEAR).fit(X, sample_weight=counts)
+        repeated = clone(LINEAR).fit(X.repeat(counts, axis=0))
+        np.testing.assert_array_equal(weighted.transform(X), repeated.transform(X))
+        np.testing.assert_array_equal(weighted.impute(X), repeated.impute(X))
+        out = counts == 0
+        np.testing.assert_allclose(weighted.embedding_[out], weighted.transform(X[out]), atol=1e-9)
+        expected = repeated.score(X.repeat(counts, axis=0))
+        assert weighted.score(X, sample_weight=counts) == pytest.approx(expected, rel=1e-9)
+
 
 class TestRouting:
     def test_requests_come_from_the_signature(self):

@@ -283,12 +283,10 @@ class AgglomerativeIsomap(TwoWayEstimator):
         encoder, data = cast(_LeaveOneOut, self.encoder_), without_gaps(self, data)
 
         def left_out(rows: IntArray | slice) -> Array:
-            inputs, targets = data[rows], self.embedding_[rows]
+            inputs = self._data_units.into(data[rows])
+            targets = self._latent_units.into(self.embedding_[rows])
             with self._threads():
-                latents = encoder.leave_one_out(
-                    self._data_units.into(inputs), self._latent_units.into(targets)
-                )
-            return self._latent_units.back(latents)
+                return self._latent_units.back(encoder.leave_one_out(inputs, targets))
 
         return cast_back(of_fitted_rows(self, data, sample_weight, left_out), dtype)
 
