@@ -10,7 +10,7 @@ which sum in another order.
 
 Deviations are relative to the spread of the model's outputs near the data, or to an output's own
 distance from their mean if that is larger. They are measured before outputs are rounded to the
-graph's type.
+graph's type. Columns of a table have different units, and each its own spread.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ import numpy as np
 from twofold.base.estimator import TwoWayEstimator
 from twofold.export.onnx.graph import FLOAT32, FLOAT64
 from twofold.export.onnx.translation import Precision
+from twofold.export.programs.exported import Exported
 from twofold.export.programs.steps import RadialMedians
 from twofold.export.programs.translation import ClosedForm
 from twofold.protocols import Array
@@ -54,7 +55,8 @@ FAR = 3.0
 class Probes:
     """Inputs (m, n_inputs) at which graphs are compared with a model.
 
-    ``outputs`` (m, n_outputs) are the model's, ``unit`` (m, 1) is what deviations are divided by.
+    ``outputs`` (m, n_outputs) are the model's, ``unit`` (m, 1), or (m, n_outputs) for columns of
+    different units, is what deviations are divided by.
     """
 
     inputs: Any
@@ -62,12 +64,22 @@ class Probes:
     unit: Array
 
     @classmethod
-    def of(cls, near: Any, others: Any, outputs: Callable[[Array], Array], least: float) -> Probes:
+    def of(
+        cls,
+        near: Any,
+        others: Any,
+        outputs: Callable[[Array], Array],
+        least: Any,
+        *,
+        by_column: bool = False,
+    ) -> Probes:
         """Evaluate a model near its data, which sets the unit, and at other inputs."""
         inputs = np.concatenate([near, others])
         images = outputs(inputs.astype(np.float64))
-        offsets = np.abs(images - images[: len(near)].mean(axis=0)).max(axis=1, keepdims=True)
-        unit = np.maximum(offsets, max(float(offsets[: len(near)].max()), least))
+        offsets = np.abs(images - images[: len(near)].mean(axis=0))
+        if not by_column:
+            offsets = offsets.max(axis=1, keepdims=True)
+        unit = np.maximum(offsets, np.maximum(offsets[: len(near)].max(axis=0), least))
         return cls(inputs, images, unit)
 
     def deviation(self, model: ModelProto) -> float:
@@ -92,7 +104,7 @@ class Probes:
 
 
 def probes_of(
-    estimator: TwoWayEstimator,
+    found: Exported,
     form: ClosedForm,
     map: str,
     reference: Callable[[Array], Array],
@@ -102,6 +114,7 @@ def probes_of(
 
     A third lie at the data, a third (for encoders) around the manifold, the rest far away.
     """
+    estimator = found.model
     rng = np.random.default_rng(0)
     widest = max(len(getattr(step, "centers", ())) for step in form.steps)
     n = int(np.clip(MOST_NUMBERS // max(1, widest), 20, MOST_PROBES)) // 3
@@ -112,8 +125,14 @@ def probes_of(
     far = near.mean(axis=0) + reach * rng.uniform(-1.0, 1.0, size=(n, near.shape[1]))
     others = np.concatenate([around, far])
     units = estimator._data_units if map == "up" else estimator._latent_units
-    least = FLAT * 2.0**units.exponent
-    return Probes.of(near.astype(dtype), others.astype(dtype), reference, least)
+    least: Any = FLAT * 2.0**units.exponent
+    by_column = found.layout is not None and map == "up"
+    if found.layout is not None and map == "up":
+        least = np.where(found.layout.group < 0, FLAT * found.layout.scale, 1.0)
+    elif map == "down":
+        near, others = found.show(near), found.show(others)
+    near, others = near.astype(dtype), others.astype(dtype)
+    return Probes.of(near, others, reference, least, by_column=by_column)
 
 
 def _latents_near(estimator: TwoWayEstimator, n: int, rng: np.random.Generator) -> Array:

@@ -16,7 +16,7 @@ from twofold.kernels import Compact, Gaussian, StudentT
 from twofold.numerics.linalg import shifted_exp, sqdist
 from twofold.principal_manifold.domains import Domain, Points
 from twofold.principal_manifold.node_kernels import NodeKernel
-from twofold.protocols import Array, IntArray
+from twofold.protocols import AnyArray, Array, IntArray
 from twofold.ukr.preimages import weighted_medians
 
 Kernel = Gaussian | Compact | StudentT
@@ -173,3 +173,50 @@ class IntoDomain(Step):
 
     def __call__(self, z: Array) -> Array:
         return self.domain.into(z)
+
+
+@dataclass(frozen=True)
+class TableColumns(Step):
+    """Columns of a table: their encoding (n, D), which models see, and flat values (n, D).
+
+    A flat value is ``encoded * scale + center``. If ``log`` is true, it is the exponential of that
+    minus ``offset``. Columns with the same number ``group`` >= 0 are the levels of one category:
+    their values are clipped at zero and divided by their sum. If the sum is zero, their values are
+    those of ``center``, the shares of the levels.
+    """
+
+    scale: Array
+    center: Array
+    offset: Array
+    log: AnyArray
+    group: IntArray
+
+    @property
+    def members(self) -> Array:
+        """Return which columns (D,) belong to which group (G,), as ones and zeros (D, G)."""
+        numbers = np.arange(self.group.max(initial=-1) + 1)
+        return np.asarray(self.group[:, None] == numbers, dtype=np.float64)
+
+
+class Flat(TableColumns):
+    """The flat values of encoded columns: numbers in their own units, and probabilities."""
+
+    def __call__(self, x: Array) -> Array:
+        values: Array = x * self.scale + self.center
+        values[:, self.log] = np.exp(values[:, self.log]) - self.offset[self.log]
+        levels = self.group >= 0
+        values[:, levels] = np.maximum(values[:, levels], 0.0)
+        sums = (values[:, levels] @ self.members[levels])[:, self.group[levels]]
+        shares = values[:, levels] / np.where(sums > 0.0, sums, 1.0)
+        values[:, levels] = np.where(sums > 0.0, shares, self.center[levels])
+        return values
+
+
+class Encoded(TableColumns):
+    """The encoding of flat values: the inverse of `Flat`."""
+
+    def __call__(self, x: Array) -> Array:
+        values = np.array(x, dtype=np.float64)
+        shifted = values[:, self.log] + self.offset[self.log]
+        values[:, self.log] = np.log(np.maximum(shifted, np.finfo(np.float32).tiny))
+        return np.asarray((values - self.center) / self.scale)

@@ -293,6 +293,27 @@ const BUILD = {
       return features;
     };
   },
+  // Columns of a table in their own units; probabilities of levels sum to one in each group.
+  Flat(step) {
+    const [scale, center, offset, log, group] = [step.scale, step.center, step.offset, step.log, step.group].map(numbersOf);
+    const n = Math.max(-1, ...group) + 1;
+    return (x) => {
+      const sums = new Float64Array(n);
+      const values = scale.map((s, l) => {
+        const value = x[l] * s + center[l];
+        if (group[l] >= 0) {
+          sums[group[l]] += Math.max(0, value);
+          return Math.max(0, value);
+        }
+        return log[l] ? Math.exp(value) - offset[l] : value;
+      });
+      return values.map((value, l) => {
+        const g = group[l];
+        if (g < 0) return value;
+        return sums[g] > 0 ? value / sums[g] : center[l];
+      });
+    };
+  },
   IntoDomain(step) {
     if (step.n_points !== undefined) return (z) => z.map((t) => Math.min(step.n_points - 1, Math.max(0, roundedToEven(t))));
     const { wrapped, ends } = step;
