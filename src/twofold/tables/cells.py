@@ -15,7 +15,7 @@ natural kind                values
 
 from __future__ import annotations
 
-import datetime
+import datetime as dt
 import decimal
 from dataclasses import dataclass
 from typing import Any
@@ -65,7 +65,7 @@ class Cells:
     ----------
     kind : str
         The natural kind, see the table of this module.
-    values : ndarray of shape (n_samples,)
+    plain : ndarray of shape (n_samples,)
         The cells; NaN for gaps.
     storage : Storage
         How the frame stores them.
@@ -74,14 +74,14 @@ class Cells:
     """
 
     kind: str
-    values: Array
+    plain: Array
     storage: Storage
     levels: tuple[Level, ...] = ()
 
     @property
     def missing(self) -> AnyArray:
         """Whether each cell is a gap."""
-        return np.isnan(self.values)
+        return np.isnan(self.plain)
 
 
 def plain_level(level: Any) -> Level:
@@ -94,9 +94,9 @@ def plain_level(level: Any) -> Level:
         return ("decimal", str(level))
     if hasattr(level, "left") and hasattr(level, "closed"):
         return ("interval", plain_level(level.left), plain_level(level.right), str(level.closed))
-    if isinstance(level, datetime.datetime):  # pandas.Timestamp as well
+    if isinstance(level, dt.datetime):  # pandas.Timestamp as well
         return ("time", level.isoformat())
-    if isinstance(level, datetime.date):
+    if isinstance(level, dt.date):
         return ("date", level.isoformat())
     raise TypeError(f"the level {level!r} is a {type(level).__name__}")
 
@@ -109,7 +109,7 @@ def original_level(level: Level) -> Any:
     if kind == "decimal":
         return decimal.Decimal(parts[0])
     if kind == "date":
-        return datetime.date.fromisoformat(parts[0])
+        return dt.date.fromisoformat(parts[0])
     import pandas as pd
 
     if kind == "interval":
@@ -173,14 +173,15 @@ def to_days(times: AnyArray) -> Array:
 def from_days(days: Array, dtype: str) -> AnyArray:
     """Return days as datetimes or timedeltas of a NumPy type, with NaT for NaN."""
     unit = np.datetime_data(np.dtype(dtype))[0]
-    per_day = max(np.timedelta64(1, "D") // np.timedelta64(1, unit), 1)
+    one: Any = np.array(1, dtype=f"timedelta64[{unit}]")
+    per_day = max(int(np.timedelta64(1, "D") // one), 1)
     gaps = np.isnan(days)
     limit = float(np.iinfo(np.int64).max // per_day - 1)
     kept = np.clip(np.where(gaps, 0.0, days), -limit, limit)
     whole = np.floor(kept)
     # Whole days and the rest apart: nanoseconds since 1970 have more digits than a float.
     counts = whole.astype(np.int64) * per_day + np.rint((kept - whole) * per_day).astype(np.int64)
-    times = counts.astype(dtype)
+    times: AnyArray = counts.astype(dtype)
     times[gaps] = "NaT"
     return times
 

@@ -1,11 +1,11 @@
-"""How each kind of column is encoded: to one unit, and back to valid values.
+r"""How each kind of column is encoded: to one unit, and back to valid values.
 
 Every column gets about the same weight in distances between rows:
 
 * a number has a robust variance of 1 (`twofold.tables.numbers`), so have dates, in days;
 * a category with levels of shares :math:`p_k` is a block of indicators divided by
-  :math:`\\sqrt{\\sum_k p_k (1 - p_k)}`, which has the total variance 1 however many levels it has. A
-  boolean is a category with two levels;
+  :math:`\sqrt{\sum_k p_k (1 - p_k)}`, which has the total variance 1 however many levels it has.
+  A boolean is a category with two levels;
 * an ordered category is one column of scores with variance 1: the mid-ranks of its levels.
 
 A column encodes the plain values of `twofold.tables.cells`, and decodes to them.
@@ -24,6 +24,13 @@ from twofold.tables.cells import Level, Storage, level_label
 
 LARGEST_LOG = 700.0
 """Exponents are limited to this, so that numbers stay finite."""
+
+PLACES = 2.0**26
+"""Encoded numbers are multiples of one over this, which is some eight decimals.
+
+Further digits depend on the unit of the column. A fit amplifies them: grams and kilograms would
+lead to different maps that are equally good.
+"""
 
 
 @dataclass(frozen=True)
@@ -149,7 +156,9 @@ class NumberColumn(Column):
         """Return the numbers (n,) in units of the column (n, 1)."""
         if self.log:
             values = np.log(np.maximum(values + self.offset, self.floor))
-        return ((values - self.center) / self.scale)[:, None]
+        encoded = (values - self.center) / self.scale
+        fine = np.abs(encoded) < PLACES  # further out there are no digits to round
+        return np.where(fine, np.rint(encoded * PLACES) / PLACES, encoded)[:, None]
 
     def decode(self, encoded: Array) -> Array:
         """Return the numbers."""
@@ -210,7 +219,7 @@ class CategoryColumn(Column):
 
     def encode(self, values: Array) -> Array:
         """Return the indicators (n, n_levels) in units of the column; unknown values are gaps."""
-        block = ((values[:, None] == self.points) - self.shares) / self.scale
+        block: Array = ((values[:, None] == self.points) - self.shares) / self.scale
         block[~self.known(values) | np.isnan(values)] = np.nan
         return block
 
@@ -225,7 +234,8 @@ class CategoryColumn(Column):
 
     def deviations(self, encoded: Array, spread: Array) -> Array:  # noqa: ARG002
         """Return one minus the probability of the decoded level."""
-        return 1.0 - self.probabilities(encoded).max(axis=1)
+        chances: Array = self.probabilities(encoded).max(axis=1)
+        return 1.0 - chances
 
 
 @dataclass(frozen=True)
@@ -300,12 +310,14 @@ class OrderedColumn(Column):
         nearest, width = self._nearest(encoded), spread[:, 0] * self.scale
         width = np.maximum(width, np.finfo(np.float64).tiny)
         with np.errstate(over="ignore"):
-            inside = ndtr((high[nearest] - scores) / width) - ndtr((low[nearest] - scores) / width)
+            inside: Array = ndtr((high[nearest] - scores) / width) - ndtr(
+                (low[nearest] - scores) / width
+            )
         return 1.0 - inside
 
 
 def normalized(shares: Array, fallback: Array) -> Array:
-    """Return rows of shares (n, k) as probabilities; rows without a positive one are ``fallback``."""
+    """Return shares (n, k) as probabilities; rows without a positive one are ``fallback``."""
     positive = np.clip(shares, 0.0, None)
     total = positive.sum(axis=1, keepdims=True)
     with np.errstate(invalid="ignore"):

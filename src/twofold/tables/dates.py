@@ -33,17 +33,17 @@ def parsed(name: str, cells: Cells) -> Cells:
                 f"kinds[{name!r}]='date': the text {level_label(level)!r} is not a date such as "
                 "2024-05-31. Convert the column first, for example with pandas.to_datetime."
             ) from None
-    values = np.full(len(cells.values), np.nan)
-    codes = cells.values[~cells.missing].astype(np.int64)
+    values = np.full(len(cells.plain), np.nan)
+    codes = cells.plain[~cells.missing].astype(np.int64)
     values[~cells.missing] = days[codes]
-    return replace(cells, kind="date", values=values, levels=())
+    return replace(cells, kind="date", plain=values, levels=())
 
 
 def as_text(cells: Cells) -> Cells:
     """Return dates as a column of text, in the form that `parsed` reads."""
-    whole = bool((cells.values[~cells.missing] % 1.0 == 0.0).all())
-    times = from_days(cells.values, "datetime64[D]" if whole else "datetime64[s]")
+    whole = bool((cells.plain[~cells.missing] % 1.0 == 0.0).all())
+    times = from_days(cells.plain, "datetime64[D]" if whole else "datetime64[s]")
     levels, codes = np.unique(times[~cells.missing].astype(str), return_inverse=True)
-    values = np.full(len(cells.values), np.nan)
+    values = np.full(len(cells.plain), np.nan)
     values[~cells.missing] = codes
     return Cells("text", values, cells.storage, tuple(str(level) for level in levels))

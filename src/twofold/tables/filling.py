@@ -40,7 +40,7 @@ def _like(new: Cells, old: Cells) -> Cells:
 
 
 def _used(cells: Cells) -> list[Any]:
-    codes = np.unique(cells.values[~cells.missing]).astype(np.int64)
+    codes = np.unique(cells.plain[~cells.missing]).astype(np.int64)
     return [cells.levels[code] for code in codes]
 
 

@@ -77,7 +77,7 @@ class Frame:
                 f"Column {name!r} cannot be read: {error}. Convert it to numbers, text or dates, "
                 f"or leave it out with kinds={{{name!r}: 'drop'}}."
             ) from error
-        infinite = np.flatnonzero(np.isinf(cells.values))
+        infinite = np.flatnonzero(np.isinf(cells.plain))
         if len(infinite):
             raise ValueError(
                 f"Input X contains infinity in column {name!r}, first in row {infinite[0]}. "
@@ -107,7 +107,9 @@ def as_frame(X: Any) -> Frame:
 def _as_frame(X: Any) -> Frame:
     library = type(X).__module__.split(".", 1)[0]
     if is_dask(X):
-        raise TypeError("X is a Dask collection: TableMap takes tables in memory. Call X.compute().")
+        raise TypeError(
+            "X is a Dask collection: TableMap takes tables in memory. Call X.compute()."
+        )
     if library in ("pandas", "polars") and type(X).__name__ == "DataFrame":
         return Frame(library, X)
     if library == "polars" and type(X).__name__ == "LazyFrame":
@@ -161,7 +163,7 @@ def native(cells: Cells) -> Any:
         return pandas_cells.write(cells)
     if cells.storage.library == "polars":
         return polars_cells.write(cells)
-    return cells.values
+    return cells.plain
 
 
 def joined(library: str, columns: Mapping[Any, Any], n_rows: int, index: Any = None) -> Any:
@@ -196,7 +198,7 @@ def filled(frame: Frame, columns: Mapping[str, tuple[AnyArray, Cells]]) -> Any:
     if frame.library == "numpy":
         table = frame.table.astype(np.result_type(frame.table, np.float32), copy=True)
         for name, (gaps, cells) in columns.items():
-            table[gaps, frame.names.index(name)] = cells.values[gaps]
+            table[gaps, frame.names.index(name)] = cells.plain[gaps]
         return table
     made = {name: frame.column(name) for name in frame.names}
     for name, (gaps, cells) in columns.items():

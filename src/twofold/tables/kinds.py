@@ -69,7 +69,7 @@ def is_identifier(name: str, cells: Cells) -> bool:
     """Return whether to leave out a column with too many levels, with a warning."""
     if cells.kind not in ("text", "category"):
         return False
-    observed = cells.values[~cells.missing]
+    observed = cells.plain[~cells.missing]
     n_levels = len(np.unique(observed))
     remedy = (
         f"Pass kinds={{{name!r}: 'drop'}} to leave it out without this warning, or "

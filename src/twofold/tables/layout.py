@@ -38,7 +38,8 @@ class TableLayout:
     Attributes
     ----------
     columns : tuple of Column
-        One for each column of the frame that is not left out, or group of one-hot columns.
+        One for each column of the frame that is not left out, or group of one-hot columns, in the
+        order of their names.
     names : tuple
         The names of all columns of the frame, in their order.
     dropped : tuple of str
@@ -178,7 +179,7 @@ class TableLayout:
         """Return the plain values of a column, and levels that the fit has not seen."""
         if column.members:
             members = [frame.cells(self.name_in(frame, name)) for name in column.members]
-            values = one_hot_values([one.values for one in members])
+            values = one_hot_values([one.plain for one in members])
             complete = ~np.any([one.missing for one in members], axis=0)
             new = ["(no single 1)"] if np.isnan(values[complete]).any() else []
             unseen = ~column.known(values)
@@ -242,20 +243,20 @@ def _aligned(cells: Cells, column: Column) -> tuple[Array, list[str]]:
     """Return the plain values of cells as the fit counts them, and levels it does not know."""
     if column.native not in WITH_LEVELS or cells.kind == "empty":
         if cells.kind not in WITH_LEVELS:
-            return cells.values, []
+            return cells.plain, []
         place: dict[Any, float] = {}
         if isinstance(column, CategoryColumn | OrderedColumn):
             place = dict(zip(column.levels, column.points, strict=True))
     else:
         place = {level: float(number) for number, level in enumerate(column.cell_levels)}
     if cells.kind in WITH_LEVELS:
-        levels, codes = cells.levels, cells.values
+        levels, codes = cells.levels, cells.plain
         if levels == column.cell_levels:
             return codes, []
     else:
-        points, inverse = np.unique(cells.values[~cells.missing], return_inverse=True)
+        points, inverse = np.unique(cells.plain[~cells.missing], return_inverse=True)
         levels = tuple(bool(p) if cells.kind == "boolean" else _number(p) for p in points)
-        codes = np.full(len(cells.values), np.nan)
+        codes = np.full(len(cells.plain), np.nan)
         codes[~cells.missing] = inverse
     table = np.array([place.get(level, np.nan) for level in levels] + [np.nan])
     observed = ~np.isnan(codes)
@@ -293,5 +294,3 @@ def check_rows(encoded: Array) -> None:
             f"Row {bare[0]} has no observed value in a column that varies, as {len(bare)} of "
             f"{len(encoded)} rows. Remove such rows."
         )
-
-

@@ -46,6 +46,8 @@ def measure(frame: Frame, kinds: Any = None) -> TableLayout:
             columns.append(_column(name, one, given.get(name)))
     dropped = [name for name in names if name in dropped]
     _check_some_vary(columns, dropped)
+    # The order of the columns in the frame has no effect on the map, not even by rounding.
+    columns.sort(key=lambda column: column.name)
     return TableLayout(tuple(columns), tuple(frame.given_names), tuple(dropped), frame.library)
 
 
@@ -68,12 +70,12 @@ def _column(name: str, cells: Cells, kind: Kind | None) -> Column:
     dates_in_text = chosen == "date" and cells.kind == "text"
     if not dates_in_text:
         _check_fits(name, cells, chosen)
-    observed = cells.values[~cells.missing]
+    observed = cells.plain[~cells.missing]
     if len(observed) == 0 or observed.min() == observed.max():
         return _fixed(name, cells, observed)
     if dates_in_text:
         cells = parsed(name, cells)
-        dates = _number(name, cells, chosen, cells.values[~cells.missing], may_log=False)
+        dates = _number(name, cells, chosen, cells.plain[~cells.missing], may_log=False)
         return replace(dates, in_text=True)
     if chosen in ("number", "log", "date"):
         return _number(name, cells, chosen, observed, may_log=kind is None)
@@ -90,16 +92,16 @@ def _check_fits(name: str, cells: Cells, kind: str) -> None:
             f"{given} needs a column of dates, but its cells are {cells.kind}. Convert it first, "
             "for example with pandas.to_datetime."
         )
-    observed = cells.values[~cells.missing]
+    observed = cells.plain[~cells.missing]
     if kind == "boolean" and len(np.unique(observed)) > 2:
         raise ValueError(
             f"{given} needs a column of at most two values, but it has "
             f"{len(np.unique(observed))}. Use 'category'."
         )
     if kind == "log" and len(observed) and (observed.min() < 0.0 or observed.max() == 0.0):
-        row = int(np.flatnonzero(cells.values <= 0.0)[0])
+        row = int(np.flatnonzero(cells.plain <= 0.0)[0])
         raise ValueError(
-            f"{given} needs numbers of at least 0, but row {row} has {cells.values[row]:g}. Use "
+            f"{given} needs numbers of at least 0, but row {row} has {cells.plain[row]:g}. Use "
             "'number'."
         )
     if kind == "ordered" and cells.kind == "text":
@@ -163,7 +165,7 @@ def _levels_of(cells: Cells, points: Array) -> tuple[Level, ...]:
 
 
 def _category(name: str, cells: Cells, kind: str) -> CategoryColumn:
-    points, counts = np.unique(cells.values[~cells.missing], return_counts=True)
+    points, counts = np.unique(cells.plain[~cells.missing], return_counts=True)
     shares = counts / counts.sum()
     return CategoryColumn(
         **_shared(name, cells, kind),
@@ -178,7 +180,7 @@ def _one_hot(title: str, members: dict[str, Cells]) -> CategoryColumn:
     """Return one category for a group of one-hot columns."""
     prefix = _common_prefix(list(members))
     levels = tuple(name[len(prefix) :] for name in members)
-    values = one_hot_values([one.values for one in members.values()])
+    values = one_hot_values([one.plain for one in members.values()])
     storage = next(iter(members.values())).storage
     whole = _category(title, Cells("category", values, storage, levels), "category")
     return replace(
@@ -201,12 +203,12 @@ def _ordered(name: str, cells: Cells, order: tuple[Level, ...] | None = None) ->
     """Return an ordered column, with the levels in this order or in that of the cells."""
     if order is None:
         with_levels = cells.kind in WITH_LEVELS
-        points = np.arange(len(cells.levels)) if with_levels else np.unique(cells.values)
+        points = np.arange(len(cells.levels)) if with_levels else np.unique(cells.plain)
         points = points[~np.isnan(points)].astype(np.float64)
         order = _levels_of(cells, points)
     else:
         cells, points = _in_order(name, cells, order)
-    observed = cells.values[~cells.missing]
+    observed = cells.plain[~cells.missing]
     if len(np.unique(observed)) < 2:
         return _fixed(name, cells, observed)
     counts = (observed[:, None] == points).sum(axis=0)
@@ -226,7 +228,7 @@ def _ordered(name: str, cells: Cells, order: tuple[Level, ...] | None = None) ->
 
 def _in_order(name: str, cells: Cells, order: tuple[Level, ...]) -> tuple[Cells, Array]:
     """Return cells and the plain values of levels in the order that the user has given."""
-    observed = np.unique(cells.values[~cells.missing])
+    observed = np.unique(cells.plain[~cells.missing])
     present = dict(zip(_levels_of(cells, observed), observed, strict=True))
     unlisted = [level for level in present if level not in order]
     if unlisted:
@@ -236,8 +238,8 @@ def _in_order(name: str, cells: Cells, order: tuple[Level, ...]) -> tuple[Cells,
         )
     if cells.kind in WITH_LEVELS:
         table = np.array([order.index(level) if level in order else -1 for level in cells.levels])
-        values = np.full(len(cells.values), np.nan)
-        values[~cells.missing] = table[cells.values[~cells.missing].astype(np.int64)]
-        return replace(cells, values=values, levels=order), np.arange(len(order), dtype=np.float64)
+        values = np.full(len(cells.plain), np.nan)
+        values[~cells.missing] = table[cells.plain[~cells.missing].astype(np.int64)]
+        return replace(cells, plain=values, levels=order), np.arange(len(order), dtype=np.float64)
     points = [present.get(level, level) for level in order]
     return cells, np.array(points, dtype=np.float64)

@@ -73,7 +73,7 @@ def _gain(values: Array, offset: float, judged: AnyArray) -> float:
     """Return how much more likely held-out values are on a log scale; negative if not clearly."""
     logs = np.log(values + offset)
     gains = (_held_out(logs) - logs - _held_out(values))[judged]
-    error = float(gains.std()) / np.sqrt(len(gains))
+    error = float(gains.std() / np.sqrt(len(gains)))
     return float(gains.mean()) - max(CLEAR_GAIN, 2.0 * error)
 
 

@@ -27,7 +27,7 @@ def one_hot_groups(columns: Mapping[str, Cells]) -> dict[str, list[str]]:
     groups: dict[str, list[str]] = {}
     for prefix in sorted(prefixes, key=lambda one: (-len(one), one)):
         members = [name for name in indicators if name.startswith(prefix) and name != prefix]
-        if len(members) < 2 or not _is_one_hot([indicators[name].values for name in members]):
+        if len(members) < 2 or not _is_one_hot([indicators[name].plain for name in members]):
             continue
         title = prefix[:-1].rstrip("_.=: /-") or prefix
         groups[title if title not in columns else prefix + "*"] = members
@@ -46,7 +46,7 @@ def one_hot_values(members: list[Array]) -> Array:
 def _is_indicator(cells: Cells) -> bool:
     if cells.kind not in ("boolean", "number"):
         return False
-    observed = cells.values[~cells.missing]
+    observed = cells.plain[~cells.missing]
     return len(observed) > 0 and bool(np.isin(observed, (0.0, 1.0)).all())
 
 

@@ -88,7 +88,7 @@ def write(cells: Cells) -> Any:
             [original_level(level) for level in storage.levels], dtype=storage.levels_dtype or None
         )
         dtype = pd.CategoricalDtype(index, ordered=storage.ordered)
-        codes = to_codes(cells.values)
+        codes = to_codes(cells.plain)
         if cells.levels != storage.levels:
             codes = _moved(codes, cells.levels, storage.levels)
         return pd.Series(pd.Categorical.from_codes(codes, dtype=dtype))
@@ -97,19 +97,19 @@ def write(cells: Cells) -> Any:
     if storage.dtype.startswith("arrow:"):
         return _write_arrow(cells)
     if storage.dtype.startswith("period"):
-        stamps = pd.Series(from_days(cells.values, "datetime64[ns]"))
+        stamps = pd.Series(from_days(cells.plain, "datetime64[ns]"))
         return stamps.dt.to_period(re.findall(r"\[(.*)\]", storage.dtype)[0])
     if cells.kind in WITH_LEVELS:
         return pd.Series(_texts(cells), dtype=object).astype(storage.dtype)
     dtype = pd.api.types.pandas_dtype(storage.dtype)
     if dtype.kind == "M":
         timezone = getattr(dtype, "tz", None)
-        times = pd.Series(from_days(cells.values, f"datetime64[{_unit(dtype)}]"))
+        times = pd.Series(from_days(cells.plain, f"datetime64[{_unit(dtype)}]"))
         if timezone is None:
             return times
         return times.dt.tz_localize("UTC").dt.tz_convert(timezone)
     if dtype.kind == "m":
-        return pd.Series(from_days(cells.values, f"timedelta64[{_unit(dtype)}]"))
+        return pd.Series(from_days(cells.plain, f"timedelta64[{_unit(dtype)}]"))
     return _write_numbers(cells, dtype)
 
 
@@ -117,12 +117,12 @@ def _write_numbers(cells: Cells, dtype: Any) -> Any:
     import pandas as pd
 
     if dtype.kind == "f":
-        floats = to_floats(cells.values, getattr(dtype, "numpy_dtype", dtype))
+        floats = to_floats(cells.plain, getattr(dtype, "numpy_dtype", dtype))
         return pd.Series(floats).astype(dtype)
     if dtype.kind == "b":
-        integers: AnyArray = np.nan_to_num(cells.values) > 0.5
+        integers: AnyArray = np.nan_to_num(cells.plain) > 0.5
     else:
-        integers = to_integers(cells.values, getattr(dtype, "numpy_dtype", dtype))
+        integers = to_integers(cells.plain, getattr(dtype, "numpy_dtype", dtype))
     made = pd.Series(integers)
     if not cells.missing.any():
         return made.astype(dtype)
@@ -141,19 +141,19 @@ def _write_arrow(cells: Cells) -> Any:
     if cells.kind in WITH_LEVELS:
         values = pa.array(_texts(cells), type=kind)
     elif pa.types.is_decimal(kind):
-        values = pa.array(to_decimals(cells.values, kind.scale), type=kind)
+        values = pa.array(to_decimals(cells.plain, kind.scale), type=kind)
     elif pa.types.is_timestamp(kind) or pa.types.is_date(kind):
         unit = kind.unit if pa.types.is_timestamp(kind) else "s"
-        times = pa.array(from_days(cells.values, f"datetime64[{unit}]"))
+        times = pa.array(from_days(cells.plain, f"datetime64[{unit}]"))
         values = (times if pa.types.is_timestamp(kind) else times.cast(pa.date32())).cast(kind)
     elif pa.types.is_duration(kind):
-        values = pa.array(from_days(cells.values, f"timedelta64[{kind.unit}]")).cast(kind)
+        values = pa.array(from_days(cells.plain, f"timedelta64[{kind.unit}]")).cast(kind)
     elif pa.types.is_integer(kind):
-        values = pa.array(to_integers(cells.values, str(kind)), mask=gaps)
+        values = pa.array(to_integers(cells.plain, str(kind)), mask=gaps)
     elif pa.types.is_boolean(kind):
-        values = pa.array(np.nan_to_num(cells.values) > 0.5, mask=gaps)
+        values = pa.array(np.nan_to_num(cells.plain) > 0.5, mask=gaps)
     else:
-        values = pa.array(to_floats(cells.values, kind.to_pandas_dtype()), mask=gaps)
+        values = pa.array(to_floats(cells.plain, kind.to_pandas_dtype()), mask=gaps)
     return pd.Series(pd.array(values, dtype=pd.ArrowDtype(kind)))
 
 
@@ -216,22 +216,23 @@ def _objects(cells: Cells) -> list[Any]:
     if cells.kind in WITH_LEVELS:
         return _texts(cells)
     if what == "decimal":
-        return list(to_decimals(cells.values, int(rest[0])))
+        return list(to_decimals(cells.plain, int(rest[0])))
     if what in ("datetime", "datetime64", "date"):
-        stamps = pd.Series(from_days(cells.values, "datetime64[us]"))
+        stamps = pd.Series(from_days(cells.plain, "datetime64[us]"))
         if rest[0]:
             stamps = stamps.dt.tz_localize("UTC").dt.tz_convert(rest[0])
         return [None if pd.isna(s) else (s.date() if what == "date" else s) for s in stamps]
     if what in ("timedelta", "timedelta64"):
-        spans = pd.Series(from_days(cells.values, "timedelta64[us]"))
+        spans = pd.Series(from_days(cells.plain, "timedelta64[us]"))
         return [None if pd.isna(one) else one for one in spans]
-    make = {"boolean": lambda v: v > 0.5, "integer": lambda v: round(v)}.get(what, float)
-    return [None if np.isnan(one) else make(float(one)) for one in cells.values]
+    makers: dict[str, Any] = {"boolean": lambda one: one > 0.5, "integer": round}
+    make = makers.get(what, float)
+    return [None if np.isnan(one) else make(float(one)) for one in cells.plain]
 
 
 def _texts(cells: Cells) -> list[Any]:
     levels = [original_level(level) for level in cells.levels]
-    return [None if code < 0 else levels[code] for code in to_codes(cells.values)]
+    return [None if code < 0 else levels[code] for code in to_codes(cells.plain)]
 
 
 def _values(column: Any) -> list[Any]:

@@ -46,7 +46,7 @@ def read(column: Any) -> Cells:
         return Cells("category", from_codes(codes), Storage("polars", "Enum", levels), levels)
     if dtype == pl.Categorical:
         cells = text_cells(column.cast(pl.String).to_list(), Storage("polars", "Categorical"))
-        return Cells("category", cells.values, cells.storage, cells.levels)
+        return Cells("category", cells.plain, cells.storage, cells.levels)
     if dtype == pl.String:
         return text_cells(column.to_list(), storage)
     if dtype == pl.Boolean or dtype.is_numeric():
@@ -68,26 +68,26 @@ def write(cells: Cells) -> Any:
         return pl.Series([None] * len(gaps), dtype=dtype)
     if cells.kind in WITH_LEVELS:
         levels = [original_level(level) for level in cells.levels]
-        texts = [None if code < 0 else levels[code] for code in to_codes(cells.values)]
+        texts = [None if code < 0 else levels[code] for code in to_codes(cells.plain)]
         return pl.Series(texts, dtype=dtype)
     if dtype == pl.Decimal:
-        return pl.Series(to_decimals(cells.values, dtype.scale or 0), dtype=dtype)
+        return pl.Series(to_decimals(cells.plain, dtype.scale or 0), dtype=dtype)
     if cells.kind in ("date", "duration"):
         unit = getattr(dtype, "time_unit", "ms")
         numpy_kind = "timedelta64" if cells.kind == "duration" else "datetime64"
-        made = pl.Series(from_days(cells.values, f"{numpy_kind}[{unit}]"))
+        made = pl.Series(from_days(cells.plain, f"{numpy_kind}[{unit}]"))
         zone = getattr(dtype, "time_zone", None)
         if zone is not None:
             made = made.dt.replace_time_zone("UTC").dt.convert_time_zone(zone)
         return made.cast(dtype)
     if dtype == pl.Boolean:
-        made = pl.Series(np.nan_to_num(cells.values) > 0.5)
+        made = pl.Series(np.nan_to_num(cells.plain) > 0.5)
     elif dtype.is_integer():
         name = str(dtype).lower()
-        made = pl.Series(to_integers(cells.values, "int64" if name == "int128" else name))
+        made = pl.Series(to_integers(cells.plain, "int64" if name == "int128" else name))
     else:
         name = str(dtype).lower()
-        made = pl.Series(to_floats(cells.values, name if name in ("float32",) else "float64"))
+        made = pl.Series(to_floats(cells.plain, name if name in ("float32",) else "float64"))
     made = made.cast(dtype)
     if not gaps.any():
         return made
