@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from twofold.numerics.density import KernelDensityClassifier
     from twofold.principal_manifold import PrincipalManifold
     from twofold.sne import SNE
+    from twofold.tables import TableMap
     from twofold.two_way import TwoWay
     from twofold.ukr import UKR
 
@@ -33,6 +34,7 @@ __all__ = [
     "ModelFileError",
     "PrincipalManifold",
     "SupervisedIsomap",
+    "TableMap",
     "TwoWay",
     "__version__",
     "load",
@@ -51,6 +53,7 @@ _HOMES = {
     "ModelFileError": "twofold.export.object_graph",
     "PrincipalManifold": "twofold.principal_manifold",
     "SupervisedIsomap": "twofold.isomap",
+    "TableMap": "twofold.tables",
     "TwoWay": "twofold.two_way",
     "load": "twofold.export.model_files",
     "save": "twofold.export.model_files",
