@@ -20,10 +20,13 @@ RandomLike = int | np.random.Generator | np.random.RandomState | None
 """The values of a parameter ``random_state``."""
 
 
-def check_data(estimator: BaseEstimator, X: Any, *, reset: bool) -> tuple[Array, np.dtype[Any]]:
+def check_data(
+    estimator: BaseEstimator, X: Any, *, reset: bool, gaps: bool = False
+) -> tuple[Array, np.dtype[Any]]:
     """Validate data (n, D) and return it as float64, with the type that results should have.
 
-    Sets the feature names and count of the estimator if ``reset``, else compares with them.
+    Sets the feature names and count of the estimator if ``reset``, else compares with them. With
+    ``gaps``, NaN is allowed.
     """
     if getattr(getattr(X, "dtype", None), "kind", "f") in "USMm":
         raise ValueError(
@@ -44,7 +47,7 @@ def check_data(estimator: BaseEstimator, X: Any, *, reset: bool) -> tuple[Array,
         ensure_all_finite=False,
         ensure_min_samples=2 if reset else 1,
     )
-    check_finite(checked, "X")
+    check_finite(np.where(np.isnan(checked), 0.0, checked) if gaps else checked, "X")
     return checked.astype(np.float64, copy=False), checked.dtype
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +17,9 @@ from twofold.tables.layout import TableLayout
 
 MOST_COLORS = 24
 """Levels of a category that sets the initial colors."""
+
+WHOLE = re.compile(r"(^|:)u?int(eger$|\d+)", re.IGNORECASE)
+"""Data types of integers: "int64", "UInt8", "arrow:int32", "object:integer"."""
 
 MOST_FIELDS = 400
 """Fields that the page offers to color by."""
@@ -81,7 +85,7 @@ def rows_of(found: Exported, rows: Array, latents: Array) -> Rows:
     flat = found.show(complete)
     values = np.column_stack([_own(field, flat) for field in fields])
     gaps = np.column_stack([_missing(field, gaps) for field in fields])
-    names = [str(column.name) for column in found.layout.columns]
+    names = [field.pop("name") for field in fields]
     return Rows(names, fields, _without_gaps(values, gaps), gaps, complete, errors)
 
 
@@ -92,10 +96,12 @@ def _own(field: dict[str, Any], flat: Array) -> Array:
     at = field["at"]
     if "scores" in field:
         scores = np.array([np.inf if score is None else score for score in field["scores"]])
-        return np.abs(flat[:, at, None] - scores).argmin(axis=1).astype(np.float64)
+        return np.asarray(np.abs(flat[:, at, None] - scores).argmin(axis=1), dtype=np.float64)
     if "levels" in field:
-        return flat[:, at : at + len(field["levels"])].argmax(axis=1).astype(np.float64)
-    return flat[:, at]
+        levels = flat[:, at : at + len(field["levels"])]
+        return np.asarray(levels.argmax(axis=1), dtype=np.float64)
+    values: Array = flat[:, at]
+    return values
 
 
 def _missing(field: dict[str, Any], gaps: AnyArray) -> AnyArray:
@@ -113,13 +119,15 @@ def _without_gaps(values: Array, gaps: AnyArray) -> Array:
 
 
 def fields_of(layout: TableLayout) -> list[dict[str, Any]]:
-    """Return the kind and first flat column of each column of a table, and its levels."""
-    fields = []
+    """Return name, kind and first flat column of each column, in the order of the frame."""
+    places = {str(name): place for place, name in enumerate(layout.names)}
+    found = []
     at = 0
     for column in layout.columns:
-        fields.append({"at": at} | _described(column))
+        place = min(places[name] for name in column.members or (column.name,))
+        found.append((place, {"name": column.name, "at": at} | _described(column)))
         at += column.width
-    return fields
+    return [field for _, field in sorted(found, key=lambda one: one[0])]
 
 
 def _described(column: Column) -> dict[str, Any]:
@@ -134,10 +142,10 @@ def _described(column: Column) -> dict[str, Any]:
             pairs = zip(column.scores.tolist(), column.seen, strict=True)
             found["scores"] = [score if seen else None for score, seen in pairs]
         return found
+    kind = "integer" if WHOLE.search(column.storage.dtype) else "number"
     if column.kind == "date" or column.native == "duration":
-        return {"kind": "date" if column.kind == "date" else "duration"}
-    step = getattr(column, "step", 0.0)
-    return {"kind": "integer" if step and step == int(step) else "number", "step": step}
+        kind = "date" if column.kind == "date" else "duration"
+    return {"kind": kind, "step": getattr(column, "step", 0.0)}
 
 
 def _labels(column: Column) -> list[str]:

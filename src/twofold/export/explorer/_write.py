@@ -114,7 +114,7 @@ def write(
     extra = dict(columns or {})
     check_consistent_length(data, y, row_names, *extra.values())
     chosen = some_rows(len(data), check_int("max_points", max_points, low=1))
-    latents = _latents(found.model, data, chosen)
+    latents = _latents(found, data, chosen)
     rows = rows_of(found, data[chosen], latents)
     content, packer = _content(found, rows, latents, kind, image_shape)
     content["title"] = title or f"{found.name} of {len(data):,} rows"
@@ -178,12 +178,13 @@ def _appearance(rows: Rows, kind: str, image_shape: Any) -> dict[str, Any]:
     return appearance(rows.complete, kind, image_shape) | {"low": low, "high": high}
 
 
-def _latents(model: TwoWayEstimator, data: Array, chosen: IntArray) -> Array:
+def _latents(found: Exported, data: Array, chosen: IntArray) -> Array:
     """Return the latents of the rows to show.
 
     The decoder of `UKR` holds its training rows, which have latents already: to project many of
     them again would take longer than all the rest.
     """
+    model = found.model
     many = len(chosen) > MOST_PROJECTED
     if many and isinstance(model, UKR) and isinstance(model.decoder_, NadarayaWatson):
         held, units = model.decoder_.targets_, model._data_units
@@ -192,7 +193,7 @@ def _latents(model: TwoWayEstimator, data: Array, chosen: IntArray) -> Array:
             blocks = row_blocks(len(data), 3 * data.itemsize * data.shape[1])
             if all(np.abs(held[rows] - units.into(data[rows])).max() <= least for rows in blocks):
                 return np.asarray(model.embedding_[chosen])
-    return model._encode(data[chosen])
+    return found.latents(data[chosen])
 
 
 def _feature_names(rows: Rows, names: Any) -> list[str] | None:

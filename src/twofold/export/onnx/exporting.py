@@ -24,8 +24,8 @@ from twofold.export.onnx.translation import Precision, write_steps
 from twofold.export.programs.exported import Exported, exported
 from twofold.export.programs.translation import ClosedForm, NoClosedForm, around, closed_form
 from twofold.numerics.files import whole_file
-from twofold.numerics.validation import check_choice, check_int, check_real, warn_user
 from twofold.numerics.units import CenteredUnits
+from twofold.numerics.validation import check_choice, check_int, check_real, warn_user
 from twofold.protocols import Array
 from twofold.tables import TableMap
 

@@ -6,15 +6,15 @@ import numpy as np
 
 from twofold.export.onnx.graph import Arithmetic, Value
 from twofold.export.programs.steps import Encoded, Flat
+from twofold.tables.columns import LARGEST_LOG
 
 
 def write_flat(step: Flat, x: Value, exact: Arithmetic) -> Value:
     """Write flat values of encoded columns, in double precision: offsets lose digits."""
     values = exact("Add", exact("Mul", exact.read(x), step.scale), step.center)
     if step.log.any():
-        # Other columns must not overflow in the exponential.
-        logs = exact("Where", step.log[None], values, np.zeros((1, len(step.log))))
-        powers = exact("Sub", exact("Exp", logs), step.offset)
+        exponents = exact("Clip", values, -LARGEST_LOG, LARGEST_LOG)
+        powers = exact("Max", exact("Sub", exact("Exp", exponents), step.offset), 0.0)
         values = exact("Where", step.log[None], powers, values)
     if (step.group >= 0).any():
         values = _with_probabilities(step, values, exact)
@@ -37,7 +37,7 @@ def write_encoded(step: Encoded, x: Value, exact: Arithmetic) -> Value:
     """Write the encoding of flat values, in double precision."""
     values = exact.read(x)
     if step.log.any():
-        shifted = exact("Max", exact("Add", values, step.offset), np.finfo(np.float32).tiny * 1.0)
+        shifted = exact("Max", exact("Add", values, step.offset), step.floor)
         values = exact("Where", step.log[None], exact("Log", shifted), values)
     centered = exact("Sub", values, step.center)
     return exact.value(exact("Div", centered, step.scale))

@@ -8,8 +8,9 @@ estimator's, and back. To export another kind of model, add a function to `_KIND
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import copy
 from dataclasses import dataclass
-from functools import partial, reduce
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -64,6 +65,14 @@ class Exported:
         """Return the caller's columns of latents."""
         return self.show(self.model._decode(latents))
 
+    def latents(self, rows: Array) -> Array:
+        """Return the latents of rows of the estimator's columns, which may have gaps."""
+        if not np.isnan(rows).any():
+            return self.model._encode(rows)
+        nameless = copy(self.model)  # rows are arrays here, whatever the fit was given
+        nameless.__dict__.pop("feature_names_in_", None)
+        return nameless.transform(rows)
+
     def complete(self, rows: Array) -> Array:
         """Return rows of the estimator's columns, with gaps filled by their reconstructions."""
         gaps = np.isnan(rows)
@@ -71,7 +80,7 @@ class Exported:
         if not some.any():
             return rows
         filled = rows.copy()
-        images = self.model._decode(self.model._encode(rows[some]))
+        images = self.model._decode(self.latents(rows[some]))
         filled[some] = np.where(gaps[some], images, rows[some])
         return filled
 
@@ -115,18 +124,20 @@ def _estimator(model: TwoWayEstimator) -> Exported:
     return Exported(
         type(inner).__name__,
         inner,
-        lambda X: check_data(inner, X, reset=False)[0],
+        lambda X: check_data(inner, X, reset=False, gaps=True)[0],
         None if names is None else [str(name) for name in names],
     )
 
 
 def _table(model: TableMap) -> Exported:
     layout = model.layout_
-    arrays = (layout.scale, layout.center, layout.offset, layout.log, layout.group)
+    # Other columns have no logarithm, and a floor that changes nothing.
+    floors = layout._each(lambda column: getattr(column, "floor", 1.0) or 1.0)
+    arrays = (layout.scale, layout.center, layout.offset, floors, layout.log, layout.group)
     return Exported(
         type(model).__name__,
         model.model_._unwrapped,
-        layout.into,
+        model._encoded,
         list(layout.flat_names),
         (Encoded(*arrays),),
         (Flat(*arrays),),

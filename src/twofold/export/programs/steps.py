@@ -17,6 +17,7 @@ from twofold.numerics.linalg import shifted_exp, sqdist
 from twofold.principal_manifold.domains import Domain, Points
 from twofold.principal_manifold.node_kernels import NodeKernel
 from twofold.protocols import AnyArray, Array, IntArray
+from twofold.tables.columns import LARGEST_LOG
 from twofold.ukr.preimages import weighted_medians
 
 Kernel = Gaussian | Compact | StudentT
@@ -180,7 +181,8 @@ class TableColumns(Step):
     """Columns of a table: their encoding (n, D), which models see, and flat values (n, D).
 
     A flat value is ``encoded * scale + center``. If ``log`` is true, it is the exponential of that
-    minus ``offset``. Columns with the same number ``group`` >= 0 are the levels of one category:
+    minus ``offset``, at least 0; only values above ``floor - offset`` are encoded as they are.
+    Columns with the same number ``group`` >= 0 are the levels of one category:
     their values are clipped at zero and divided by their sum. If the sum is zero, their values are
     those of ``center``, the shares of the levels.
     """
@@ -188,6 +190,7 @@ class TableColumns(Step):
     scale: Array
     center: Array
     offset: Array
+    floor: Array
     log: AnyArray
     group: IntArray
 
@@ -203,7 +206,8 @@ class Flat(TableColumns):
 
     def __call__(self, x: Array) -> Array:
         values: Array = x * self.scale + self.center
-        values[:, self.log] = np.exp(values[:, self.log]) - self.offset[self.log]
+        exponents = np.clip(values[:, self.log], -LARGEST_LOG, LARGEST_LOG)
+        values[:, self.log] = np.maximum(np.exp(exponents) - self.offset[self.log], 0.0)
         levels = self.group >= 0
         values[:, levels] = np.maximum(values[:, levels], 0.0)
         sums = (values[:, levels] @ self.members[levels])[:, self.group[levels]]
@@ -218,5 +222,5 @@ class Encoded(TableColumns):
     def __call__(self, x: Array) -> Array:
         values = np.array(x, dtype=np.float64)
         shifted = values[:, self.log] + self.offset[self.log]
-        values[:, self.log] = np.log(np.maximum(shifted, np.finfo(np.float32).tiny))
+        values[:, self.log] = np.log(np.maximum(shifted, self.floor[self.log]))
         return np.asarray((values - self.center) / self.scale)

@@ -185,6 +185,9 @@ const pairKernel = {
   },
 };
 
+// Exponents are limited to this, so that numbers stay finite.
+const LARGEST_LOG = 700;
+
 const BUILD = {
   Take(step) {
     const columns = numbersOf(step.columns);
@@ -305,7 +308,7 @@ const BUILD = {
           sums[group[l]] += Math.max(0, value);
           return Math.max(0, value);
         }
-        return log[l] ? Math.exp(value) - offset[l] : value;
+        return log[l] ? Math.max(0, Math.exp(Math.min(LARGEST_LOG, Math.max(-LARGEST_LOG, value))) - offset[l]) : value;
       });
       return values.map((value, l) => {
         const g = group[l];
