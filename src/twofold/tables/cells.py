@@ -28,7 +28,7 @@ Level = str | int | float | bool | tuple[Any, ...]
 """A level as plain data. Intervals and times are tuples that start with their type."""
 
 WITH_LEVELS = ("text", "category", "ordered")
-NANOSECONDS = 86_400 * 10**9
+MICROSECONDS = 86_400 * 10**6
 """In a day."""
 
 
@@ -179,8 +179,10 @@ def from_days(days: Array, dtype: str) -> AnyArray:
     limit = float(np.iinfo(np.int64).max // per_day - 1)
     kept = np.clip(np.where(gaps, 0.0, days), -limit, limit)
     whole = np.floor(kept)
-    # Whole days and the rest apart: nanoseconds since 1970 have more digits than a float.
-    counts = whole.astype(np.int64) * per_day + np.rint((kept - whole) * per_day).astype(np.int64)
+    # Whole days and the rest apart, to microseconds: a float has no more digits.
+    fine = min(per_day, MICROSECONDS)
+    rest = np.rint((kept - whole) * fine).astype(np.int64) * (per_day // fine)
+    counts = whole.astype(np.int64) * per_day + rest
     times: AnyArray = counts.astype(dtype)
     times[gaps] = "NaT"
     return times

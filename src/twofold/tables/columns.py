@@ -25,8 +25,8 @@ from twofold.tables.cells import Level, Storage, level_label
 LARGEST_LOG = 700.0
 """Exponents are limited to this, so that numbers stay finite."""
 
-PLACES = 2.0**26
-"""Encoded numbers are multiples of one over this, which is some eight decimals.
+PLACES = 2.0**30
+"""Encoded numbers are multiples of one over this, which is some nine decimals.
 
 Further digits depend on the unit of the column. A fit amplifies them: grams and kilograms would
 lead to different maps that are equally good.

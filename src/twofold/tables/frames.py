@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -47,14 +48,19 @@ class Frame:
             return [f"x{number}" for number in range(self.table.shape[1])]
         return list(self.table.columns)
 
-    @property
+    @cached_property
     def names(self) -> list[str]:
         """The names of the columns, as text."""
         return [str(name) for name in self.given_names]
 
+    @cached_property
+    def places(self) -> dict[str, int]:
+        """The position of each column, by name."""
+        return {name: place for place, name in enumerate(self.names)}
+
     def column(self, name: str) -> Any:
         """Return a column as the library has it."""
-        place = self.names.index(name)
+        place = self.places[name]
         if self.library == "numpy":
             return self.table[:, place]
         if self.library == "pandas":
@@ -106,6 +112,8 @@ def as_frame(X: Any) -> Frame:
 
 def _as_frame(X: Any) -> Frame:
     library = type(X).__module__.split(".", 1)[0]
+    if library == "narwhals" and hasattr(X, "to_native"):
+        return _as_frame(X.to_native())
     if is_dask(X):
         raise TypeError(
             "X is a Dask collection: TableMap takes tables in memory. Call X.compute()."
@@ -131,7 +139,10 @@ def _from_arrow(X: Any) -> Any:
     def types(kind: Any) -> Any:
         return None if pa.types.is_dictionary(kind) else pd.ArrowDtype(kind)
 
-    return pa.table(X).to_pandas(types_mapper=types)
+    table = pa.table(X)
+    views = getattr(pa.types, "is_string_view", lambda _: False)  # pandas does not know them
+    fields = [one.with_type(pa.large_string()) if views(one.type) else one for one in table.schema]
+    return table.cast(pa.schema(fields)).to_pandas(types_mapper=types)
 
 
 def _array(X: Any) -> AnyArray:
@@ -198,7 +209,7 @@ def filled(frame: Frame, columns: Mapping[str, tuple[AnyArray, Cells]]) -> Any:
     if frame.library == "numpy":
         table = frame.table.astype(np.result_type(frame.table, np.float32), copy=True)
         for name, (gaps, cells) in columns.items():
-            table[gaps, frame.names.index(name)] = cells.plain[gaps]
+            table[gaps, frame.places[name]] = cells.plain[gaps]
         return table
     made = {name: frame.column(name) for name in frame.names}
     for name, (gaps, cells) in columns.items():

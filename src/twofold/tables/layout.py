@@ -198,8 +198,12 @@ class TableLayout:
     def name_in(self, frame: Frame, name: str) -> str:
         """Return the name of a column in a frame; arrays have the names of their positions."""
         if "numpy" in (frame.library, self.library) and frame.library != self.library:
-            return frame.names[[str(one) for one in self.names].index(name)]
+            return frame.names[self._places[name]]
         return name
+
+    @cached_property
+    def _places(self) -> dict[str, int]:
+        return {str(name): place for place, name in enumerate(self.names)}
 
     def _check_names(self, frame: Frame) -> None:
         names = [str(name) for name in self.names]
@@ -210,8 +214,9 @@ class TableLayout:
                     "features as input."
                 )
             return
-        missing = [name for name in names if name not in {*frame.names, *self.dropped}]
-        extra = [name for name in frame.names if name not in names]
+        known, here = set(names), {*frame.names, *self.dropped}
+        missing = [name for name in names if name not in here]
+        extra = [name for name in frame.names if name not in known]
         if missing or extra:
             raise ValueError(
                 "The feature names should match those that were passed during fit."

@@ -44,7 +44,7 @@ def measure(frame: Frame, kinds: Any = None) -> TableLayout:
             dropped.append(name)
         else:
             columns.append(_column(name, one, given.get(name)))
-    dropped = [name for name in names if name in dropped]
+    dropped = [name for name in names if name in set(dropped)]
     _check_some_vary(columns, dropped)
     # The order of the columns in the frame has no effect on the map, not even by rounding.
     columns.sort(key=lambda column: column.name)
@@ -147,7 +147,7 @@ def _number(name: str, cells: Cells, kind: str, observed: Array, *, may_log: boo
         log=log,
         offset=shift,
         floor=floor,
-        step=coarsest_step(observed) if kind == "date" else 0.0,
+        step=coarsest_step(observed) if cells.kind in ("date", "duration") else 0.0,
     )
 
 

@@ -28,7 +28,9 @@ FOLDS = 5
 CLEAR_GAIN = 0.05
 """Log likelihood per row by which the logarithm has to be better, besides two standard errors."""
 
-MOST_ZEROS = 0.5
+MOST_GAIN = 10.0
+"""Limit of the difference of log likelihoods of one row."""
+
 OFFSETS = (1.0, 0.1)
 """Offsets to try for columns with zeros, as shares of the median of the positive numbers."""
 
@@ -50,14 +52,12 @@ def center_and_unit(values: Array) -> tuple[float, float]:
 
 def log_offset(values: Array) -> float | None:
     """Return the offset of the logarithm that fits observed values clearly better, or None."""
-    if len(values) < FEWEST_FOR_LOG or values.min() < 0.0 or values.min() == values.max():
-        return None
     positive = values > 0.0
+    if positive.sum() < FEWEST_FOR_LOG or values.min() < 0.0 or values.min() == values.max():
+        return None
     size = float(np.median(values[positive]))
     if positive.all():
         return 0.0 if _gain(values / size, 0.0, positive) > 0.0 else None
-    if positive.mean() <= 1.0 - MOST_ZEROS:
-        return None
     gains = [_gain(values / size, offset, positive) for offset in OFFSETS]
     best = int(np.argmax(gains))
     return OFFSETS[best] * size if gains[best] > 0.0 else None
@@ -73,6 +73,7 @@ def _gain(values: Array, offset: float, judged: AnyArray) -> float:
     """Return how much more likely held-out values are on a log scale; negative if not clearly."""
     logs = np.log(values + offset)
     gains = (_held_out(logs) - logs - _held_out(values))[judged]
+    gains = np.clip(gains, -MOST_GAIN, MOST_GAIN)  # no single row decides
     error = float(gains.std() / np.sqrt(len(gains)))
     return float(gains.mean()) - max(CLEAR_GAIN, 2.0 * error)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -55,7 +56,7 @@ def read(column: Any) -> Cells:
 
     dtype = column.dtype
     if isinstance(dtype, pd.SparseDtype):
-        return read(column.sparse.to_dense())
+        return replace(read(column.sparse.to_dense()), storage=Storage("pandas", str(dtype)))
     if isinstance(dtype, pd.CategoricalDtype):
         return _read_category(column)
     if isinstance(dtype, pd.ArrowDtype) and str(dtype).startswith("dictionary"):
@@ -102,6 +103,8 @@ def write(cells: Cells) -> Any:
     if cells.kind in WITH_LEVELS:
         return pd.Series(_texts(cells), dtype=object).astype(storage.dtype)
     dtype = pd.api.types.pandas_dtype(storage.dtype)
+    if isinstance(dtype, pd.SparseDtype):
+        return _write_numbers(cells, dtype.subtype).astype(dtype)
     if dtype.kind == "M":
         timezone = getattr(dtype, "tz", None)
         times = pd.Series(from_days(cells.plain, f"datetime64[{_unit(dtype)}]"))
