@@ -4,10 +4,11 @@ import json
 import re
 
 import numpy as np
+import pandas as pd
 import pytest
-from tables import NASTY, mixed_frame, with_gaps
+from mixed_tables import NASTY, mixed_frame, with_gaps
 
-from twofold import DRUR, UKR, TableMap, TwoWay
+from twofold import DRUR, UKR, TableMap, TwoWay, load
 from twofold.export import explorer
 from twofold.export.programs.exported import exported
 from twofold.export.programs.steps import Encoded, Flat
@@ -205,3 +206,43 @@ def test_filled_rows_keep_what_was_observed(table, frame):
     assert not observed.all()
     np.testing.assert_array_equal(complete[observed], rows[observed])
     assert np.isfinite(complete).all()
+
+
+def test_saved_tables_make_the_same_page(table, frame, tmp_path):
+    table.save(tmp_path / "model.twofold")
+    again = load(tmp_path / "model.twofold")
+    pages = [
+        explorer.write(one, frame, path=tmp_path / f"{k}.html").read_text(encoding="utf-8")
+        for k, one in enumerate([table, again])
+    ]
+    assert pages[0] == pages[1]
+
+
+def test_frames_of_polars(table, frame, tmp_path):
+    polars = pytest.importorskip("polars")
+    other = polars.DataFrame(
+        {name: values.astype(object).to_list() for name, values in frame.items()}
+    )
+    pages = [
+        content_of(explorer.write(table, one, path=tmp_path / "p.html")) for one in (frame, other)
+    ]
+    for name in ("fields", "features", "data", "rows"):
+        assert pages[0][name] == pages[1][name]
+
+
+def test_one_hot_columns_are_one_category(frame, tmp_path):
+    hot = pd.get_dummies(frame[["length mm", "nest", "day"]], columns=["nest"], dtype=float)
+    model = TableMap(MODELS["two-way"]).fit(hot)
+    content = content_of(explorer.write(model, hot, path=tmp_path / "p.html"))
+    assert content["features"][:2] == ["length mm", "day"]
+    assert len(content["features"]) == 3
+    assert len(content["fields"][2]["levels"]) == frame["nest"].nunique()
+
+
+def test_words_of_many_levels_stay_small(tmp_path):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"x": rng.normal(size=2_000)})
+    frame["word"] = [f"word {number}" for number in rng.integers(0, 200, size=2_000)]
+    model = TableMap(MODELS["drur"]).fit(frame)
+    path = explorer.write(model, frame, path=tmp_path / "p.html")
+    assert path.stat().st_size < 300_000

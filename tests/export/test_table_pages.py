@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from browser import Opened, chromium
-from tables import NASTY, mixed_frame, with_gaps
+from mixed_tables import NASTY, mixed_frame, with_gaps
 
 from twofold import DRUR, UKR, TableMap
 from twofold.export import explorer
@@ -217,6 +217,6 @@ def test_a_phone(browser, written, width):
     opened.page.touchscreen.tap(*opened.place_of(3))
     assert opened.state()["pins"]
     assert opened.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
-    inside = "Array.from(document.querySelectorAll('.scroll')).every((s) => s.scrollWidth <= s.clientWidth)"
-    assert opened.page.evaluate(inside)
+    tables = "Array.from(document.querySelectorAll('.scroll'))"
+    assert opened.page.evaluate(f"{tables}.every((one) => one.scrollWidth <= one.clientWidth)")
     opened.close()

@@ -372,7 +372,8 @@ def _extent(found: Exported) -> tuple[float, float]:
         return 0.0, 0.0
     ends = found.show(np.array([[-1.0], [1.0]]) * np.ones(len(numbers)))[:, numbers]
     order = np.log2(np.abs(ends).max() or 1.0)
-    return float(order), float((np.abs(ends).max(axis=0) / np.ptp(ends, axis=0)).max())
+    spread = np.maximum(np.ptp(ends, axis=0), np.finfo(np.float64).tiny)
+    return float(order), float((np.abs(ends).max(axis=0) / spread).max())
 
 
 def _extent_of(units: CenteredUnits) -> tuple[float, float]:

@@ -88,7 +88,7 @@ class TableShape {
     this.fields = fields;
     this.columns = columns;
     this.withBars = columns[0] === "decoded";
-    const head = element("tr", {}, ...["feature", ...columns].map((text) => element("th", { textContent: text, className: text, scope: "col" })));
+    const head = element("tr", {}, ...["feature", ...columns].map((text) => element("th", { textContent: text, className: text === "decoded" || text === "rebuilt" ? "wide" : "", scope: "col" })));
     const body = element("tbody");
     this.lines = fields.map((field) => {
       const cells = columns.map(() => new ValueCell());
