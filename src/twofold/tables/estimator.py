@@ -185,7 +185,8 @@ class TableMap(SummaryMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
         -------
         ndarray of shape (n_samples, n_components)
         """
-        return self.model_.transform(self._encoded(X))
+        encoded = self._encoded(X)
+        return self.model_.transform(encoded)
 
     def inverse_transform(self, Z: Any) -> Any:
         """Decode latents: map each row to a row of the table.
@@ -276,7 +277,8 @@ class TableMap(SummaryMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
         -------
         ndarray of shape (n_samples,)
         """
-        return self.model_.reconstruction_error(self._encoded(X))
+        encoded = self._encoded(X)
+        return self.model_.reconstruction_error(encoded)
 
     def score(self, X: Any, y: Any = None) -> float:
         """Return the share of the variance of the encoded columns that reconstruction keeps.
@@ -294,7 +296,8 @@ class TableMap(SummaryMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
         -------
         float
         """
-        return self.model_.score(self._encoded(X), y)
+        encoded = self._encoded(X)
+        return self.model_.score(encoded, y)
 
     def log_density(self, Z: Any) -> Array:
         """Return the log density of the training latents at each point of the latent space.

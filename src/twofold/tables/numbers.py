@@ -3,7 +3,8 @@ r"""The unit of a column of numbers: a robust spread, after a logarithm where it
 **Unit.** The center is the median. The unit is the interquartile range over 1.349, which is the
 standard deviation of a normal distribution, or the standard deviation of the column winsorized at
 2.5 % and 97.5 % if that is larger. So a few outliers do not shrink the column, and a long tail does
-not give it more weight than others. If both are 0, the unit is the standard deviation.
+not give it more weight than others. If the interquartile range is 0, the unit is the standard
+deviation.
 
 **Logarithm.** For numbers :math:`x \ge 0` two densities are compared by their logarithm at held-out
 rows: a normal density of :math:`x`, and a normal density of :math:`u = \log(x + c)`, whose density
@@ -43,11 +44,12 @@ def center_and_unit(values: Array) -> tuple[float, float]:
         return float(values[0]), 0.0
     shares = values / size  # squares do not overflow
     low, high = np.quantile(shares, [0.25, 0.75])
+    if high == low:  # most values are equal, and the others are what there is to see
+        return center, float(shares.std()) * size
     first = np.quantile(shares, TAIL, method="higher")
     last = np.quantile(shares, 1.0 - TAIL, method="lower")
     winsorized = float(np.clip(shares, first, last).std()) if first < last else 0.0
-    unit = max(float(high - low) / NORMAL_RANGE, winsorized) or float(shares.std())
-    return center, unit * size
+    return center, max(float(high - low) / NORMAL_RANGE, winsorized) * size
 
 
 def log_offset(values: Array) -> float | None:
