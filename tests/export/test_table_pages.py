@@ -147,10 +147,14 @@ def test_words_and_dates_color(page, penguins):
     page.page.select_option("#color", label="species")
     legend = page.page.locator("#legend button").all_inner_texts()
     assert legend == ["Adelie", "Chinstrap", "Gentoo"]
+    assert page.page.inner_text("#legend .gaps") == "missing"
     page.page.select_option("#color", label="day")
     ends = page.page.locator("#legend .ends span").all_inner_texts()
     days = gapped["day"].dropna().dt.strftime("%Y-%m-%d").to_list()
     assert set(ends) <= set(days)
+    assert page.page.inner_text("#legend .gaps") == "missing"
+    page.page.select_option("#color", label="length mm")
+    assert page.page.locator("#legend .gaps").count() == 0
     page.page.select_option("#color", label="always")
     assert page.page.locator("#legend button").all_inner_texts() == ["yes"]
 

@@ -41,12 +41,12 @@ function cssColor(rgb, alpha = 1) {
 function preparedColumn(column) {
   const values = numbersOf(column.values);
   const gaps = column.gaps ? numbersOf(column.gaps) : null;
-  if (column.kind === "class") return { ...column, values, shown: new Set(column.names.map((_, k) => k)) };
+  if (column.kind === "class") return { ...column, values, hasGaps: values.includes(0), shown: new Set(column.names.map((_, k) => k)) };
   const sorted = values.filter((_, i) => !gaps || !gaps[i]).sort();
   const cut = Math.floor(sorted.length / 100);
   const low = sorted.length ? sorted[cut] : 0;
   const high = sorted.length ? sorted[sorted.length - 1 - cut] : 1;
-  return { ...column, values, gaps, low, high };
+  return { ...column, values, gaps, hasGaps: !!gaps && gaps.includes(1), low, high };
 }
 
 // The color of a row as [r, g, b], or null where its class is switched off.

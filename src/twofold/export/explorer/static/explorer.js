@@ -131,6 +131,14 @@ class Explorer {
     const legend = byId("legend");
     legend.textContent = "";
     const { column } = this;
+    this.fillLegend(legend, column);
+    if (!column.hasGaps) return;
+    const dot = element("span", { className: "dot" });
+    dot.style.background = cssColor(GAP[this.theme]);
+    legend.append(element("div", { className: "gaps" }, dot, MISSING));
+  }
+
+  fillLegend(legend, column) {
     if (column.kind === "number") {
       const ramp = element("canvas", { className: "ramp", width: 100, height: 1 });
       const context = ramp.getContext("2d");
