@@ -152,9 +152,7 @@ def test_gaps_of_polars_are_gaps_in_the_whole_block(name):
     back = layout.back(np.nan_to_num(encoded))
     assert back["it"].dtype == POLARS[name][1].dtype
     kept = pl.Series(~GAPS)
-    pl.testing.assert_frame_equal(
-        back.filter(kept), frame.filter(kept), rel_tol=1e-5, abs_tol=1e-6
-    )
+    pl.testing.assert_frame_equal(back.filter(kept), frame.filter(kept), rel_tol=1e-5, abs_tol=1e-6)
 
 
 def test_all_kinds_of_gaps_are_one():

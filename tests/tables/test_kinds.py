@@ -221,7 +221,7 @@ def test_identifiers_are_left_out_with_a_warning(mixed):
 
 
 def test_a_million_texts_are_left_out():
-    n = 1_000_000
+    n = 1_000_000  # some seconds
     frame = pl.DataFrame({"n": np.arange(n), "it": np.arange(n)}).with_columns(
         pl.col("it").cast(pl.String)
     )

@@ -277,11 +277,18 @@ def test_searches_and_pipelines(mixed):
 
 def test_labels_reach_a_supervised_model(mixed):
     labels = mixed.pop("species")
-    assert TableMap(SupervisedIsomap(n_neighbors=30, random_state=0)).fit(mixed, labels).transform(mixed).any()
+    assert (
+        TableMap(SupervisedIsomap(n_neighbors=30, random_state=0))
+        .fit(mixed, labels)
+        .transform(mixed)
+        .any()
+    )
 
 
 def test_files(frame, tmp_path):
-    with_more = {"kinds": {"size": ["S", "M", "L", "XL"]}} if isinstance(frame, pl.DataFrame) else {}
+    with_more = (
+        {"kinds": {"size": ["S", "M", "L", "XL"]}} if isinstance(frame, pl.DataFrame) else {}
+    )
     table = TableMap(FLAT, **with_more).fit(frame)
     table.save(tmp_path / "it.twofold")
     again = twofold.load(tmp_path / "it.twofold")

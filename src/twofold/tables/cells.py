@@ -143,10 +143,15 @@ def sorted_levels(levels: Any) -> tuple[Level, ...]:
 
 def text_cells(values: list[Any], storage: Storage) -> Cells:
     """Return the cells of a column of text, with None or an empty text for gaps."""
-    plain = [None if one is None or one == "" else plain_level(one) for one in values]
-    levels = sorted_levels({one for one in plain if one is not None})
-    place: dict[Any, float] = {level: float(number) for number, level in enumerate(levels)}
-    found = np.array([place.get(one, np.nan) for one in plain], dtype=np.float64)
+    try:
+        distinct = set(values) - {None, ""}
+    except TypeError:
+        raise TypeError("it holds objects such as lists, which is not supported") from None
+    plain = {one: plain_level(one) for one in distinct}
+    levels = sorted_levels(set(plain.values()))
+    number_of = {level: number for number, level in enumerate(levels)}
+    place = {one: float(number_of[level]) for one, level in plain.items()}
+    found = np.array([place.get(one, np.nan) for one in values], dtype=np.float64)
     return Cells("text", found, storage, levels)
 
 

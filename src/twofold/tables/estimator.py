@@ -206,7 +206,7 @@ class TableMap(SummaryMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
         >>> import pandas as pd
         >>> from twofold import TableMap, TwoWay
         >>> frame = pd.DataFrame({"a": range(40), "b": [False] * 20 + [True] * 20})
-        >>> table = TableMap(TwoWay("pca", 1, up="nw", down="nw")).fit(frame)
+        >>> table = TableMap(TwoWay("pca", n_components=1, up="nw", down="nw")).fit(frame)
         >>> table.inverse_transform(table.embedding_[:1]).b.item()
         False
         """
@@ -232,7 +232,7 @@ class TableMap(SummaryMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
         >>> import pandas as pd
         >>> from twofold import TableMap, TwoWay
         >>> frame = pd.DataFrame({"a": range(40), "b": ["low"] * 20 + ["top"] * 20})
-        >>> table = TableMap(TwoWay("pca", 1, up="nw", down="nw")).fit(frame)
+        >>> table = TableMap(TwoWay("pca", n_components=1, up="nw", down="nw")).fit(frame)
         >>> table.inverse_transform_proba(table.embedding_[:1])["b"].round(2)
            low  top
         0  1.0  0.0

@@ -10,7 +10,7 @@ which sum in another order.
 
 Deviations are relative to the spread of the model's outputs near the data, or to an output's own
 distance from their mean if that is larger. They are measured before outputs are rounded to the
-graph's type. Columns of a table have different units, and each its own spread.
+graph's type. Columns with units of their own are divided by them first.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ from twofold.export.programs.exported import Exported
 from twofold.export.programs.steps import RadialMedians
 from twofold.export.programs.translation import ClosedForm
 from twofold.protocols import Array
+from twofold.tables.layout import TableLayout
 
 if TYPE_CHECKING:
     from onnx import ModelProto
@@ -55,8 +56,8 @@ FAR = 3.0
 class Probes:
     """Inputs (m, n_inputs) at which graphs are compared with a model.
 
-    ``outputs`` (m, n_outputs) are the model's, ``unit`` (m, 1), or (m, n_outputs) for columns of
-    different units, is what deviations are divided by.
+    ``outputs`` (m, n_outputs) are the model's, ``unit`` (m, n_outputs or 1) is what deviations are
+    divided by.
     """
 
     inputs: Any
@@ -69,18 +70,19 @@ class Probes:
         near: Any,
         others: Any,
         outputs: Callable[[Array], Array],
-        least: Any,
-        *,
-        by_column: bool = False,
+        least: float,
+        columns: Array | float = 1.0,
     ) -> Probes:
-        """Evaluate a model near its data, which sets the unit, and at other inputs."""
+        """Evaluate a model near its data, which sets the unit, and at other inputs.
+
+        Outputs are compared in units of their ``columns`` (n_outputs,).
+        """
         inputs = np.concatenate([near, others])
         images = outputs(inputs.astype(np.float64))
-        offsets = np.abs(images - images[: len(near)].mean(axis=0))
-        if not by_column:
-            offsets = offsets.max(axis=1, keepdims=True)
-        unit = np.maximum(offsets, np.maximum(offsets[: len(near)].max(axis=0), least))
-        return cls(inputs, images, unit)
+        offsets = np.abs(images - images[: len(near)].mean(axis=0)) / columns
+        offsets = offsets.max(axis=1, keepdims=True)
+        unit = np.maximum(offsets, max(float(offsets[: len(near)].max()), least))
+        return cls(inputs, images, unit * columns)
 
     def deviation(self, model: ModelProto) -> float:
         """Return the largest deviation of a graph from the model, by ONNX's reference evaluator.
@@ -125,14 +127,19 @@ def probes_of(
     far = near.mean(axis=0) + reach * rng.uniform(-1.0, 1.0, size=(n, near.shape[1]))
     others = np.concatenate([around, far])
     units = estimator._data_units if map == "up" else estimator._latent_units
-    least: Any = FLAT * 2.0**units.exponent
-    by_column = found.layout is not None and map == "up"
-    if found.layout is not None and map == "up":
-        least = np.where(found.layout.group < 0, FLAT * found.layout.scale, 1.0)
-    elif map == "down":
+    least = FLAT * 2.0**units.exponent
+    columns: Array | float = 1.0
+    if map == "down":
         near, others = found.show(near), found.show(others)
-    near, others = near.astype(dtype), others.astype(dtype)
-    return Probes.of(near, others, reference, least, by_column=by_column)
+    elif found.layout is not None:
+        columns, least = _units_of(found.layout, reference(near)), FLAT
+    return Probes.of(near.astype(dtype), others.astype(dtype), reference, least, columns)
+
+
+def _units_of(layout: TableLayout, images: Array) -> Array:
+    """Return the ranges of a table's numbers at latents near the data, and 1 for probabilities."""
+    ranges = np.maximum(np.ptp(images, axis=0), FLAT * layout.scale)
+    return np.where(layout.group < 0, ranges, 1.0)
 
 
 def _latents_near(estimator: TwoWayEstimator, n: int, rng: np.random.Generator) -> Array:
