@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from twofold.pipelines import from_pipeline
     from twofold.principal_manifold import PrincipalManifold
     from twofold.sne import SNE
+    from twofold.tables import TableMap
     from twofold.two_way import TwoWay
     from twofold.ukr import UKR
 
@@ -34,6 +35,7 @@ __all__ = [
     "ModelFileError",
     "PrincipalManifold",
     "SupervisedIsomap",
+    "TableMap",
     "TwoWay",
     "__version__",
     "from_pipeline",
@@ -53,6 +55,7 @@ _HOMES = {
     "ModelFileError": "twofold.export.object_graph",
     "PrincipalManifold": "twofold.principal_manifold",
     "SupervisedIsomap": "twofold.isomap",
+    "TableMap": "twofold.tables",
     "TwoWay": "twofold.two_way",
     "from_pipeline": "twofold.pipelines",
     "load": "twofold.export.model_files",

@@ -540,7 +540,7 @@ def test_wrong_requests(tmp_path, monkeypatch):
         export(UKR(), path)
     with pytest.raises(NotFittedError):
         export(make_pipeline(StandardScaler(), UKR()), path)
-    with pytest.raises(TypeError, match="got a StandardScaler"):
+    with pytest.raises(TypeError, match="StandardScaler is not a two-way estimator"):
         export(StandardScaler(), path)
     monkeypatch.setitem(sys.modules, "onnx", None)
     with pytest.raises(ImportError, match=r'pip install "twofold\[onnx\]"'):

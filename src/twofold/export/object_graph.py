@@ -90,6 +90,10 @@ CLASSES: Final[dict[str, str]] = {
         "twofold.principal_manifold.settings": "CrossValidation",
         "twofold.principal_manifold.soft": "SoftState",
         "twofold.sne.estimator": "SNE",
+        "twofold.tables.cells": "Storage",
+        "twofold.tables.columns": "CategoryColumn FixedColumn NumberColumn OrderedColumn",
+        "twofold.tables.estimator": "TableMap",
+        "twofold.tables.layout": "TableLayout",
         "twofold.two_way": "TwoWay",
         "twofold.ukr.estimator": "UKR",
         "twofold.ukr.feature_space": "FeatureEncoder FeatureSpace PreimageDecoder",
@@ -108,6 +112,7 @@ ESTIMATORS: Final = frozenset(
         "PrincipalManifold",
         "SNE",
         "SupervisedIsomap",
+        "TableMap",
         "TwoWay",
         "UKR",
     }

@@ -13,6 +13,7 @@ SCRIPTS = (
     "arrays.js",
     "decoder.js",
     "colors.js",
+    "fields.js",
     "camera.js",
     "landscape.js",
     "points.js",

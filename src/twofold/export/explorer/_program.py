@@ -16,6 +16,7 @@ from twofold.export.programs.steps import (
     RadialMeans,
     RadialMedians,
     Step,
+    TableColumns,
 )
 from twofold.export.programs.translation import ClosedForm
 from twofold.kernels import Compact, StudentT
@@ -67,6 +68,8 @@ def _needs_doubles(form: ClosedForm, latents: Array) -> bool:
 
 
 def _rounded(step: Step) -> Step:
+    if isinstance(step, TableColumns):  # short arrays, always packed as float64
+        return step
     # Targets are packed by column, with their own offsets, and factors as text: both lose nothing.
     arrays: dict[str, Any] = {
         field.name: value.astype(np.float32).astype(np.float64)
@@ -85,6 +88,7 @@ def _plain(step: Step, packer: Packer, exact: bool) -> dict[str, Any]:
             return {"kind": "IntoDomain", "wrapped": wrapped, "ends": step.domain.ends.tolist()}
         return {"kind": "IntoDomain", "n_points": step.domain.n_points}
     plain: dict[str, Any] = {"kind": type(step).__name__}
+    exact = exact or isinstance(step, TableColumns)
     for field in fields(step):
         value = getattr(step, field.name)
         if field.name == "factor" and isinstance(value, np.ndarray):

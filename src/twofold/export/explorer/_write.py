@@ -8,22 +8,24 @@ from typing import Any
 
 import numpy as np
 from sklearn.pipeline import Pipeline
-from sklearn.utils.validation import check_consistent_length, check_is_fitted
+from sklearn.utils.validation import check_consistent_length
 
 from twofold.base.estimator import TwoWayEstimator
 from twofold.export.explorer._appearance import appearance
 from twofold.export.explorer._columns import column
+from twofold.export.explorer._fields import Rows, rows_of
 from twofold.export.explorer._landscape import landscape
 from twofold.export.explorer._packing import Packer
 from twofold.export.explorer._page import page
 from twofold.export.explorer._program import program
+from twofold.export.programs.exported import Exported, exported
 from twofold.export.programs.translation import closed_form
 from twofold.maps.nadaraya_watson import NadarayaWatson
 from twofold.numerics.files import whole_file
 from twofold.numerics.threads import row_blocks, some_rows
-from twofold.numerics.validation import check_data, check_int, warn_user
-from twofold.pipelines import model_of
+from twofold.numerics.validation import check_int, warn_user
 from twofold.protocols import Array, IntArray
+from twofold.tables import TableMap
 from twofold.ukr import UKR
 
 MOST_POINTS = 100_000
@@ -36,7 +38,7 @@ SAME_VALUE = 1e-6
 
 
 def write(
-    estimator: TwoWayEstimator | Pipeline,
+    estimator: TwoWayEstimator | TableMap | Pipeline,
     X: Any,
     y: Any = None,
     *,
@@ -55,15 +57,18 @@ def write(
     A path drawn on the map plays as a morph, a row can be pinned beside its reconstruction, and
     rows in a box can be listed and downloaded.
 
+    The page of a `twofold.TableMap` shows columns as the data frame has them: numbers in their own
+    units, dates, and categories as words with probabilities. Gaps are shown as "missing".
+
     The page contains the rows: everyone who has the page can read them.
 
     Parameters
     ----------
-    estimator : TwoWayEstimator or Pipeline
+    estimator : TwoWayEstimator, TableMap or Pipeline
         A fitted model, or a fitted pipeline that `twofold.from_pipeline` takes, whose decoder has a
         closed form: every estimator, except for UKR in a feature space of a metric other than
         "linear" and "l1", and for user-supplied maps or kernels.
-    X : array-like of shape (n_samples, n_features)
+    X : array-like or data frame of shape (n_samples, n_features)
         Rows to show, of the training data or others. They are shown at their ``transform``; more
         than 20,000 training rows of `UKR`, for which that would take long, at their ``embedding_``.
     y : array-like of shape (n_samples,), default=None
@@ -73,13 +78,15 @@ def write(
     title : str, default=None
         The page's title; None names the estimator.
     feature_names : array-like of str, shape (n_features,), default=None
-        Names of the features; None takes those of the fit, or numbers.
+        Names of the features, or of the columns of a table; None takes those of the fit, or
+        numbers.
     row_names : array-like of shape (n_samples,), default=None
         Names of the rows; None takes the index of a data frame, or row numbers.
     columns : mapping of str to array-like of shape (n_samples,), default=None
         Further columns to color by.
     kind : {"auto", "image", "curve", "table"}, default="auto"
-        How a row is shown. "auto" tests whether neighboring features correlate.
+        How a row is shown. "auto" tests whether neighboring features correlate. A `TableMap` is
+        always shown as a table.
     image_shape : tuple of int, default=None
         Height and width of an image, and 3 for colors.
     max_points : int, default=100_000
@@ -104,25 +111,19 @@ def write(
     >>> page.name, "Irises" in text
     ('iris.html', True)
     """
-    estimator = model_of(estimator)
-    if not isinstance(estimator, TwoWayEstimator):
-        raise TypeError(
-            f"{type(estimator).__name__} is not a two-way estimator of twofold: the page needs "
-            "both maps. Wrap other embeddings in twofold.TwoWay."
-        )
-    check_is_fitted(estimator)
-    estimator = estimator._unwrapped
-    data, _ = check_data(estimator, X, reset=False)
+    found = exported(estimator)
+    data = found.read(X)
     extra = dict(columns or {})
     check_consistent_length(data, y, row_names, *extra.values())
     chosen = some_rows(len(data), check_int("max_points", max_points, low=1))
-    rows = data[chosen]
-    latents = _latents(estimator, data, chosen)
-    content, packer = _content(estimator, rows, latents, kind, image_shape)
-    content["title"] = title or f"{type(estimator).__name__} of {len(data):,} rows"
+    latents = _latents(found, data, chosen)
+    rows = rows_of(found, data[chosen], latents)
+    content, packer = _content(found, rows, latents, kind, image_shape)
+    content["title"] = title or f"{found.name} of {len(data):,} rows"
     content["n_rows"] = len(data)
-    content["features"] = _feature_names(estimator, feature_names)
+    content["features"] = _feature_names(rows, feature_names)
     content["rows"] = _row_names(X, row_names, chosen)
+    content["start"] = rows.start if y is None and not extra else "0"
     shown = ([] if y is None else [("label", y)]) + list(extra.items())
     content["columns"] = [
         column(str(name), _some(values, chosen), packer, labels=True) for name, values in shown
@@ -141,39 +142,51 @@ def write(
 
 
 def _content(
-    model: TwoWayEstimator, rows: Array, latents: Array, kind: str, image_shape: Any
+    found: Exported, rows: Rows, latents: Array, kind: str, image_shape: Any
 ) -> tuple[dict[str, Any], Packer]:
     """Return the content that does not depend on names and labels, and its arrays."""
-    form = closed_form(model, "up")
+    form = closed_form(found, "up")
     packer = Packer()
-    errors = model._data_units.distances(rows, model._decode(latents))
+    model = found.model
     content = {
         "model": {
-            "name": type(model).__name__,
+            "name": found.name,
             "n_training": len(model.embedding_),
             "n_components": model.embedding_.shape[1],
-            "n_features": model.n_features_in_,
+            "n_features": rows.values.shape[1],
         },
-        "appearance": appearance(rows, kind, image_shape)
-        | {"low": float(rows.min()), "high": float(rows.max())},
+        "appearance": _appearance(rows, kind, image_shape),
         "program": program(form, latents, packer),
         "latents": packer.pack(latents),
-        "data": packer.pack(rows, by_column=True),
+        **rows.packed(packer),
         "landscape": landscape(model, latents, packer),
         "columns": [
-            column("reconstruction error", errors, packer),
+            column("reconstruction error", rows.errors, packer),
             column("log density", model.log_density(latents), packer),
         ],
     }
     return content, packer
 
 
-def _latents(model: TwoWayEstimator, data: Array, chosen: IntArray) -> Array:
+def _appearance(rows: Rows, kind: str, image_shape: Any) -> dict[str, Any]:
+    if rows.fields is not None:
+        if kind not in ("auto", "table") or image_shape is not None:
+            raise ValueError(
+                f"kind={kind!r}, image_shape={image_shape!r}: a TableMap is shown as a table. Use "
+                "kind='auto' without image_shape."
+            )
+        return {"kind": "table"}
+    low, high = float(rows.values.min()), float(rows.values.max())
+    return appearance(rows.complete, kind, image_shape) | {"low": low, "high": high}
+
+
+def _latents(found: Exported, data: Array, chosen: IntArray) -> Array:
     """Return the latents of the rows to show.
 
     The decoder of `UKR` holds its training rows, which have latents already: to project many of
     them again would take longer than all the rest.
     """
+    model = found.model
     many = len(chosen) > MOST_PROJECTED
     if many and isinstance(model, UKR) and isinstance(model.decoder_, NadarayaWatson):
         held, units = model.decoder_.targets_, model._data_units
@@ -182,17 +195,17 @@ def _latents(model: TwoWayEstimator, data: Array, chosen: IntArray) -> Array:
             blocks = row_blocks(len(data), 3 * data.itemsize * data.shape[1])
             if all(np.abs(held[rows] - units.into(data[rows])).max() <= least for rows in blocks):
                 return np.asarray(model.embedding_[chosen])
-    return model._encode(data[chosen])
+    return found.latents(data[chosen])
 
 
-def _feature_names(model: TwoWayEstimator, names: Any) -> list[str] | None:
-    if names is None:
-        names = getattr(model, "feature_names_in_", None)
+def _feature_names(rows: Rows, names: Any) -> list[str] | None:
+    names = rows.names if names is None else names
     if names is None:
         return None
-    if len(names) != model.n_features_in_:
+    n_features = rows.values.shape[1]
+    if len(names) != n_features:
         raise ValueError(
-            f"feature_names has {len(names)} names; the model has {model.n_features_in_} features."
+            f"feature_names has {len(names)} names; the model has {n_features} features."
         )
     return [str(name) for name in names]
 

@@ -7,7 +7,7 @@ import logging
 import os
 from collections.abc import Callable
 from copy import copy
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.pipeline import Pipeline
-from sklearn.utils.validation import check_is_fitted
 
 from twofold.base.estimator import TwoWayEstimator
 from twofold.drur import DRUR
@@ -23,11 +22,13 @@ from twofold.export.onnx.distillation import CANDIDATES, Distillation, distilled
 from twofold.export.onnx.graph import FLOAT32, Graph, Value
 from twofold.export.onnx.precision import chosen_precision, precisions_of, probes_of
 from twofold.export.onnx.translation import Precision, write_steps
-from twofold.export.programs.translation import ClosedForm, NoClosedForm, closed_form
+from twofold.export.programs.exported import Exported, exported
+from twofold.export.programs.translation import ClosedForm, NoClosedForm, around, closed_form
 from twofold.numerics.files import whole_file
-from twofold.numerics.validation import check_choice, check_data, check_int, check_real, warn_user
-from twofold.pipelines import model_of
+from twofold.numerics.units import CenteredUnits
+from twofold.numerics.validation import check_choice, check_int, check_real, warn_user
 from twofold.protocols import Array
+from twofold.tables import TableMap
 
 if TYPE_CHECKING:
     from onnx import ModelProto
@@ -93,7 +94,7 @@ class ExportReport:
 
 
 def export(
-    estimator: TwoWayEstimator | Pipeline,
+    estimator: TwoWayEstimator | TableMap | Pipeline,
     path: str | os.PathLike[str],
     *,
     map: str = "down",
@@ -108,9 +109,12 @@ def export(
 
     Parameters
     ----------
-    estimator : TwoWayEstimator or Pipeline
+    estimator : TwoWayEstimator, TableMap or Pipeline
         A fitted model, or a fitted pipeline that `twofold.from_pipeline` takes. The graph of a
-        pipeline takes and returns data in their own units, before all steps.
+        pipeline takes and returns data in their own units, before all steps. The columns of ``X``
+        of a `twofold.TableMap` are listed in the property ``feature_names`` of the file: numbers in
+        their own units (dates as days since 1970), and one column for each level of a category,
+        with its probability on the way up and 0 or 1 on the way down.
     path : str or path-like
         The file to write, usually with the ending ``.onnx``; an existing file is replaced.
     map : {"down", "up"}, default="down"
@@ -123,7 +127,7 @@ def export(
         What to do if the down-map is a projection, which is a search and not a formula: True writes
         the regression that comes closest to the projections on held-out rows, a name the one of
         that kind. Maps with a formula are written as they are.
-    X : array-like of shape (n_samples, n_features), default=None
+    X : array-like or data frame of shape (n_samples, n_features), default=None
         Rows to distill from. `UKR` and models whose up-map is a weighted mean of data keep their
         own; others need them.
     n_images : int, default=4000
@@ -165,9 +169,7 @@ def export(
     True
     """
     _check_installed()
-    estimator = model_of(estimator)
-    _check_estimator(estimator)
-    estimator = estimator._unwrapped
+    found = exported(estimator)
     check_choice("map", map, ("down", "up"))
     check_choice("method", method, ("auto", "map"))
     check_choice("dtype", dtype, ("float32", "float64"))
@@ -175,12 +177,12 @@ def export(
     if not isinstance(distill, bool):
         check_choice("distill", distill, CANDIDATES)
     check_int("n_images", n_images)
-    rows = None if X is None else check_data(estimator, X, reset=False)[0]
+    rows = None if X is None else found.complete(found.read(X))
     kind = np.dtype(dtype)
     if kind == FLOAT32:
-        _check_range(estimator, map)
-    form, reference, distillation = _form(estimator, map, method, distill, rows, n_images)
-    probes = probes_of(estimator, form, map, reference, kind)
+        _check_range(found, map)
+    form, reference, distillation = _form(found, map, method, distill, rows, n_images)
+    probes = probes_of(found, form, map, reference, kind)
     build = partial(_model, form, map, kind)
     model, precision, deviation = chosen_precision(precisions_of(form, kind), build, probes, tol)
     if deviation > tol:
@@ -191,8 +193,8 @@ def export(
             UserWarning,
         )
     _round_output(model, map, kind)
-    found = {"precision": precision.name, "deviation": f"{deviation:.3g}"}
-    _describe(model, estimator, map, distillation, found)
+    measured = {"precision": precision.name, "deviation": f"{deviation:.3g}"}
+    _describe(model, found, map, distillation, measured)
     content = _checked(model)
     with whole_file(path) as unfinished:
         unfinished.write_bytes(content)
@@ -202,7 +204,7 @@ def export(
     logger.info(
         "%s: %s, %d bytes, computing in %s, deviation %.2g",
         report.path,
-        _title(estimator, map),
+        _title(found, map),
         report.n_bytes,
         precision.name,
         deviation,
@@ -211,7 +213,7 @@ def export(
 
 
 def _form(
-    estimator: TwoWayEstimator,
+    found: Exported,
     map: str,
     method: str,
     distill: bool | str,
@@ -224,7 +226,8 @@ def _form(
             raise ValueError(
                 f"method={method!r}, distill={distill!r} apply to map='down' only, not to map='up'."
             )
-        return closed_form(estimator, "up"), estimator._decode, None
+        return closed_form(found, "up"), found.decode, None
+    estimator = found.model
     if method == "map":
         if not isinstance(estimator, DRUR):
             raise ValueError(
@@ -233,9 +236,10 @@ def _form(
             )
         mapped = copy(estimator)
         mapped.encoder_ = estimator._ways["map"]
-        return closed_form(mapped, "down"), partial(estimator._encode, method="map"), None
+        found = replace(found, model=mapped)
+        return closed_form(found, "down"), partial(found.encode, method="map"), None
     try:
-        return closed_form(estimator, "down"), estimator._encode, None
+        return closed_form(found, "down"), found.encode, None
     except NoClosedForm as error:
         if not distill:
             own = " For the learned map of DRUR use method='map'."
@@ -245,7 +249,8 @@ def _form(
                 + own
                 * isinstance(estimator, DRUR)
             ) from None
-    form, distillation = distilled(estimator, rows, distill, n_images)
+    inner, distillation = distilled(estimator, rows, distill, n_images)
+    form = around(found, inner, "down")
     return form, form, distillation
 
 
@@ -287,30 +292,29 @@ def _names(map: str) -> tuple[str, str]:
     return ("X", "Z") if map == "down" else ("Z", "X")
 
 
-def _title(estimator: TwoWayEstimator, map: str) -> str:
+def _title(found: Exported, map: str) -> str:
     down, up = "data X to latents Z (transform)", "latents Z to data X (inverse_transform)"
-    return f"{type(estimator).__name__} of twofold, {down if map == 'down' else up}"
+    return f"{found.name} of twofold, {down if map == 'down' else up}"
 
 
 def _describe(
     model: ModelProto,
-    estimator: TwoWayEstimator,
+    found: Exported,
     map: str,
     distillation: Distillation | None,
     measured: dict[str, str],
 ) -> None:
     """Write the title and the properties of a map into its model."""
-    model.doc_string = model.graph.doc_string = _title(estimator, map)
+    model.doc_string = model.graph.doc_string = _title(found, map)
     properties = {
         "twofold_version": version("twofold"),
-        "estimator": type(estimator).__name__,
+        "estimator": found.name,
         "map": map,
-        "n_features": str(estimator.n_features_in_),
-        "n_components": str(estimator.embedding_.shape[1]),
+        "n_features": str(found.n_columns),
+        "n_components": str(found.model.embedding_.shape[1]),
     }
-    names = getattr(estimator, "feature_names_in_", None)
-    if names is not None:
-        properties["feature_names"] = json.dumps([str(name) for name in names], ensure_ascii=False)
+    if found.names is not None:
+        properties["feature_names"] = json.dumps(found.names, ensure_ascii=False)
     if distillation is not None:
         properties["distillation"] = json.dumps(asdict(distillation))
     for key, value in (properties | measured).items():
@@ -342,31 +346,38 @@ def _check_installed() -> None:
         ) from error
 
 
-def _check_estimator(estimator: object) -> None:
-    if not isinstance(estimator, TwoWayEstimator):
-        raise TypeError(
-            "estimator must be a fitted model of twofold, such as UKR or DRUR; got a "
-            f"{type(estimator).__name__}."
-        )
-    check_is_fitted(estimator)
-
-
-def _check_range(estimator: TwoWayEstimator, map: str) -> None:
+def _check_range(found: Exported, map: str) -> None:
     """Raise an error for numbers beyond float32, and warn if it is too coarse for the input."""
-    both = {"X": estimator._data_units, "Z": estimator._latent_units}
-    for name, units in both.items():
-        exponents = units.exponent + np.log2(units.column_factors())
-        farthest = float(np.ravel(exponents)[np.abs(exponents).argmax()])
-        if abs(farthest) > LARGEST_EXPONENT:
+    both = {"X": _extent(found), "Z": _extent_of(found.model._latent_units)}
+    for name, (exponent, _) in both.items():
+        if abs(exponent) > LARGEST_EXPONENT:
             raise ValueError(
-                f"dtype='float32': {name} is of the order 1e{farthest * np.log10(2.0):+.0f}, "
+                f"dtype='float32': {name} is of the order 1e{exponent * np.log10(2.0):+.0f}, "
                 "out of the range of float32. Use dtype='float64', or rescale the data."
             )
     name, _ = _names(map)
-    offset = float(np.abs(both[name].origin).max())
+    _, offset = both[name]
     if offset > FARTHEST:
         warn_user(
             f"{name} lies {offset:.1g} times its spread from the origin: a step of float32 is more "
             "than a thousandth of the spread. Use dtype='float64', or center the data.",
             UserWarning,
         )
+
+
+def _extent(found: Exported) -> tuple[float, float]:
+    """Return the order of the caller's data, as a power of two, and their offset in spreads."""
+    if found.layout is None:
+        return _extent_of(found.model._data_units)
+    numbers = found.layout.group < 0
+    if not numbers.any():
+        return 0.0, 0.0
+    ends = found.show(np.array([[-1.0], [1.0]]) * np.ones(len(numbers)))[:, numbers]
+    order = np.log2(np.abs(ends).max() or 1.0)
+    spread = np.maximum(np.ptp(ends, axis=0), np.finfo(np.float64).tiny)
+    return float(order), float((np.abs(ends).max(axis=0) / spread).max())
+
+
+def _extent_of(units: CenteredUnits) -> tuple[float, float]:
+    exponents = np.ravel(units.exponent + np.log2(units.column_factors()))
+    return float(exponents[np.abs(exponents).argmax()]), float(np.abs(units.origin).max())

@@ -9,9 +9,8 @@ precisions that deviates by at most a fifth of the tolerance is taken; the margi
 which sum in another order.
 
 Deviations are relative to the spread of the model's outputs near the data, or to an output's own
-distance from their mean if that is larger. Columns with units of their own are divided by them
-first. They are measured before outputs are rounded to the
-graph's type.
+distance from their mean if that is larger. They are measured before outputs are rounded to the
+graph's type. Columns with units of their own are divided by them first.
 """
 
 from __future__ import annotations
@@ -25,9 +24,11 @@ import numpy as np
 from twofold.base.estimator import TwoWayEstimator
 from twofold.export.onnx.graph import FLOAT32, FLOAT64
 from twofold.export.onnx.translation import Precision
+from twofold.export.programs.exported import Exported
 from twofold.export.programs.steps import RadialMedians
 from twofold.export.programs.translation import ClosedForm
 from twofold.protocols import Array
+from twofold.tables.layout import TableLayout
 
 if TYPE_CHECKING:
     from onnx import ModelProto
@@ -105,7 +106,7 @@ class Probes:
 
 
 def probes_of(
-    estimator: TwoWayEstimator,
+    found: Exported,
     form: ClosedForm,
     map: str,
     reference: Callable[[Array], Array],
@@ -115,6 +116,7 @@ def probes_of(
 
     A third lie at the data, a third (for encoders) around the manifold, the rest far away.
     """
+    estimator = found.model
     rng = np.random.default_rng(0)
     widest = max(len(getattr(step, "centers", ())) for step in form.steps)
     n = int(np.clip(MOST_NUMBERS // max(1, widest), 20, MOST_PROBES)) // 3
@@ -126,8 +128,18 @@ def probes_of(
     others = np.concatenate([around, far])
     units = estimator._data_units if map == "up" else estimator._latent_units
     least = FLAT * 2.0**units.exponent
-    columns = units.column_factors() if map == "up" else 1.0
+    columns: Array | float = units.column_factors() if map == "up" else 1.0
+    if map == "down":
+        near, others = found.show(near), found.show(others)
+    elif found.layout is not None:
+        columns, least = _units_of(found.layout, reference(near)), FLAT
     return Probes.of(near.astype(dtype), others.astype(dtype), reference, least, columns)
+
+
+def _units_of(layout: TableLayout, images: Array) -> Array:
+    """Return the ranges of a table's numbers at latents near the data, and 1 for probabilities."""
+    ranges = np.maximum(np.ptp(images, axis=0), FLAT * layout.scale)
+    return np.where(layout.group < 0, ranges, 1.0)
 
 
 def _latents_near(estimator: TwoWayEstimator, n: int, rng: np.random.Generator) -> Array:

@@ -21,7 +21,10 @@ from twofold.export.onnx.domains import write_into_domain, write_node_products
 from twofold.export.onnx.graph import FLOAT64, Arithmetic, Graph, Value
 from twofold.export.onnx.pair_kernels import write_pair_kernel
 from twofold.export.onnx.radial import write_features, write_means, write_medians
+from twofold.export.onnx.table_columns import write_encoded, write_flat
 from twofold.export.programs.steps import (
+    Encoded,
+    Flat,
     IntoDomain,
     Linear,
     NodeProducts,
@@ -109,4 +112,6 @@ _WRITERS: dict[type, Callable[[Any, Value, _Pens], Value]] = {
     NodeProducts: lambda step, x, pens: write_node_products(step, x, pens.inside),
     IntoDomain: lambda step, x, pens: write_into_domain(step, x, pens.exact),
     Angles: lambda step, x, pens: write_angles(step, x, pens.exact),
+    Encoded: lambda step, x, pens: write_encoded(step, x, pens.exact),
+    Flat: lambda step, x, pens: write_flat(step, x, pens.exact),
 }

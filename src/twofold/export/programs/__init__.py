@@ -5,7 +5,7 @@ steps (`twofold.export.programs.steps`), frozen dataclasses that hold arrays and
 
 .. math:: x \mapsto s_k(\cdots s_2(s_1(x))),
 
-so a translation to another language has to know ten steps and no map. A step can also be called,
+so a translation to another language has to know twelve steps and no map. A step can also be called,
 which defines what it means; tests compare the translations with it.
 
 The limits that keep the maps finite for inputs 1e90 units away are left out: within the range of a

@@ -16,7 +16,8 @@ from twofold.kernels import Compact, Gaussian, StudentT
 from twofold.numerics.linalg import shifted_exp, sqdist
 from twofold.principal_manifold.domains import Domain, Points
 from twofold.principal_manifold.node_kernels import NodeKernel
-from twofold.protocols import Array, IntArray
+from twofold.protocols import AnyArray, Array, IntArray
+from twofold.tables.columns import LARGEST_LOG
 from twofold.ukr.preimages import weighted_medians
 
 Kernel = Gaussian | Compact | StudentT
@@ -179,3 +180,53 @@ class IntoDomain(Step):
 
     def __call__(self, z: Array) -> Array:
         return self.domain.into(z)
+
+
+@dataclass(frozen=True)
+class TableColumns(Step):
+    """Columns of a table: their encoding (n, D), which models see, and flat values (n, D).
+
+    A flat value is ``encoded * scale + center``. If ``log`` is true, it is the exponential of that
+    minus ``offset``, at least 0; only values above ``floor - offset`` are encoded as they are.
+    Columns with the same number ``group`` >= 0 are the levels of one category:
+    their values are clipped at zero and divided by their sum. If the sum is zero, their values are
+    those of ``center``, the shares of the levels.
+    """
+
+    scale: Array
+    center: Array
+    offset: Array
+    floor: Array
+    log: AnyArray
+    group: IntArray
+
+    @property
+    def members(self) -> Array:
+        """Return which columns (D,) belong to which group (G,), as ones and zeros (D, G)."""
+        numbers = np.arange(self.group.max(initial=-1) + 1)
+        return np.asarray(self.group[:, None] == numbers, dtype=np.float64)
+
+
+class Flat(TableColumns):
+    """The flat values of encoded columns: numbers in their own units, and probabilities."""
+
+    def __call__(self, x: Array) -> Array:
+        values: Array = x * self.scale + self.center
+        exponents = np.clip(values[:, self.log], -LARGEST_LOG, LARGEST_LOG)
+        values[:, self.log] = np.maximum(np.exp(exponents) - self.offset[self.log], 0.0)
+        levels = self.group >= 0
+        values[:, levels] = np.maximum(values[:, levels], 0.0)
+        sums = (values[:, levels] @ self.members[levels])[:, self.group[levels]]
+        shares = values[:, levels] / np.where(sums > 0.0, sums, 1.0)
+        values[:, levels] = np.where(sums > 0.0, shares, self.center[levels])
+        return values
+
+
+class Encoded(TableColumns):
+    """The encoding of flat values: the inverse of `Flat`."""
+
+    def __call__(self, x: Array) -> Array:
+        values = np.array(x, dtype=np.float64)
+        shifted = values[:, self.log] + self.offset[self.log]
+        values[:, self.log] = np.log(np.maximum(shifted, self.floor[self.log]))
+        return np.asarray((values - self.center) / self.scale)

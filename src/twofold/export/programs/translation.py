@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from twofold.base.estimator import TwoWayEstimator
+from twofold.export.programs.exported import Exported, exported
 from twofold.export.programs.steps import (
     IntoDomain,
     Kernel,
@@ -55,13 +56,13 @@ class ClosedForm:
         return reduce(lambda rows, step: step(rows), self.steps, x)
 
 
-def closed_form(estimator: TwoWayEstimator, map: str = "up") -> ClosedForm:
-    """Return a fitted estimator's map as steps, from the caller's units to the caller's units.
+def closed_form(model: Any, map: str = "up") -> ClosedForm:
+    """Return a fitted model's map as steps, from the caller's units to the caller's units.
 
     Parameters
     ----------
-    estimator : TwoWayEstimator
-        A fitted model.
+    model : TwoWayEstimator, TableMap or Exported
+        A fitted model. The data of a table are its flat values.
     map : {"up", "down"}, default="up"
         "up" is ``inverse_transform``, "down" is ``transform``.
 
@@ -72,6 +73,18 @@ def closed_form(estimator: TwoWayEstimator, map: str = "up") -> ClosedForm:
     """
     if map not in ("up", "down"):
         raise ValueError(f"map={map!r} must be 'up' (latents to data) or 'down' (data to latents).")
+    found = model if isinstance(model, Exported) else exported(model)
+    return around(found, _between_units(found.model, map), map)
+
+
+def around(found: Exported, form: ClosedForm, map: str) -> ClosedForm:
+    """Return the form of a map of an exported model, given that of the estimator inside."""
+    if map == "up":
+        return ClosedForm((*form.steps, *found.back), form.n_inputs, found.n_columns)
+    return ClosedForm((*found.into, *form.steps), found.n_columns, form.n_outputs)
+
+
+def _between_units(estimator: TwoWayEstimator, map: str) -> ClosedForm:
     data: CenteredUnits = estimator._data_units
     latents: CenteredUnits = estimator._latent_units
     widths = data.n_features, estimator.embedding_.shape[1]

@@ -5,6 +5,7 @@ const CLASS_COLORS = {
   dark: ["#E58A99", "#9A86F0", "#EBDD8F", "#4DBB6E", "#88CCEE", "#C75C92", "#5CC9B8", "#BDBD55", "#D978CB", "#EEEEEE"],
 };
 const RAMP = [[68, 1, 84], [59, 82, 139], [33, 145, 140], [94, 201, 98], [253, 231, 37]];
+const MISSING = "missing";
 const GAP = { light: [190, 190, 190], dark: [90, 90, 90] };
 
 function classColor(number, theme) {
@@ -40,12 +41,12 @@ function cssColor(rgb, alpha = 1) {
 function preparedColumn(column) {
   const values = numbersOf(column.values);
   const gaps = column.gaps ? numbersOf(column.gaps) : null;
-  if (column.kind === "class") return { ...column, values, shown: new Set(column.names.map((_, k) => k)) };
+  if (column.kind === "class") return { ...column, values, hasGaps: values.includes(0), shown: new Set(column.names.map((_, k) => k)) };
   const sorted = values.filter((_, i) => !gaps || !gaps[i]).sort();
   const cut = Math.floor(sorted.length / 100);
   const low = sorted.length ? sorted[cut] : 0;
   const high = sorted.length ? sorted[sorted.length - 1 - cut] : 1;
-  return { ...column, values, gaps, low, high };
+  return { ...column, values, gaps, hasGaps: !!gaps && gaps.includes(1), low, high };
 }
 
 // The color of a row as [r, g, b], or null where its class is switched off.
@@ -60,8 +61,12 @@ function rowColor(column, row, theme) {
 }
 
 function rowText(column, row) {
-  if (column.kind === "class") return column.values[row] > 0 ? column.names[column.values[row] - 1] : "–";
-  return column.gaps && column.gaps[row] ? "–" : shortNumber(column.values[row]);
+  if (column.kind === "class") return column.values[row] > 0 ? column.names[column.values[row] - 1] : MISSING;
+  return column.gaps && column.gaps[row] ? MISSING : numberText(column, column.values[row]);
+}
+
+function numberText(column, value) {
+  return column.text ? column.text(value) : shortNumber(value);
 }
 
 function shortNumber(value) {

@@ -187,6 +187,8 @@ const pairKernel = {
 
 // The factor of each column, from one for all columns or a list.
 const factorsOf = (step, shift) => (Array.isArray(step.factor) ? step.factor : Array.from(shift, () => step.factor));
+// Exponents are limited to this, so that numbers stay finite.
+const LARGEST_LOG = 700;
 
 const BUILD = {
   Take(step) {
@@ -296,6 +298,27 @@ const BUILD = {
         features[i] = value;
       }
       return features;
+    };
+  },
+  // Columns of a table in their own units; probabilities of levels sum to one in each group.
+  Flat(step) {
+    const [scale, center, offset, log, group] = [step.scale, step.center, step.offset, step.log, step.group].map(numbersOf);
+    const n = Math.max(-1, ...group) + 1;
+    return (x) => {
+      const sums = new Float64Array(n);
+      const values = scale.map((s, l) => {
+        const value = x[l] * s + center[l];
+        if (group[l] >= 0) {
+          sums[group[l]] += Math.max(0, value);
+          return Math.max(0, value);
+        }
+        return log[l] ? Math.max(0, Math.exp(Math.min(LARGEST_LOG, Math.max(-LARGEST_LOG, value))) - offset[l]) : value;
+      });
+      return values.map((value, l) => {
+        const g = group[l];
+        if (g < 0) return value;
+        return sums[g] > 0 ? value / sums[g] : center[l];
+      });
     };
   },
   IntoDomain(step) {

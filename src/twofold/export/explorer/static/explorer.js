@@ -15,18 +15,13 @@ class Explorer {
     this.points = new Points(content.latents, q, this.landscape);
     this.points.project(this.camera);
     this.decode = decoderOf(content.program);
-    const d = content.model.n_features;
-    this.features = content.features ?? Array.from({ length: d }, (_, l) => `feature ${l}`);
+    const names = content.features ?? Array.from({ length: content.model.n_features }, (_, l) => `feature ${l}`);
+    this.fields = names.map((name, l) => new Field({ kind: "number", at: l, ...content.fields?.[l], name }));
+    this.rows = new Rows(content, this.fields);
     this.rowName = (row) => (content.rows ? content.rows[row] : `row ${row}`);
-    const { codes } = content.data;
-    const [step, offset] = [columnsOf(content.data.step, content.data), columnsOf(content.data.offset, content.data)];
-    this.dataRow = (row) => Float64Array.from(codes.subarray(row * d, (row + 1) * d), (code, l) => offset[l] + step[l] * code);
-    this.featureColumn = (l) => {
-      const values = Float64Array.from({ length: this.points.n }, (_, i) => offset[l] + step[l] * codes[i * d + l]);
-      return preparedColumn({ name: this.features[l], kind: "number", values: { codes: values, step: 1, offset: 0, shape: [values.length] } });
-    };
     this.columns = content.columns.map(preparedColumn);
-    this.column = this.columns[0];
+    this.errors = this.columns[this.columns.length - 2];
+    this.column = this.columnOf(content.start);
     this.tool = "walk";
     this.withDensity = true;
     this.theme = matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light";
@@ -39,7 +34,7 @@ class Explorer {
       byId("along").value = Math.round(share * 1000);
       this.showAt(z);
     });
-    this.shape = new SHAPES[content.appearance.kind](content.appearance, this.features, "Decoded");
+    this.shape = new SHAPES[content.appearance.kind](content.appearance, this.fields, "Decoded");
     byId("decoded").append(this.shape.node);
     this.ground = byId("ground");
     this.marks = byId("marks");
@@ -65,16 +60,22 @@ class Explorer {
   fillColors() {
     const select = byId("color");
     this.columns.forEach((column, k) => select.append(element("option", { value: k, textContent: column.name })));
-    if (this.features.length <= MOST_FEATURES_TO_COLOR) {
+    if (this.fields.length <= MOST_FEATURES_TO_COLOR) {
       const group = element("optgroup", { label: "features" });
-      this.features.forEach((name, l) => group.append(element("option", { value: `feature ${l}`, textContent: name })));
+      this.fields.forEach(({ name }, l) => group.append(element("option", { value: `feature ${l}`, textContent: name })));
       select.append(group);
+      select.value = this.content.start;
     }
     select.addEventListener("change", () => {
-      const [word, number] = select.value.split(" ");
-      this.column = word === "feature" ? this.featureColumn(Number(number)) : this.columns[Number(word)];
+      this.column = this.columnOf(select.value);
       this.recolor();
     });
+  }
+
+  // The column of a choice: "2" is the third column, "feature 2" the third feature.
+  columnOf(choice) {
+    const [word, number] = choice.split(" ");
+    return word === "feature" ? preparedColumn(this.rows.column(Number(number))) : this.columns[Number(word)];
   }
 
   recolor() {
@@ -123,13 +124,21 @@ class Explorer {
     document.documentElement.dataset.theme = theme;
     this.recolor();
     this.pins.show();
-    if (this.here) this.shape.show(this.decode(this.here));
+    if (this.here) this.showAt(this.here);
   }
 
   drawLegend() {
     const legend = byId("legend");
     legend.textContent = "";
     const { column } = this;
+    this.fillLegend(legend, column);
+    if (!column.hasGaps) return;
+    const dot = element("span", { className: "dot" });
+    dot.style.background = cssColor(GAP[this.theme]);
+    legend.append(element("div", { className: "gaps" }, dot, MISSING));
+  }
+
+  fillLegend(legend, column) {
     if (column.kind === "number") {
       const ramp = element("canvas", { className: "ramp", width: 100, height: 1 });
       const context = ramp.getContext("2d");
@@ -137,7 +146,7 @@ class Explorer {
         context.fillStyle = cssColor(rampColor(i / 99));
         context.fillRect(i, 0, 1, 1);
       }
-      const ends = [column.low, column.high].map((value) => element("span", { textContent: shortNumber(value) }));
+      const ends = [column.low, column.high].map((value) => element("span", { textContent: numberText(column, value) }));
       legend.append(element("div", { textContent: column.name, dir: "auto" }), ramp, element("div", { className: "ends" }, ...ends));
       return;
     }
@@ -233,9 +242,10 @@ class Explorer {
   // Decode a latent and say where it is.
   showAt(z) {
     this.here = Float64Array.from(z);
-    this.shape.show(this.decode(this.here));
     const [x, y] = this.camera.latentToScreen(this.here);
     const row = this.points.nearest(x, this.q === 1 ? 0.5 * this.camera.height : y, this.q === 1 ? Infinity : REACH);
+    const isTable = this.content.appearance.kind === "table";
+    this.shape.show(this.decode(this.here), isTable && row >= 0 ? this.rows.row(row) : null);
     const near = row < 0 ? "" : ` · near ${this.rowName(row)} (${rowText(this.column, row)})`;
     const support = this.landscape.support(this.here);
     byId("place").textContent = `(${Array.from(this.here, shortNumber).join(", ")})${support && ` · ${support}`}${near}`;

@@ -21,10 +21,12 @@ class Pins {
 
   // The row, what the model makes of its latent, and their distance.
   of(row) {
-    const { dataRow, points, decode } = this.explorer;
-    const data = dataRow(row);
+    const { rows, points, decode, errors, content } = this.explorer;
+    const data = rows.row(row);
     const rebuilt = decode(points.latent(row));
-    const error = Math.sqrt(data.reduce((sum, value, l) => sum + (value - rebuilt[l]) ** 2, 0));
+    // Columns of different units have no distance of their own; with gaps it is over the observed.
+    const isPlain = !content.fields && !data.includes(null);
+    const error = isPlain ? Math.sqrt(data.reduce((sum, value, l) => sum + (value - rebuilt[l]) ** 2, 0)) : errors.values[row];
     return { data, rebuilt, error };
   }
 
@@ -36,7 +38,7 @@ class Pins {
   }
 
   card(row) {
-    const { content, features, rowName, column } = this.explorer;
+    const { content, fields, rowName, column } = this.explorer;
     const { data, rebuilt, error } = this.of(row);
     const name = element("span", { dir: "auto", textContent: `${rowName(row)}${column ? ` · ${rowText(column, row)}` : ""}` });
     const close = element("button", { type: "button", textContent: "×", title: "Unpin" });
@@ -52,17 +54,17 @@ class Pins {
     if (kind === "image") {
       const pair = element("div", { className: "pair shape" });
       for (const [caption, x] of [["data", data], ["rebuilt", rebuilt]]) {
-        const shape = new ImageShape(content.appearance, features, caption);
+        const shape = new ImageShape(content.appearance, fields, caption);
         shape.show(x);
         pair.append(element("figure", {}, shape.node, element("figcaption", { textContent: caption })));
       }
       card.append(pair);
     } else if (kind === "curve") {
-      const shape = new CurveShape(content.appearance, features, "data, dashed, and rebuilt");
+      const shape = new CurveShape(content.appearance, fields, "data, dashed, and rebuilt");
       shape.show(rebuilt, data);
       card.append(element("div", { className: "shape" }, shape.node), element("p", { textContent: "data dashed, rebuilt in color" }));
     } else {
-      const shape = new TableShape(content.appearance, features, "", ["feature", "data", "rebuilt"]);
+      const shape = new TableShape(content.appearance, fields, "", ["data", "rebuilt"]);
       shape.show(data, rebuilt);
       card.append(element("div", { className: "shape" }, shape.node));
     }

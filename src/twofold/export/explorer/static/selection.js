@@ -29,12 +29,12 @@ class Selection {
 
   // All selected rows: name, columns, latents, data.
   csv() {
-    const { rowName, features, points, columns, dataRow } = this.explorer;
+    const { rowName, fields, points, columns, rows } = this.explorer;
     const latentNames = Array.from({ length: points.q }, (_, l) => `latent ${l + 1}`);
-    const lines = [["row", ...columns.map((c) => c.name), ...latentNames, ...features]];
+    const lines = [["row", ...columns.map((c) => c.name), ...latentNames, ...fields.map((field) => field.name)]];
     for (const row of this.rows) {
       const told = columns.map((c) => (c.kind === "class" ? (c.values[row] > 0 ? c.names[c.values[row] - 1] : "") : c.gaps && c.gaps[row] ? "" : c.values[row]));
-      lines.push([rowName(row), ...told, ...points.latent(row), ...dataRow(row)]);
+      lines.push([rowName(row), ...told, ...points.latent(row), ...rows.row(row).map((value, l) => fields[l].cell(value))]);
     }
     return lines.map((cells) => cells.map(csvCell).join(",")).join("\r\n") + "\r\n";
   }

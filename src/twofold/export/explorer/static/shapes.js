@@ -1,13 +1,20 @@
 // What a row looks like: an image, a curve or a table.
 
+// A name that may break after its separators.
+function breakable(name) {
+  return name.split(/(?<=[_.\-/])/).flatMap((part) => [part, element("wbr")]);
+}
+
 function element(tag, properties = {}, ...children) {
   const made = Object.assign(document.createElement(tag), properties);
   made.append(...children);
   return made;
 }
 
+const MISSING_PIXEL = [150, 60, 80];
+
 class ImageShape {
-  constructor(appearance, _features, label) {
+  constructor(appearance, _fields, label) {
     this.appearance = appearance;
     this.node = element("canvas", { className: "image", width: appearance.width, height: appearance.height });
     this.node.setAttribute("role", "img");
@@ -21,7 +28,10 @@ class ImageShape {
     const scale = 255 / (high - low || 1);
     const pixels = this.picture.data;
     for (let i = 0, at = 0; at < pixels.length; i++, at += 4) {
-      for (let c = 0; c < 3; c++) pixels[at + c] = (x[channels === 3 ? 3 * i + c : i] - low) * scale;
+      for (let c = 0; c < 3; c++) {
+        const value = x[channels === 3 ? 3 * i + c : i];
+        pixels[at + c] = value === null ? MISSING_PIXEL[c] : (value - low) * scale;
+      }
       pixels[at + 3] = 255;
     }
     this.context.putImageData(this.picture, 0, 0);
@@ -29,9 +39,8 @@ class ImageShape {
 }
 
 class CurveShape {
-  constructor(appearance, features, label) {
+  constructor(appearance, _fields, label) {
     this.appearance = appearance;
-    this.features = features;
     this.node = element("canvas", { width: 640, height: 320 });
     this.node.setAttribute("role", "img");
     this.node.setAttribute("aria-label", label);
@@ -60,7 +69,12 @@ class CurveShape {
       context.lineWidth = 3;
       context.setLineDash(dash);
       context.beginPath();
-      values.forEach((value, l) => context.lineTo(placeX(l), placeY(value)));
+      values.forEach((value, l) => {
+        if (value === null) return;
+        // After a gap the line begins anew.
+        const isFirst = l === 0 || values[l - 1] === null;
+        context[isFirst ? "moveTo" : "lineTo"](placeX(l), placeY(value));
+      });
       context.stroke();
     };
     if (other) line(other, style.getPropertyValue("--soft"), [7, 5]);
@@ -68,27 +82,83 @@ class CurveShape {
   }
 }
 
+// Fields below each other: decoded values, and a row's own ("row" and "data").
 class TableShape {
-  constructor(appearance, features, _label, heads = ["feature", "value"]) {
-    this.columns = heads.length - 1;
-    this.cells = [];
+  constructor(_appearance, fields, _label, columns = ["decoded", "row"]) {
+    this.fields = fields;
+    this.columns = columns;
+    this.withBars = columns[0] === "decoded";
+    const head = element("tr", {}, ...["feature", ...columns].map((text) => element("th", { textContent: text, className: text === "decoded" || text === "rebuilt" ? "wide" : "", scope: "col" })));
     const body = element("tbody");
-    features.forEach((name) => {
-      const row = element("tr", {}, element("th", { textContent: name, dir: "auto", scope: "row" }));
-      for (let c = 0; c < this.columns; c++) {
-        const cell = element("td");
-        this.cells.push(cell);
-        row.append(cell);
-      }
-      body.append(row);
+    this.lines = fields.map((field) => {
+      const cells = columns.map(() => new ValueCell());
+      body.append(element("tr", {}, element("th", { dir: "auto", scope: "row" }, ...breakable(field.name)), ...cells.map((cell) => cell.node)));
+      const bars = this.withBars && field.levels ? new Bars(field, columns.length + 1) : null;
+      if (bars) body.append(bars.node);
+      return { field, cells, bars };
     });
-    const head = element("tr", {}, ...heads.map((text) => element("th", { textContent: text, scope: "col" })));
-    this.node = element("div", { className: "scroll" }, element("table", {}, element("thead", {}, head), body));
+    const table = element("table", { className: "fields" }, element("thead", {}, head), body);
+    this.node = element("div", { className: "scroll" }, table);
   }
 
+  // One row for each column; null leaves its cells empty.
   show(...rows) {
-    rows.filter(Boolean).forEach((x, c) => {
-      for (let l = 0; l < x.length; l++) this.cells[l * this.columns + c].textContent = shortNumber(x[l]);
+    this.columns.forEach((name, c) => {
+      const x = rows[c] ?? null;
+      const isOwn = name === "row" || name === "data";
+      this.lines.forEach(({ field, cells, bars }, l) => {
+        if (x === null) cells[c].show("");
+        else if (isOwn) cells[c].show(field.own(x[l]), null, x[l] === null);
+        else {
+          const { text, share } = field.decoded(x);
+          cells[c].show(text, share);
+          if (bars) bars.show(x);
+        }
+      });
+    });
+  }
+}
+
+// A value as text, maybe with a probability.
+class ValueCell {
+  constructor() {
+    this.word = element("span", { dir: "auto" });
+    this.share = element("span", { className: "share" });
+    this.node = element("td", {}, this.word, this.share);
+  }
+
+  show(text, share = null, isMissing = false) {
+    this.word.textContent = text;
+    this.share.textContent = share === null ? "" : ` ${shareText(share)}`;
+    this.node.classList.toggle("missing", isMissing);
+  }
+}
+
+// The probabilities of a field's leading levels.
+class Bars {
+  constructor(field, span) {
+    this.field = field;
+    const count = Math.min(MOST_LEVELS, field.levels.length);
+    this.bars = Array.from({ length: count }, () => {
+      const level = element("span", { className: "level", dir: "auto" });
+      const fill = element("span", { className: "fill" });
+      const share = element("span", { className: "share" });
+      const node = element("div", { className: "bar" }, level, element("span", { className: "track" }, fill), share);
+      return { node, level, fill, share };
+    });
+    const more = field.levels.length > count ? [element("div", { className: "more", textContent: "…", title: `${field.levels.length - count} more` })] : [];
+    const cell = element("td", { colSpan: span }, ...this.bars.map((bar) => bar.node), ...more);
+    this.node = element("tr", { className: "bars" }, cell);
+  }
+
+  show(x) {
+    const leading = this.field.leading(x);
+    this.bars.forEach(({ level, fill, share }, k) => {
+      const [number, value] = leading[k];
+      level.textContent = this.field.levels[number];
+      level.title = this.field.levels[number];
+      fill.style.width = `${100 * value}%`;
+      share.textContent = shareText(value);
     });
   }
 }
