@@ -18,6 +18,7 @@ import numpy as np
 
 from twofold.numerics.column_factors import factors_of_rows
 from twofold.numerics.completion import FilledTable, GapFilling, fill_table
+from twofold.numerics.factor_model import BoolArray
 from twofold.numerics.units import CenteredUnits
 from twofold.protocols import Array
 
@@ -47,7 +48,7 @@ def completed(data: Array, scale: Any) -> tuple[Array, FilledTable]:
 
 
 def filling_of(
-    centered: Array, units: CenteredUnits, gaps: Array | None, filled: FilledTable | None
+    centered: Array, units: CenteredUnits, gaps: BoolArray | None, filled: FilledTable | None
 ) -> GapFilling:
     """Return what a model keeps of its training table (n, D'), in centered units."""
     if filled is None or gaps is None:
@@ -93,7 +94,8 @@ def observed_distances(units: CenteredUnits, data: Array, images: Array) -> Arra
     gaps = np.isnan(data)
     distances = units.distances(np.where(gaps, images, data), images)
     n_cells = data.shape[1]
-    return distances * np.sqrt(n_cells / (n_cells - gaps.sum(axis=1)))
+    scaled: Array = distances * np.sqrt(n_cells / (n_cells - gaps.sum(axis=1)))
+    return scaled
 
 
 def _estimate(model: TwoWayEstimator, rows: Array) -> tuple[Array, Array]:

@@ -202,7 +202,7 @@ def fit(
         source = replace(source, units=scales.units(None))
         found = _constant(estimator, seen.extent.first)
     embedding = lazy_embedding(found, source)
-    if filled is not None:
+    if filled is not None and source.units is not None:
         found.state["_gap_filling"] = filled.in_units(source.units)
     estimator._take(found.state)
     estimator.__dict__.pop("feature_names_in_", None)

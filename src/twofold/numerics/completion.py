@@ -337,6 +337,6 @@ def _weights(distances: Array, width: float) -> Array:
     distances = np.where(finite.any(axis=1, keepdims=True), distances, 0.0)
     nearest = distances.min(axis=1, keepdims=True)
     scale = np.maximum(width * np.median(distances, axis=1, keepdims=True), TINY)
-    weights = np.exp(-(distances - nearest) / np.minimum(scale, np.finfo(np.float64).max))
+    weights: Array = np.exp(-(distances - nearest) / np.minimum(scale, np.finfo(np.float64).max))
     weights /= weights.sum(axis=1, keepdims=True)
     return weights

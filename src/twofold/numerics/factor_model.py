@@ -122,7 +122,7 @@ class FactorModel:
         weighted = self.loadings / self.noise[:, None]
         products = (weighted[:, :, None] * self.loadings[:, None, :]).reshape(n_columns, -1)
         systems = row_product(observed.astype(np.float64), products).reshape(-1, rank, rank)
-        covariances = np.linalg.inv(systems + np.eye(rank))
+        covariances: Array = np.linalg.inv(systems + np.eye(rank))
         factors = (covariances @ row_product(cells, weighted)[:, :, None])[:, :, 0]
         return factors, covariances
 
