@@ -39,7 +39,7 @@ def test_our_estimators_are_all_there():
 
     ours = {method.name.partition("(")[0] for method in METHODS if method.ours}
     estimators = {name for name in twofold.__all__ if hasattr(getattr(twofold, name), "sample")}
-    assert ours == estimators
+    assert ours == estimators - {"TableMap"}  # the cost of a table is that of its model
 
 
 # -- one process

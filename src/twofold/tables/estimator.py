@@ -259,6 +259,15 @@ class TableMap(SummaryMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
         Returns
         -------
         DataFrame or ndarray of shape (n_samples, n_columns)
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> from twofold import TableMap, TwoWay
+        >>> frame = pd.DataFrame({"a": range(40), "b": ["low"] * 20 + ["top"] * 20})
+        >>> table = TableMap(TwoWay("pca", n_components=1, up="nw", down="nw")).fit(frame)
+        >>> table.reconstruct(frame).b.tolist() == frame.b.tolist()
+        True
         """
         encoded = self._encoded(X)
         return self.layout_.back(self.model_.reconstruct(encoded), _index(X))
@@ -276,6 +285,15 @@ class TableMap(SummaryMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
         Returns
         -------
         ndarray of shape (n_samples,)
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> from twofold import TableMap, TwoWay
+        >>> frame = pd.DataFrame({"a": range(40), "b": ["low"] * 20 + ["top"] * 20})
+        >>> table = TableMap(TwoWay("pca", n_components=1, up="nw", down="nw")).fit(frame)
+        >>> table.reconstruction_error(frame).shape
+        (40,)
         """
         encoded = self._encoded(X)
         return self.model_.reconstruction_error(encoded)
@@ -295,6 +313,15 @@ class TableMap(SummaryMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
         Returns
         -------
         float
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> from twofold import TableMap, TwoWay
+        >>> frame = pd.DataFrame({"a": range(40), "b": ["low"] * 20 + ["top"] * 20})
+        >>> table = TableMap(TwoWay("pca", n_components=1, up="nw", down="nw")).fit(frame)
+        >>> table.score(frame) > 0.9
+        True
         """
         encoded = self._encoded(X)
         return self.model_.score(encoded, y)
@@ -310,6 +337,15 @@ class TableMap(SummaryMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
         Returns
         -------
         ndarray of shape (n_samples,)
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> from twofold import TableMap, TwoWay
+        >>> frame = pd.DataFrame({"a": range(40), "b": ["low"] * 20 + ["top"] * 20})
+        >>> table = TableMap(TwoWay("pca", n_components=1, up="nw", down="nw")).fit(frame)
+        >>> table.log_density(table.embedding_).shape
+        (40,)
         """
         check_is_fitted(self)
         return self.model_.log_density(Z)
@@ -327,6 +363,15 @@ class TableMap(SummaryMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
         Returns
         -------
         DataFrame or ndarray of shape (n_samples, n_columns)
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> from twofold import TableMap, TwoWay
+        >>> frame = pd.DataFrame({"a": range(40), "b": ["low"] * 20 + ["top"] * 20})
+        >>> table = TableMap(TwoWay("pca", n_components=1, up="nw", down="nw")).fit(frame)
+        >>> set(table.sample(5, random_state=0).b) <= {"low", "top"}
+        True
         """
         check_is_fitted(self)
         return self.layout_.back(self.model_.sample(n_samples, random_state=random_state))
@@ -349,6 +394,15 @@ class TableMap(SummaryMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
             Only if ``return_std``: standard deviations of numbers in their own units and of dates
             in days, and for categories one minus the probability of the level. 0 for observed
             cells.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> from twofold import TableMap, TwoWay
+        >>> frame = pd.DataFrame({"a": range(40), "b": ["low"] * 20 + ["top"] * 20})
+        >>> table = TableMap(TwoWay("pca", n_components=1, up="nw", down="nw")).fit(frame)
+        >>> table.impute(pd.DataFrame({"a": [1, 38], "b": ["low", None]})).b.tolist()
+        ['low', 'top']
         """
         encoded = self._encoded(X)
         model: Any = self.model_
@@ -365,6 +419,19 @@ class TableMap(SummaryMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
         ----------
         path : str or path-like
             The file to write, usually with the suffix ``.twofold``.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> from twofold import TableMap, TwoWay
+        >>> frame = pd.DataFrame({"a": range(40), "b": ["low"] * 20 + ["top"] * 20})
+        >>> table = TableMap(TwoWay("pca", n_components=1, up="nw", down="nw")).fit(frame)
+        >>> import os, tempfile
+        >>> import twofold
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     table.save(os.path.join(folder, "table.twofold"))
+        ...     twofold.load(os.path.join(folder, "table.twofold")).kinds_
+        {'a': 'number', 'b': 'category'}
         """
         save(self, path)
 

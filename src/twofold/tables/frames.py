@@ -6,6 +6,7 @@ dataframe interchange protocol.
 
 from __future__ import annotations
 
+import warnings
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -126,10 +127,17 @@ def _as_frame(X: Any) -> Frame:
         if hasattr(X, "__arrow_c_stream__"):
             return Frame("pandas", _from_arrow(X))
         if hasattr(X, "__dataframe__"):
-            import pandas as pd
-
-            return Frame("pandas", pd.api.interchange.from_dataframe(X))
+            return Frame("pandas", _from_interchange(X))
     return Frame("numpy", _array(X))
+
+
+def _from_interchange(X: Any) -> Any:
+    import pandas as pd
+
+    with warnings.catch_warnings():
+        # pandas 3 prefers Arrow's interface, which was tried before.
+        warnings.filterwarnings("ignore", message=".*interchange protocol", category=Warning)
+        return pd.api.interchange.from_dataframe(X)
 
 
 def _from_arrow(X: Any) -> Any:
