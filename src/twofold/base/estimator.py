@@ -21,6 +21,7 @@ from copy import copy
 from typing import Any, Self
 
 import numpy as np
+from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
@@ -37,6 +38,13 @@ from twofold.base.gaps import (
 from twofold.base.other_units import warn_of_other_units
 from twofold.base.problem import Density, Learned, Problem
 from twofold.base.progress import CallbackSupportMixin, FitProgress, with_callbacks
+from twofold.base.sparse_inputs import (
+    check_features,
+    check_result,
+    decoded_columns,
+    on_sparse,
+    stays_sparse,
+)
 from twofold.base.summary import SummaryMixin
 from twofold.base.weighted_fit import fitted_state, largest_and_mean_square, refuse_dask
 from twofold.export.model_files import save
@@ -44,6 +52,7 @@ from twofold.maps.affine import Predictor
 from twofold.numerics.column_factors import factors_of_rows
 from twofold.numerics.completion import GapFilling
 from twofold.numerics.linalg import rank_up_to, row_norms_sq
+from twofold.numerics.sparse_rows import check_sparse
 from twofold.numerics.threads import n_threads, one_thread, using_threads
 from twofold.numerics.units import CenteredUnits
 from twofold.numerics.validation import (
@@ -126,8 +135,9 @@ class TwoWayEstimator(
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
-            Data.
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Data. Large sparse tables are reduced to their leading principal subspace and never made
+            dense.
         y : array-like of shape (n_samples,), default=None
             Labels, used by supervised estimators only.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -282,17 +292,20 @@ class TwoWayEstimator(
         """
         return self._apply("transform", X, self._encode)
 
-    def inverse_transform(self, Z: Any) -> Array:
+    def inverse_transform(self, Z: Any, features: Any = None) -> Array:
         """Decode latents: map each row to the data space.
 
         Parameters
         ----------
         Z : array-like of shape (n_samples, n_components)
             Latents.
+        features : list of int or str, slice or mask of shape (n_features,), default=None
+            Columns to return, by number or name; None means all. Of models of large sparse tables
+            only these are computed.
 
         Returns
         -------
-        ndarray of shape (n_samples, n_features)
+        ndarray of shape (n_samples, n_features) or (n_samples, len(features))
 
         Examples
         --------
@@ -301,8 +314,25 @@ class TwoWayEstimator(
         >>> model = TwoWay("pca", up="nw", down="nw").fit(load_iris().data)
         >>> model.inverse_transform([[-1.0, 0.0], [1.0, 0.0]]).shape
         (2, 4)
+        >>> model.inverse_transform([[-1.0, 0.0], [1.0, 0.0]], features=[2]).shape
+        (2, 1)
         """
-        return self._apply("inverse_transform", Z, self._decode, latents=True)
+        check_is_fitted(self)
+        if features is None:
+            return self._apply("inverse_transform", Z, self._decode_all, latents=True)
+        columns = check_features(self, features)
+        if is_dask(Z):
+            return lazily(self, "inverse_transform", Z, features=columns)  # type: ignore[no-any-return]
+        return self._apply(
+            "inverse_transform",
+            Z,
+            lambda latents: decoded_columns(self, latents, columns),
+            latents=True,
+        )
+
+    def _decode_all(self, latents: Array) -> Array:
+        check_result(len(latents), self.n_features_in_)
+        return self._decode(latents)
 
     def reconstruct(self, X: Any) -> Array:
         """Encode and decode: return the point of the manifold for each row.
@@ -430,9 +460,7 @@ class TwoWayEstimator(
         refuse_dask(X, sample_weight)
         if is_dask(X):
             return lazily(self, "score", X)  # type: ignore[no-any-return]
-        rows, _ = check_data(self, X, reset=False, gaps=self._allows_gaps)
-        warn_of_other_units(self, rows)
-        distances = self._unit_distances(rows)
+        distances = self._on_rows("score", self._rows(X)[0], self._unit_distances)
         largest, mean = largest_and_mean_square(distances, sample_weight)
         if largest == 0.0:
             return 1.0
@@ -503,9 +531,23 @@ class TwoWayEstimator(
         if latents:
             rows, dtype = check_latents(X, self._n_features_out, owner=type(self).__name__)
         else:
-            rows, dtype = check_data(self, X, reset=False, gaps=self._allows_gaps)
-            warn_of_other_units(self, rows)
+            rows, dtype = self._rows(X)
+            return cast_back(self._on_rows(name, rows, function), dtype)
         return cast_back(function(rows), dtype)
+
+    def _rows(self, X: Any) -> tuple[Any, np.dtype[Any]]:
+        """Return new rows, checked, dense or sparse, and the type that results should have."""
+        if stays_sparse(self, X):
+            rows = check_sparse(self, X, reset=False)
+            dtype = rows.dtype
+        else:
+            rows, dtype = check_data(self, X, reset=False, gaps=self._allows_gaps)
+        warn_of_other_units(self, rows)
+        return rows, dtype
+
+    def _on_rows(self, name: str, rows: Any, function: Callable[[Array], Array]) -> Array:
+        """Apply a method to checked rows, dense or sparse."""
+        return on_sparse(self, name, rows, function) if issparse(rows) else function(rows)
 
     def _threads(self) -> AbstractContextManager[None]:
         """Limit everything inside to ``n_jobs`` threads."""
@@ -548,8 +590,9 @@ class TwoWayEstimator(
         return hasattr(self, "decoder_")
 
     def __sklearn_tags__(self) -> Any:
-        """Declare that float32 and float64 are preserved, and that cells may be missing."""
+        """Declare that X may be sparse and have gaps, and that float32 is preserved."""
         tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         tags.input_tags.allow_nan = True
         return tags

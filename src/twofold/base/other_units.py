@@ -14,9 +14,10 @@ the fit say nothing, as they have no range.
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
+from scipy.sparse import issparse
 
 from twofold.numerics.affine_units import AffineUnits
 from twofold.numerics.threads import some_rows
@@ -27,6 +28,9 @@ from twofold.protocols import AnyArray, Array
 FEWEST_ROWS = 10
 MOST_ROWS = 1_000
 """Rows that are compared; a sample of more."""
+
+MOST_CELLS = 10**7
+"""Cells of a sparse table that are made dense to compare them."""
 
 FAR = 3.0
 """Fitted ranges outside of the fitted range beyond which a value is far."""
@@ -49,10 +53,10 @@ class Fitted(Protocol):
     _data_units: CenteredUnits
 
 
-def warn_of_other_units(model: Fitted, data: Array) -> None:
-    """Warn if data (n, D) are in other units than those of the fit."""
+def warn_of_other_units(model: Fitted, data: Any) -> None:
+    """Warn if data (n, D), dense or sparse, are in other units than those of the fit."""
     units = model._data_units
-    if units.lowest is None or units.highest is None or len(data) < FEWEST_ROWS:
+    if units.lowest is None or units.highest is None or data.shape[0] < FEWEST_ROWS:
         return
     names = getattr(model, "feature_names_in_", None)
     kind = "column"
@@ -62,7 +66,7 @@ def warn_of_other_units(model: Fitted, data: Array) -> None:
     if not len(columns):
         return
     low, high = units.lowest[columns], units.highest[columns]
-    rows = units.images(data[some_rows(len(data), MOST_ROWS)])[:, columns]
+    rows = _images_of_some(units, data)[:, columns]
     with np.errstate(over="ignore", invalid="ignore"):
         # In ranges; halved before the subtraction, which could overflow where the halves cannot.
         ranges = 0.5 * high - 0.5 * low
@@ -78,6 +82,15 @@ def warn_of_other_units(model: Fitted, data: Array) -> None:
         worst = worst[np.argsort(-middle, kind="stable")]
         called = [f"{kind} {one}" if names is None else repr(str(names[one])) for one in columns]
         _warn(rows, low, high, worst, called)
+
+
+def _images_of_some(units: CenteredUnits, data: Any) -> Array:
+    """Return the images of a sample of rows, of fewer rows if a sparse table has many columns."""
+    most = MOST_ROWS
+    if issparse(data) and not isinstance(units, AffineUnits):
+        most = max(1, min(most, MOST_CELLS // data.shape[1]))
+        return units.images(data[some_rows(data.shape[0], most)].toarray())
+    return units.images(data[some_rows(data.shape[0], most)])
 
 
 def _far(excess: Array) -> AnyArray:

@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from twofold.base.dask_inputs import is_dask
+from twofold.base.sparse_inputs import fitted_in_subspace
 from twofold.numerics.row_weights import check_sample_weight, repeated_rows, take_rows
+from twofold.numerics.sparse_rows import dense_if_few_cells, is_large_sparse
 from twofold.numerics.validation import check_data
 from twofold.protocols import Array, IntArray
 from twofold.starts.named import is_list_of_inits, resolve_init
@@ -29,9 +31,14 @@ def fitted_state(
     model: TwoWayEstimator, X: Any, y: Any, sample_weight: Any = None
 ) -> dict[str, Any]:
     """Return the learned attributes of a fit to weighted rows."""
+    if is_large_sparse(X):
+        return fitted_in_subspace(
+            model, X, sample_weight, lambda one, data: fitted_state(one, data, y, sample_weight)
+        )
     if sample_weight is None:
         return model._fit(X, y)
     refuse_dask(X, sample_weight)
+    X = dense_if_few_cells(X)
     # Errors about the data are to give the row numbers of X, not those of the repeated rows.
     data, _ = check_data(model, X, reset=True, gaps=model._allows_gaps)
     model._labels(data, y)

@@ -22,6 +22,7 @@ from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
+from scipy.sparse import issparse
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
@@ -29,8 +30,8 @@ from twofold.base.dask_inputs import is_dask, lazily
 from twofold.base.estimator import TwoWayEstimator
 from twofold.base.gaps import without_gaps
 from twofold.base.journal import Journal
-from twofold.base.other_units import warn_of_other_units
 from twofold.base.problem import Learned, Problem
+from twofold.base.sparse_inputs import encoded
 from twofold.drur.attributes import attributes_of, constant_attributes
 from twofold.drur.fitting import UnsupervisedFit, fit_rows
 from twofold.drur.maps import encoders_of
@@ -43,7 +44,7 @@ from twofold.numerics.density import LatentDensity
 from twofold.numerics.threads import map_blocks, row_blocks
 from twofold.numerics.tree_sums import ArrayRows, TreeSum, in_leaves
 from twofold.numerics.units import CenteredUnits
-from twofold.numerics.validation import cast_back, check_choice, check_data, check_int, check_rng
+from twofold.numerics.validation import cast_back, check_choice, check_int, check_rng
 from twofold.protocols import Array, Map
 
 
@@ -409,6 +410,7 @@ class DRUR(TwoWayEstimator):
         check_choice("method", method, ("auto", "map", "project"))
         if is_dask(X):
             return lazily(self, "transform", X, method=method)  # type: ignore[no-any-return]
-        data, dtype = check_data(self, X, reset=False, gaps=True)
-        warn_of_other_units(self, data)
+        data, dtype = self._rows(X)
+        if issparse(data):
+            return cast_back(encoded(self, data, method=method), dtype)
         return cast_back(self._encode(data, method), dtype)

@@ -42,7 +42,7 @@ from dataclasses import replace
 from typing import Any, Protocol, cast
 
 import numpy as np
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, issparse
 from sklearn.base import clone
 
 from twofold.base.dimensions import check_n_components
@@ -50,6 +50,7 @@ from twofold.base.estimator import TwoWayEstimator
 from twofold.base.gaps import without_gaps
 from twofold.base.maps_for_latents import MAP_METHODS
 from twofold.base.problem import Learned, Problem
+from twofold.base.sparse_inputs import in_subspace
 from twofold.base.weighted_fit import of_fitted_rows
 from twofold.geodesics.dissimilarities import (
     Dissimilarities,
@@ -87,7 +88,6 @@ from twofold.numerics.validation import (
     cast_back,
     check_bool,
     check_choice,
-    check_data,
     check_int,
     check_methods,
     is_auto,
@@ -277,18 +277,21 @@ class AgglomerativeIsomap(TwoWayEstimator):
         self.fit(X, y, sample_weight=sample_weight)
         if self._variance == 0.0 or crossed is False:
             return self.transform(X)
-        data, dtype = check_data(self, X, reset=False, gaps=self._allows_gaps)
+        data, dtype = self._rows(X)
         if crossed == EMBEDDING:
             return cast_back(self.embedding_.copy(), dtype)
-        encoder, data = cast(_LeaveOneOut, self.encoder_), without_gaps(self, data)
+        model: TwoWayEstimator = self
+        if issparse(data):
+            model, data = in_subspace(self, data)
+        encoder, data = cast(_LeaveOneOut, model.encoder_), without_gaps(model, data)
 
         def left_out(rows: IntArray | slice) -> Array:
-            inputs = self._data_units.into(data[rows])
-            targets = self._latent_units.into(self.embedding_[rows])
-            with self._threads():
-                return self._latent_units.back(encoder.leave_one_out(inputs, targets))
+            inputs = model._data_units.into(data[rows])
+            targets = model._latent_units.into(model.embedding_[rows])
+            with model._threads():
+                return model._latent_units.back(encoder.leave_one_out(inputs, targets))
 
-        return cast_back(of_fitted_rows(self, data, sample_weight, left_out), dtype)
+        return cast_back(of_fitted_rows(model, data, sample_weight, left_out), dtype)
 
     def _requested_components(self, data: Array) -> int:
         self._check_settings(data)
@@ -473,4 +476,5 @@ class AgglomerativeIsomap(TwoWayEstimator):
         """Declare that precomputed distances are split in rows and columns."""
         tags = super().__sklearn_tags__()
         tags.input_tags.pairwise = self.dissimilarity == "precomputed"
+        tags.input_tags.sparse = not tags.input_tags.pairwise
         return tags

@@ -6,13 +6,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils import check_array, check_consistent_length
 
+from twofold.numerics.sparse_rows import dense_if_few_cells
 from twofold.numerics.validation import RandomLike, check_rng
 from twofold.protocols import Array
 
 
 def check(name: str, values: ArrayLike) -> Array:
     """Return finite float64 values of shape (n_samples, n_columns)."""
-    checked: Array = check_array(values, dtype=np.float64, input_name=name)
+    checked: Array = check_array(dense_if_few_cells(values), dtype=np.float64, input_name=name)
     return checked
 
 

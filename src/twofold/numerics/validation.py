@@ -9,12 +9,12 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
+from scipy.sparse import issparse
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_array, validate_data
 
+from twofold.numerics.sparse_rows import FLOATS, dense_if_few_cells
 from twofold.protocols import Array
-
-FLOATS = [np.float64, np.float32]
 
 RandomLike = int | np.random.Generator | np.random.RandomState | None
 """The values of a parameter ``random_state``."""
@@ -28,6 +28,9 @@ def check_data(
     Sets the feature names and count of the estimator if ``reset``, else compares with them. With
     ``gaps``, cells may be missing (NaN, masked), as long as each row has some left.
     """
+    if issparse(X) and estimator.__sklearn_tags__().input_tags.pairwise:
+        raise TypeError("X is a sparse matrix of pairs of rows: pass a dense one, X.toarray().")
+    X = dense_if_few_cells(X)
     if getattr(getattr(X, "dtype", None), "kind", "f") in "USMm":
         raise ValueError(
             f"X has type {X.dtype}: could not convert to numbers without guessing. Convert it "

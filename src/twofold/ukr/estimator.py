@@ -472,4 +472,5 @@ class UKR(TwoWayEstimator):
         """Tell scikit-learn that a precomputed Gram matrix is split by rows and columns."""
         tags = super().__sklearn_tags__()
         tags.input_tags.pairwise = self._is("precomputed")
+        tags.input_tags.sparse = not tags.input_tags.pairwise
         return tags
