@@ -1,5 +1,6 @@
 """Data to try the methods on: manifolds with known parameters, and loaders for files."""
 
+from twofold.datasets.counts import make_branching_counts
 from twofold.datasets.files import (
     UCI_NAMES,
     data_folder,
@@ -26,6 +27,7 @@ __all__ = [
     "load_oil_flow",
     "load_uci",
     "load_usps",
+    "make_branching_counts",
     "make_disconnected_curves",
     "make_noisy_helix",
     "make_noisy_spiral",

@@ -27,6 +27,7 @@ from sklearn.preprocessing import (
     StandardScaler,
 )
 
+from twofold.counts import LogCounts
 from twofold.numerics.affine_units import AffineUnits
 from twofold.numerics.units import CenteredUnits
 
@@ -45,6 +46,12 @@ def before_step(name: str, step: Any, units: CenteredUnits) -> Placed:
 
 
 def _why_not(step: Any) -> str:
+    if isinstance(step, LogCounts):
+        return (
+            "it divides each row by a library size of its own, which is no unit of the columns. "
+            "Save or export the last step, pipeline[-1], a model of the log counts; maps of "
+            "twofold.anndata keep LogCounts in their files"
+        )
     if not hasattr(step, "inverse_transform"):
         return "it has no inverse_transform, so that nothing decodes to the data's own units"
     return "its map is not one of shifts, factors and axes, which a model file can hold"
