@@ -24,6 +24,7 @@ LAYERS = {
     "kernels": 1,
     "losses": 1,
     "geodesics": 1,
+    "counts": 1,
     "datasets": 1,
     "metrics": 1,
     "maps": 2,
@@ -49,6 +50,7 @@ LAYERS = {
     "model_selection": 5,
     "auto": 5,
     "tables": 5,
+    "anndata": 6,
     "export": 6,
     "dask": 6,
     "plotting": 6,
@@ -75,6 +77,7 @@ NAMED_LATER = {
 
 OPTIONAL = {
     "numba",
+    "anndata",
     "matplotlib",
     "dask",
     "distributed",

@@ -2,8 +2,10 @@
 
 PUBLIC_MODULES = [
     "twofold",
+    "twofold.anndata",
     "twofold.auto",
     "twofold.base",
+    "twofold.counts",
     "twofold.dask",
     "twofold.datasets",
     "twofold.export.explorer",

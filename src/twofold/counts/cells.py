@@ -97,12 +97,16 @@ class Cells:
         shares: Array = relative / relative.sum()
         return shares
 
-    def row_sums(self, shares: Array) -> Array:
-        """Return the sum (n,) of each row; with gaps, over the share of its observed columns."""
+    def row_sums(self, shares: Array, total: float = 1.0) -> Array:
+        """Return the sum (n,) of each row; with gaps, over the share of its observed columns.
+
+        The shares of all columns of the table add up to ``total``.
+        """
         observed, gaps = self._without_gaps()
         sums = self._sums(observed, axis=1)
-        if gaps is not None:
-            seen = 1.0 - self._missing_shares(gaps, shares)
+        if gaps is not None or total < 1.0:
+            missing = 0.0 if gaps is None else self._missing_shares(gaps, shares)
+            seen = total - missing
             with np.errstate(over="ignore"):
                 scaled = sums / np.maximum(seen, SMALLEST_SHARE)
             sums = np.where(seen < 1.0, scaled, sums)
@@ -172,8 +176,8 @@ class Cells:
             missing: Array = gaps @ shares
             return missing
         weights = shares[self._columns()[gaps]]
-        missing = np.bincount(self._rows()[gaps], weights, minlength=self.table.shape[0])
-        return missing.astype(np.float64, copy=False)
+        sums: Any = np.bincount(self._rows()[gaps], weights, minlength=self.table.shape[0])
+        return np.asarray(sums, dtype=np.float64)
 
 
 def _check_range(sums: Array, kind: str) -> None:

@@ -24,7 +24,7 @@ from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from twofold.counts.cells import Cells
 from twofold.numerics.validation import check_real, warn_user
-from twofold.protocols import AnyArray, Array
+from twofold.protocols import AnyArray, Array, IntArray
 
 FLOATS = [np.float64, np.float32]
 
@@ -133,13 +133,16 @@ class LogCounts(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         self.target_sum_ = typical if target is None else target
         return self
 
-    def library_size(self, X: Any) -> Array:
+    def library_size(self, X: Any, features: Any = None) -> Array:
         """Return the library size of each row: the sum of its counts.
 
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
             Counts, with NaN for gaps.
+        features : list of int or str, default=None
+            The columns of the fit that X has, by number or name; all others are gaps. None means
+            all.
 
         Returns
         -------
@@ -151,9 +154,17 @@ class LogCounts(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         >>> log_counts = LogCounts().fit([[1, 3], [2, 6]])
         >>> log_counts.library_size([[2, 8], [3, float("nan")]])
         array([10., 12.])
+        >>> log_counts.library_size([[2], [3]], features=[0])
+        array([ 8., 12.])
         """
         check_is_fitted(self)
-        return Cells.of(self._checked(X, reset=False)).row_sums(self.shares_)
+        if features is None:
+            return Cells.of(self._checked(X, reset=False)).row_sums(self.shares_)
+        cells = Cells.of(_array(X, "X"))
+        cells.check()
+        shares = self.shares_[self._columns(cells.table.shape[1], features)]
+        whole = len(shares) == self.n_features_in_
+        return cells.row_sums(shares, 1.0 if whole else float(shares.sum()))
 
     def transform(self, X: Any) -> Any:
         """Return counts on a log scale, at a common library size.
@@ -177,15 +188,8 @@ class LogCounts(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         """
         check_is_fitted(self)
         counts = self._checked(X, reset=False)
-        cells = Cells.of(counts)
-        sizes = cells.row_sums(self.shares_)
-        empty = np.flatnonzero(sizes == 0.0)
-        if len(empty):
-            warn_user(
-                f"Row {empty[0]} of X has no counts, {len(empty)} such rows in all. They stay "
-                "zeros: nothing tells what is in them. Consider to remove them.",
-                UserWarning,
-            )
+        sizes = Cells.of(counts).row_sums(self.shares_)
+        warn_of_empty_rows(sizes, "X")
         return self.at_library_size(counts, sizes)
 
     def at_library_size(self, X: Any, library_size: Any) -> Any:
@@ -256,7 +260,7 @@ class LogCounts(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         """
         check_is_fitted(self)
         logs = _array(X, "X")
-        self._check_columns(logs.shape[1], features)
+        self._columns(logs.shape[1], features)
         given = self.library_size_ if library_size is None else library_size
         sizes = _sizes(given, logs.shape[0])
         ratios = sizes / self.target_sum_
@@ -282,21 +286,25 @@ class LogCounts(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         Cells.of(counts).check()
         return counts
 
-    def _check_columns(self, n_columns: int, features: Any) -> None:
-        """Raise an error unless there are as many columns as are named."""
+    def _columns(self, n_columns: int, features: Any) -> IntArray:
+        """Return the numbers of the named columns; raise an error unless there are as many."""
+        everything = np.arange(self.n_features_in_)
         if features is None:
-            wanted, stated = self.n_features_in_, f"LogCounts was fitted with {self.n_features_in_}"
+            wanted, stated = everything, f"LogCounts was fitted with {len(everything)}"
         else:
-            names = [features] if isinstance(features, str | int) else list(features)
-            known = set(getattr(self, "feature_names_in_", ())) | set(range(self.n_features_in_))
-            unknown = [name for name in names if name not in known]
+            given = [features] if isinstance(features, str | int) else list(features)
+            places = {name: k for k, name in enumerate(getattr(self, "feature_names_in_", ()))}
+            places |= {k: k for k in everything.tolist()}
+            unknown = [name for name in given if name not in places]
             if unknown:
                 raise ValueError(f"features: {unknown[0]!r} is not a column of the fit.")
-            wanted, stated = len(names), f"features names {len(names)}"
-        if n_columns != wanted:
+            wanted = np.array([places[name] for name in given], dtype=np.intp)
+            stated = f"features names {len(given)}"
+        if n_columns != len(wanted):
             raise ValueError(
                 f"X has {n_columns} features, but {stated}. Name the columns of X in features."
             )
+        return wanted
 
     def __sklearn_is_fitted__(self) -> bool:
         """Return whether a fit has finished."""
@@ -310,6 +318,17 @@ class LogCounts(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         tags.input_tags.allow_nan = True
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
+
+
+def warn_of_empty_rows(sizes: Array, name: str) -> None:
+    """Warn if rows have no counts."""
+    empty = np.flatnonzero(sizes == 0.0)
+    if len(empty):
+        warn_user(
+            f"Row {empty[0]} of {name} has no counts, {len(empty)} such rows in all. They stay "
+            "zeros: nothing shows what is in them. Consider removing them.",
+            UserWarning,
+        )
 
 
 def _array(X: Any, name: str) -> Any:

@@ -124,8 +124,35 @@ def load_objects(path: str | os.PathLike[str], mark: str) -> Any:
         return _object(archive, mark)
 
 
+def to_bytes(thing: Any, mark: str) -> bytes:
+    """Return the content of the file that `save_objects` writes."""
+    encoder, content = Encoder(), io.BytesIO()
+    encoder.add(thing)
+    with zipfile.ZipFile(content, "w") as archive:
+        _write_entries(archive, mark, {"class": type(thing).__name__}, encoder)
+    return content.getvalue()
+
+
+def from_bytes(content: bytes, mark: str, name: str) -> Any:
+    """Return the object of such content, which need not be trusted; errors call it ``name``."""
+    try:
+        with _opened(io.BytesIO(content), name) as archive:
+            return _object(archive, mark)
+    except ModelFileError:
+        raise
+    except ValueError as error:  # places outside the content, where a file raises an OSError
+        raise ModelFileError(f"{name}: not a model file, or a damaged one ({error}).") from None
+
+
 def _write_file(
     path: str | os.PathLike[str], mark: str, facts: dict[str, Any], encoder: Encoder
+) -> None:
+    with whole_file(path) as unfinished, zipfile.ZipFile(unfinished, "w") as archive:
+        _write_entries(archive, mark, facts, encoder)
+
+
+def _write_entries(
+    archive: zipfile.ZipFile, mark: str, facts: dict[str, Any], encoder: Encoder
 ) -> None:
     payloads = [_as_npy(array) for array in encoder.arrays]
     document = {
@@ -137,11 +164,10 @@ def _write_file(
         "arrays": [{"sha256": _digest(payload), "bytes": len(payload)} for payload in payloads],
     }
     text = json.dumps(document, allow_nan=False, ensure_ascii=False, indent=1).encode()
-    with whole_file(path) as unfinished, zipfile.ZipFile(unfinished, "w") as archive:
-        _write(archive, "model.json", text)
-        _write(archive, "sha256", _digest(text).encode())
-        for number, payload in enumerate(payloads):
-            _write(archive, f"{number}.npy", payload)
+    _write(archive, "model.json", text)
+    _write(archive, "sha256", _digest(text).encode())
+    for number, payload in enumerate(payloads):
+        _write(archive, f"{number}.npy", payload)
 
 
 def load(path: str | os.PathLike[str]) -> Any:
@@ -198,17 +224,20 @@ def describe(path: str | os.PathLike[str]) -> dict[str, Any]:
 
 
 @contextmanager
-def _opened(path: str | os.PathLike[str]) -> Iterator[zipfile.ZipFile]:
+def _opened(
+    path: str | os.PathLike[str] | io.BytesIO, name: str | None = None
+) -> Iterator[zipfile.ZipFile]:
     """Open a file; errors then or while it is read name the file."""
+    called = path if name is None else name
     try:
         with zipfile.ZipFile(path) as archive:
             yield archive
     except ModelFileError as error:
-        raise ModelFileError(f"{path}: {error}.") from None
+        raise ModelFileError(f"{called}: {error}.") from None
     except DAMAGES as error:
         if isinstance(error, OSError) and error.errno != errno.EINVAL:  # EINVAL: outside the file
             raise
-        raise ModelFileError(f"{path}: not a model file, or a damaged one ({error}).") from None
+        raise ModelFileError(f"{called}: not a model file, or a damaged one ({error}).") from None
 
 
 def _write(archive: zipfile.ZipFile, name: str, content: bytes) -> None:

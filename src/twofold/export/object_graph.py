@@ -43,8 +43,10 @@ GENERATORS: Final = ("PCG64", "PCG64DXSM", "MT19937", "Philox", "SFC64")
 CLASSES: Final[dict[str, str]] = {
     name: module
     for module, names in {
+        "twofold.anndata.gene_map": "AnnDataMap",
         "twofold.auto.estimator": "AutoTwoWay",
         "twofold.auto.report": "RaceReport",
+        "twofold.counts.log_counts": "LogCounts",
         "twofold.dask._checkpoint": "Checkpoint",
         "twofold.drur.alternation": "TurnState Turns",
         "twofold.drur.estimator": "DRUR",
@@ -224,7 +226,8 @@ class Encoder:
             return {"$rng": self._value(value.bit_generator.state)}
         if isinstance(value, np.random.RandomState):
             return {"$rng": self._value({"legacy": value.get_state(legacy=False)})}
-        return self.add(value)
+        known = type(value).__name__ in ESTIMATORS
+        return self.add(value, frozenset(value.get_params(deep=False) if known else ()))
 
     def _of_array(self, array: AnyArray) -> Any:
         if array.dtype.kind in KINDS:

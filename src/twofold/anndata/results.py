@@ -1,0 +1,139 @@
+"""What a map writes into an AnnData, and the model that it reads back from there.
+
+The model is stored as the bytes of a model file, ``uns[key]["model"]``: data and no code. An
+AnnData from someone else can be used without trusting it.
+"""
+
+from __future__ import annotations
+
+from importlib.metadata import version
+from typing import Any
+
+import numpy as np
+from scipy.sparse import issparse
+from sklearn.utils.validation import check_is_fitted
+
+from twofold.anndata.gene_map import MARK, AnnDataMap
+from twofold.base.estimator import TwoWayEstimator
+from twofold.counts.log_counts import LogCounts
+from twofold.export.model_files import from_bytes, to_bytes
+from twofold.export.object_graph import ModelFileError
+from twofold.numerics.threads import some_rows
+from twofold.protocols import AnyArray, Array, IntArray
+
+MOST_ROWS = 2_000
+"""Rows that decide on the statistics of genes, a sample of more."""
+
+CELLS_OF_BLOCK = 2**22
+
+
+def gene_scores(model: TwoWayEstimator, features: Any, latents: Array) -> Array:
+    """Return the share (n_genes,) of each feature's variance that the decoder keeps.
+
+    NaN stands for features without variance.
+    """
+    rows = some_rows(features.shape[0], MOST_ROWS)
+    step = max(1, CELLS_OF_BLOCK // features.shape[1])
+    parts = [rows[start : start + step] for start in range(0, len(rows), step)]
+    n_seen = np.zeros(features.shape[1])
+    sums, squares, errors = n_seen.copy(), n_seen.copy(), n_seen.copy()
+    center = dense(features[parts[0]]).astype(np.float64)
+    shift = np.where(np.isnan(center), 0.0, center).mean(axis=0)
+    for part in parts:
+        given = dense(features[part]).astype(np.float64)
+        seen = ~np.isnan(given)
+        given = np.where(seen, given - shift, 0.0)
+        images = np.where(seen, model.inverse_transform(latents[part]) - shift, 0.0)
+        n_seen += seen.sum(axis=0)
+        sums += given.sum(axis=0)
+        squares += np.square(given).sum(axis=0)
+        errors += np.square(given - images).sum(axis=0)
+    total = squares - sums**2 / np.maximum(n_seen, 1)
+    varies = total > 1e-12 * np.maximum(squares, np.finfo(float).tiny)
+    scores: Array = np.where(varies, 1.0 - errors / np.where(varies, total, 1.0), np.nan)
+    return scores
+
+
+def dense(rows: Any) -> AnyArray:
+    """Return rows as an array."""
+    return np.asarray(rows.toarray() if issparse(rows) else rows)
+
+
+def gene_table(adata: Any, numbers: IntArray, scores: Array) -> Any:
+    """Return the statistics of all genes as a data frame; NaN for those outside of the map."""
+    from pandas import DataFrame
+
+    column = np.full(adata.n_vars, np.nan)
+    column[numbers] = scores
+    return DataFrame({"r2": column}, index=adata.var_names)
+
+
+def settings(fitted: AnnDataMap, features: Any, *, store_model: bool) -> dict[str, Any]:
+    """Return what ``uns`` has: plain values, and the model."""
+    model = fitted.model
+    score, rows = _score(model, features)
+    facts: dict[str, Any] = {
+        "method": type(model._unwrapped).__name__,
+        "estimator": type(model).__name__,
+        "parameters": {k: repr(v)[:200] for k, v in model.get_params(deep=False).items()},
+        "layer": "X" if fitted.layer is None else fitted.layer,
+        "counts": fitted.log_counts is not None,
+        "genes": fitted.genes.astype(str),
+        "score": score,
+        "score_of": rows,
+        "version": version("twofold"),
+    }
+    if fitted.log_counts is not None:
+        facts["target_sum"] = fitted.log_counts.target_sum_
+        facts["library_size"] = fitted.log_counts.library_size_
+    if store_model:
+        facts["model"] = np.frombuffer(to_bytes(fitted, MARK), dtype=np.uint8).copy()
+    return facts
+
+
+def _score(model: TwoWayEstimator, features: Any) -> tuple[float, str]:
+    known = model._known_score()
+    if known is not None:
+        return float(known[0]), known[1]
+    rows = some_rows(features.shape[0], MOST_ROWS)
+    return float(model.score(features[rows])), "training rows"
+
+
+def stored_map(adata: Any, key: str, name: str) -> AnnDataMap:
+    """Return the map that ``uns`` has."""
+    facts = adata.uns.get(key)
+    content = facts.get("model") if hasattr(facts, "get") else None
+    if content is None:
+        raise ValueError(
+            f"{name}.uns[{key!r}] has no model of twofold. Call twofold.anndata.fit({name}) with "
+            "store_model=True, or pass the AnnDataMap that it returned."
+        )
+    stored = np.asarray(content)
+    if stored.dtype != np.uint8 or stored.ndim != 1:
+        raise ModelFileError(f"{name}.uns[{key!r}]['model'] is not a model: it must be bytes.")
+    place = f"{name}.uns[{key!r}]['model']"
+    return checked_map(from_bytes(stored.tobytes(), MARK, place), place)
+
+
+def checked_map(loaded: Any, place: str) -> AnnDataMap:
+    """Return a map that was read, after checks of its parts, which need not be trusted."""
+    try:
+        check_is_fitted(loaded.model)
+        n_features = int(loaded.model.n_features_in_)
+        sound = [
+            isinstance(loaded, AnnDataMap),
+            isinstance(loaded.model, TwoWayEstimator),
+            loaded.log_counts is None or isinstance(loaded.log_counts, LogCounts),
+            len(loaded.genes) == len(loaded.means) == n_features,
+            set(loaded.genes.tolist()) <= set(loaded.measured_genes.tolist()),
+            loaded.layer is None or isinstance(loaded.layer, str),
+            isinstance(loaded.whole_numbers, bool),
+        ]
+        if loaded.log_counts is not None:
+            check_is_fitted(loaded.log_counts)
+            sound.append(len(loaded.log_counts.shares_) == len(loaded.measured_genes))
+    except (AttributeError, TypeError, ValueError) as error:
+        raise ModelFileError(f"{place}: not a map of an AnnData ({error}).") from None
+    if not all(sound):
+        raise ModelFileError(f"{place}: not a map of an AnnData, or a damaged one.")
+    return loaded  # type: ignore[no-any-return]
