@@ -268,9 +268,10 @@ def test_15_types_refused(name, X):
             make(name).fit(bad)
 
 
-def test_16_sparse(name, X):
-    with pytest.raises(TypeError, match=r"[Ss]parse"):
-        make(name).fit(sparse.csr_array(X))
+def test_16_sparse(name, X, models):
+    model = make(name).fit(sparse.csr_array(X))
+    np.testing.assert_array_equal(model.embedding_, models[name].embedding_)
+    np.testing.assert_array_equal(model.transform(sparse.csc_array(X)), model.transform(X))
 
 
 def test_17_memory_layouts(name, X, models, tmp_path):

@@ -111,9 +111,13 @@ SHUFFLED = "the check shuffles the rows too; in the same order weights equal rep
 
 CANNOT = {
     ("auto", "check_sample_weight_equivalence_on_dense_data"): SHUFFLED,
+    ("auto", "check_sample_weight_equivalence_on_sparse_data"): SHUFFLED,
     ("ukr", "check_sample_weight_equivalence_on_dense_data"): SHUFFLED,
+    ("ukr", "check_sample_weight_equivalence_on_sparse_data"): SHUFFLED,
     ("drur", "check_sample_weight_equivalence_on_dense_data"): SHUFFLED,
+    ("drur", "check_sample_weight_equivalence_on_sparse_data"): SHUFFLED,
     ("sne", "check_sample_weight_equivalence_on_dense_data"): SHUFFLED,
+    ("sne", "check_sample_weight_equivalence_on_sparse_data"): SHUFFLED,
     ("auto", "latents of permuted rows"): "the parts of the race go by row numbers",
     ("auto", "rows permuted"): "the parts of the race go by row numbers",
     ("drur", "latents of permuted rows"): "held-out rows and k-means go by row numbers",

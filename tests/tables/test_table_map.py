@@ -186,7 +186,7 @@ def test_names_that_are_no_text(tmp_path):
 def test_bad_tables():
     good = pd.DataFrame({"a": [1.0, 2.0, 4.0], "b": ["x", "y", "y"]})
     twice = pd.concat([good, good], axis=1)
-    with pytest.raises(ValueError, match="2 columns called 'a'.*unique"):
+    with pytest.raises(ValueError, match=r"2 columns called 'a'.*unique"):
         TableMap(FLAT).fit(twice)
     with pytest.raises(ValueError, match="infinity in column 'a', first in row 1"):
         TableMap(FLAT).fit(good.assign(a=[1.0, np.inf, -np.inf]))

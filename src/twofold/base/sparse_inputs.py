@@ -29,6 +29,9 @@ from twofold.protocols import Array, IntArray
 if TYPE_CHECKING:
     from twofold.base.estimator import TwoWayEstimator
 
+FEWEST_AXES = 10
+"""Axes of the subspace at least, if the table has as many."""
+
 MUCH_MEMORY = 2**30
 """Results of more bytes are compared with the available memory first."""
 
@@ -51,8 +54,9 @@ def fitted_in_subspace(
             "scale='robust' is not supported for large sparse tables, where most quartiles are 0. "
             "Use scale='standard', an array, or None."
         )
-    least = int(model.n_components) if isinstance(model.n_components, Integral) else 1
-    subspace = SparseSubspace.of(_repeated(rows, sample_weight), scale, max(1, least))
+    least = int(model.n_components) if isinstance(model.n_components, Integral) else 0
+    some = _repeated(rows, sample_weight)
+    subspace = SparseSubspace.of(some, scale, max(FEWEST_AXES, least))
     inside = copy(model)
     inside.scale = None
     state = fit(inside, subspace.coordinates(rows))

@@ -60,10 +60,13 @@ def mapped(model: TwoWayEstimator, method: str, X: Any, options: dict[str, Any])
             f"features as input ({what})."
         )
     dtype = single_or_double(X.dtypes if is_frame(X) else [X.dtype])
-    width = None if method in OF_ROWS else q if method == "transform" else n_features
+    chosen = options.get("features")
+    n_returned = n_features if chosen is None else len(chosen)
+    width = None if method in OF_ROWS else q if method == "transform" else n_returned
     call = _Call(method, width, dtype.name, options)
     if is_frame(X):
         names = _names(model, method)
+        names = names if chosen is None else [names[column] for column in chosen]
         return X.map_partitions(call.on_frame, _shipped(model), names, meta=call.meta(X, names))
     check_whole_rows(X)
     return X.map_blocks(

@@ -39,19 +39,16 @@ References
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, Protocol, cast
+from typing import Any
 
 import numpy as np
-from scipy.sparse import csr_array, issparse
+from scipy.sparse import csr_array
 from sklearn.base import clone
 
 from twofold.base.dimensions import check_n_components
 from twofold.base.estimator import TwoWayEstimator
-from twofold.base.gaps import without_gaps
 from twofold.base.maps_for_latents import MAP_METHODS
 from twofold.base.problem import Learned, Problem
-from twofold.base.sparse_inputs import in_subspace
-from twofold.base.weighted_fit import of_fitted_rows
 from twofold.geodesics.dissimilarities import (
     Dissimilarities,
     Euclidean,
@@ -71,6 +68,7 @@ from twofold.geodesics.scaling import (
     residual_variances,
     squared_geodesics,
 )
+from twofold.isomap.cross_fit import left_out_latents
 from twofold.isomap.out_of_sample import (
     centers_among,
     fitted_density,
@@ -112,12 +110,6 @@ AUTO = '"auto"'
 
 EMBEDDING = "embedding"
 """Value of ``cross_fit`` for the exact latents of the training rows."""
-
-
-class _LeaveOneOut(Protocol):
-    """A fitted map that predicts each training row from the others."""
-
-    def leave_one_out(self, inputs: Array, targets: Array) -> Array: ...
 
 
 class AgglomerativeIsomap(TwoWayEstimator):
@@ -280,18 +272,7 @@ class AgglomerativeIsomap(TwoWayEstimator):
         data, dtype = self._rows(X)
         if crossed == EMBEDDING:
             return cast_back(self.embedding_.copy(), dtype)
-        model: TwoWayEstimator = self
-        if issparse(data):
-            model, data = in_subspace(self, data)
-        encoder, data = cast(_LeaveOneOut, model.encoder_), without_gaps(model, data)
-
-        def left_out(rows: IntArray | slice) -> Array:
-            inputs = model._data_units.into(data[rows])
-            targets = model._latent_units.into(model.embedding_[rows])
-            with model._threads():
-                return model._latent_units.back(encoder.leave_one_out(inputs, targets))
-
-        return cast_back(of_fitted_rows(model, data, sample_weight, left_out), dtype)
+        return cast_back(left_out_latents(self, data, sample_weight), dtype)
 
     def _requested_components(self, data: Array) -> int:
         self._check_settings(data)

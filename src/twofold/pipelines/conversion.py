@@ -69,6 +69,8 @@ def from_pipeline(pipeline: Pipeline) -> Any:
             "of twofold needs no conversion."
         )
     *steps, (name, last) = _flat(pipeline)
+    if hasattr(last, "layout_") and all(_changes_nothing(step) for _, step in steps):
+        return last  # a TableMap brings its columns to one unit itself
     if not hasattr(last, "_in_units"):
         raise TypeError(
             f"the last step {name!r} of the pipeline, {last!r}, is not a two-way estimator of "
@@ -89,6 +91,10 @@ def from_pipeline(pipeline: Pipeline) -> Any:
         if names is not None:
             made.feature_names_in_ = names
     return model
+
+
+def _changes_nothing(step: Any) -> bool:
+    return step is None or (isinstance(step, str) and step == "passthrough")
 
 
 def model_of(model: Any) -> Any:

@@ -8,11 +8,14 @@ from functools import cached_property
 from typing import Any, TypeAlias
 
 import numpy as np
+from scipy.sparse import issparse
 from scipy.spatial import cKDTree
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from twofold.base import TwoWayEstimator
+from twofold.base.gaps import observed_distances
+from twofold.numerics.sparse_rows import dense_if_few_cells
 from twofold.numerics.threads import some_rows
 from twofold.numerics.units import CenteredUnits
 from twofold.pipelines import from_pipeline
@@ -154,11 +157,13 @@ class LatentSpace:
         if isinstance(self.last.encoder_, FeatureEncoder):
             inside = self.model[:-1].transform(X) if isinstance(self.model, Pipeline) else X
             return np.asarray(self.last.reconstruction_error(inside), dtype=np.float64)
-        rows = np.asarray(X, dtype=np.float64)
+        if issparse(X) and not isinstance(self.model, Pipeline):
+            return np.asarray(self.last.reconstruction_error(X), dtype=np.float64)
+        rows = np.asarray(dense_if_few_cells(X), dtype=np.float64)
         units = self.last._data_units
         if isinstance(self.model, Pipeline):
             units = CenteredUnits.identity(rows.shape[1])
-        return np.asarray(units.distances(rows, self.decode(Z)))
+        return observed_distances(units, rows, self.decode(Z))
 
     def is_supported(self, Z: Array, spacing: float) -> AnyArray:
         """Return which places (n,) of a grid are in the domain, or supported by data."""

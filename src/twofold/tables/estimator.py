@@ -18,6 +18,7 @@ from twofold.auto.estimator import AutoTwoWay
 from twofold.base.estimator import TwoWayEstimator
 from twofold.base.summary import SummaryMixin
 from twofold.export.model_files import save
+from twofold.numerics.row_weights import repeated_rows, take_rows
 from twofold.numerics.validation import RandomLike
 from twofold.protocols import Array
 from twofold.tables.cells import original_level
@@ -118,7 +119,7 @@ class TableMap(SummaryMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
         self.verbose = verbose
         self.n_jobs = n_jobs
 
-    def fit(self, X: Any, y: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Learn the encoding of the columns, latents and both maps.
 
         An interrupted or failed fit leaves the model unchanged.
@@ -129,6 +130,8 @@ class TableMap(SummaryMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
             The table.
         y : array-like of shape (n_samples,), default=None
             Labels, used by supervised models only.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows, at least 0: a fit to repeated rows. See `TwoWayEstimator.fit`.
 
         Returns
         -------
@@ -136,10 +139,10 @@ class TableMap(SummaryMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
         """
         frame = as_frame(X)
         _check_n_rows(frame)
-        layout = measure(frame, self.kinds)
+        layout = measure(_repeated(X, frame, sample_weight), self.kinds)
         encoded = layout.into(X)
         check_rows(encoded)
-        model = self._new_model().fit(encoded, y)
+        model = self._new_model().fit(encoded, y, sample_weight=sample_weight)
         self.__dict__.pop("feature_names_in_", None)
         if frame.library != "numpy":
             self.feature_names_in_ = np.array(frame.names, dtype=object)
@@ -298,7 +301,7 @@ class TableMap(SummaryMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
         encoded = self._encoded(X)
         return self.model_.reconstruction_error(encoded)
 
-    def score(self, X: Any, y: Any = None) -> float:
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """Return the share of the variance of the encoded columns that reconstruction keeps.
 
         Missing values do not count; 1 is perfect.
@@ -309,6 +312,8 @@ class TableMap(SummaryMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
             The table.
         y : ignored
             Not used, present for API consistency.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows in the mean squared error, at least 0.
 
         Returns
         -------
@@ -324,7 +329,7 @@ class TableMap(SummaryMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
         True
         """
         encoded = self._encoded(X)
-        return self.model_.score(encoded, y)
+        return self.model_.score(encoded, y, sample_weight=sample_weight)
 
     def log_density(self, Z: Any) -> Array:
         """Return the log density of the training latents at each point of the latent space.
@@ -458,6 +463,14 @@ class TableMap(SummaryMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
         tags.input_tags.categorical = True
         tags.transformer_tags.preserves_dtype = ["float64"]
         return tags
+
+
+def _repeated(X: Any, frame: Frame, sample_weight: Any) -> Frame:
+    """Return the rows that determine the encoding: all, or each as often as its weight says."""
+    if sample_weight is None:
+        return frame
+    rows = repeated_rows(sample_weight, frame.n_rows, len(frame.names))
+    return frame if rows is None else as_frame(take_rows(X, rows))
 
 
 def _check_n_rows(frame: Frame) -> None:

@@ -22,6 +22,7 @@ from twofold.export.programs.exported import Exported, exported
 from twofold.export.programs.translation import closed_form
 from twofold.maps.nadaraya_watson import NadarayaWatson
 from twofold.numerics.files import whole_file
+from twofold.numerics.sparse_rows import dense_if_few_cells
 from twofold.numerics.threads import row_blocks, some_rows
 from twofold.numerics.validation import check_int, warn_user
 from twofold.protocols import Array, IntArray
@@ -112,6 +113,7 @@ def write(
     ('iris.html', True)
     """
     found = exported(estimator)
+    X = dense_if_few_cells(X)
     data = found.read(X)
     extra = dict(columns or {})
     check_consistent_length(data, y, row_names, *extra.values())
