@@ -128,6 +128,25 @@ class TestSparse:
         assert Y.nnz == table.nnz
 
     @pytest.mark.parametrize("kind", FORMATS)
+    def test_parts(self, kind, monkeypatch):
+        """A table in parts of few cells, with empty rows and columns at the ends of parts."""
+        table = np.where(np.random.default_rng(0).random(X.shape) < 0.6, 0, X).astype(float)
+        table[[0, 5, 6, 119]] = 0.0
+        table[:, [0, 7, 19]] = 0.0
+        table[20, 3] = np.nan
+        model = LogCounts().fit(table)
+        sizes = model.library_size(table)
+        expected = model.at_library_size(table, sizes)
+        for n_cells in (1, 3, 64):
+            monkeypatch.setattr("twofold.counts.cells.MOST_CELLS", n_cells)
+            in_parts = LogCounts().fit(kind(table))
+            np.testing.assert_allclose(in_parts.shares_, model.shares_, rtol=1e-12)
+            np.testing.assert_allclose(in_parts.library_size(kind(table)), sizes, rtol=1e-12)
+            parts = in_parts.at_library_size(kind(table), sizes).toarray()
+            np.testing.assert_allclose(parts, expected, rtol=1e-12)
+            np.testing.assert_array_equal(model.at_library_size(table, sizes), expected)
+
+    @pytest.mark.parametrize("kind", FORMATS)
     def test_gaps_are_those_of_the_array(self, kind):
         with_gaps = X.astype(float)
         with_gaps[::3, 2] = with_gaps[1::4, 5] = np.nan

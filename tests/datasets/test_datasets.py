@@ -14,6 +14,7 @@ from twofold.datasets import (
     load_oil_flow,
     load_uci,
     load_usps,
+    make_branching_counts,
     make_disconnected_curves,
     make_noisy_helix,
     make_noisy_spiral,
@@ -343,3 +344,54 @@ class TestRealFiles:
 
 def test_everything_is_exported():
     assert all(hasattr(datasets, name) for name in datasets.__all__)
+
+
+class TestBranchingCounts:
+    def test_shapes_and_seeds(self):
+        X, parameters = make_branching_counts(50, 30, n_branches=4, random_state=0)
+        assert X.shape == (50, 30)
+        assert X.dtype.kind == "i"
+        assert X.min() >= 0
+        assert set(parameters[:, 0]) == {0.0, 1.0, 2.0, 3.0, 4.0}
+        stem = parameters[:, 0] == 0
+        assert parameters[stem, 1].max() <= 0.4 <= parameters[~stem, 1].min()
+        again = make_branching_counts(50, 30, n_branches=4, random_state=0)[0]
+        np.testing.assert_array_equal(X, again)
+
+    def test_library_sizes(self):
+        X, _ = make_branching_counts(2000, 40, library_size=500, random_state=0)
+        assert 470 < np.median(X.sum(axis=1)) < 530
+
+    def test_dispersion(self):
+        """Negative binomial counts vary more than Poisson counts of the same means."""
+        spread = []
+        for dispersion in (0.0, 1.0):
+            X, _ = make_branching_counts(3000, 1, dispersion=dispersion, random_state=0)
+            relative = X[:, 0] / X[:, 0].mean()
+            spread.append(relative.var())
+        np.testing.assert_allclose(spread[1] - spread[0], np.exp(0.35**2), rtol=0.15)
+
+    def test_cells_nearby_are_alike(self):
+        X, parameters = make_branching_counts(400, 60, random_state=0)
+        logs = np.log1p(X / X.sum(axis=1, keepdims=True) * 2000)
+        middle = [
+            logs[(parameters[:, 0] == branch) & (parameters[:, 1] > 0.8)].mean(axis=0)
+            for branch in (1, 2, 3)
+        ]
+        apart = np.linalg.norm(middle[0] - middle[1])
+        early = logs[(parameters[:, 0] == 1) & (parameters[:, 1] > 0.7)].mean(axis=0)
+        assert np.linalg.norm(early - middle[0]) < 0.3 * apart
+
+    @pytest.mark.parametrize(
+        "options",
+        [
+            {"n_samples": 0},
+            {"n_features": 0},
+            {"n_branches": 0},
+            {"library_size": 0.0},
+            {"dispersion": -1.0},
+        ],
+    )
+    def test_bad_options(self, options):
+        with pytest.raises(ValueError, match=next(iter(options))):
+            make_branching_counts(**options)

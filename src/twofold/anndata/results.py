@@ -33,12 +33,14 @@ def gene_scores(model: TwoWayEstimator, features: Any, latents: Array) -> Array:
     NaN stands for features without variance.
     """
     rows = some_rows(features.shape[0], MOST_ROWS)
+    features, latents = features[rows], latents[rows]
+    features = features.tocsr() if issparse(features) else features
     step = max(1, CELLS_OF_BLOCK // features.shape[1])
-    parts = [rows[start : start + step] for start in range(0, len(rows), step)]
+    parts = [slice(start, start + step) for start in range(0, len(rows), step)]
     n_seen = np.zeros(features.shape[1])
     sums, squares, errors = n_seen.copy(), n_seen.copy(), n_seen.copy()
-    center = dense(features[parts[0]]).astype(np.float64)
-    shift = np.where(np.isnan(center), 0.0, center).mean(axis=0)
+    some = dense(features[parts[0]]).astype(np.float64)
+    shift = np.where(np.isnan(some), 0.0, some).mean(axis=0)  # keeps the digits of the variance
     for part in parts:
         given = dense(features[part]).astype(np.float64)
         seen = ~np.isnan(given)

@@ -127,23 +127,33 @@ class Cells:
                 result[part] = function(values, of_rows[part, None])
             return result
         made = self.table.copy()  # with its own indices: sorting them must not touch the input's
-        rows = self._rows()
-        for start in range(0, len(made.data), MOST_CELLS):
-            part = slice(start, start + MOST_CELLS)
-            made.data[part] = function(made.data[part].astype(np.float64), of_rows[rows[part]])
+        for part in self._parts():
+            values = made.data[part].astype(np.float64)
+            made.data[part] = function(values, of_rows[self._rows(part)])
         return made
 
-    def _rows(self) -> AnyArray:
-        """Return the row (nnz,) of each stored value."""
-        if self.table.format == "csc":
-            return np.asarray(self.table.indices)
-        return np.repeat(np.arange(self.table.shape[0]), np.diff(self.table.indptr))
+    def _parts(self) -> list[slice]:
+        """Return slices of the stored values, of few values each."""
+        n_values = len(self.table.data)
+        return [slice(k, min(k + MOST_CELLS, n_values)) for k in range(0, n_values, MOST_CELLS)]
 
-    def _columns(self) -> AnyArray:
-        """Return the column (nnz,) of each stored value."""
-        if self.table.format == "csr":
-            return np.asarray(self.table.indices)
-        return np.repeat(np.arange(self.table.shape[1]), np.diff(self.table.indptr))
+    def _rows(self, part: slice) -> AnyArray:
+        """Return the row of each stored value of a part."""
+        return self._across(part) if self.table.format == "csc" else self._along(part)
+
+    def _columns(self, part: slice) -> AnyArray:
+        """Return the column of each stored value of a part."""
+        return self._across(part) if self.table.format == "csr" else self._along(part)
+
+    def _across(self, part: slice) -> AnyArray:
+        return np.asarray(self.table.indices[part])
+
+    def _along(self, part: slice) -> AnyArray:
+        pointers = self.table.indptr
+        first = int(np.searchsorted(pointers, part.start, side="right")) - 1
+        last = int(np.searchsorted(pointers, part.stop, side="left"))
+        inside = np.clip(pointers[first : last + 1], part.start, part.stop)
+        return np.repeat(np.arange(first, last), np.diff(inside))
 
     def _without_gaps(self) -> tuple[AnyArray, AnyArray | None]:
         """Return the values with zeros in gaps, and which are gaps if there are some."""
@@ -155,11 +165,18 @@ class Cells:
     def _sums(self, values: AnyArray, axis: int) -> Array:
         """Return the sums over an axis, in double precision."""
         if issparse(self.table):
-            numbers = self._columns() if axis == 0 else self._rows()
-            n_sums = self.table.shape[1 - axis]
-            return np.bincount(numbers, values, minlength=n_sums).astype(np.float64, copy=False)
+            return self._stored_sums(axis, lambda part: values[part])
         with np.errstate(over="ignore"):
             sums: Array = values.sum(axis=axis, dtype=np.float64)
+        return sums
+
+    def _stored_sums(self, axis: int, weights: Callable[[slice], AnyArray]) -> Array:
+        """Return sums over an axis of a weight for each stored value, given for parts of them."""
+        sums = np.zeros(self.table.shape[1 - axis])
+        for part in self._parts():
+            numbers = self._columns(part) if axis == 0 else self._rows(part)
+            with np.errstate(over="ignore"):
+                sums += np.bincount(numbers, weights(part), minlength=len(sums))
         return sums
 
     def _gaps_of_columns(self, gaps: AnyArray | None) -> Any:
@@ -168,16 +185,14 @@ class Cells:
             return 0
         if not issparse(self.table):
             return gaps.sum(axis=0)
-        return np.bincount(self._columns()[gaps], minlength=self.table.shape[1])
+        return self._stored_sums(0, lambda part: gaps[part])
 
     def _missing_shares(self, gaps: AnyArray, shares: Array) -> Array:
         """Return the sum (n,) of the shares of the columns that each row misses."""
         if not issparse(self.table):
             missing: Array = gaps @ shares
             return missing
-        weights = shares[self._columns()[gaps]]
-        sums: Any = np.bincount(self._rows()[gaps], weights, minlength=self.table.shape[0])
-        return np.asarray(sums, dtype=np.float64)
+        return self._stored_sums(1, lambda part: gaps[part] * shares[self._columns(part)])
 
 
 def _check_range(sums: Array, kind: str) -> None:
