@@ -445,6 +445,9 @@ def test_large_sparse_tables_stay_sparse(monkeypatch):
     monkeypatch.setattr("twofold.numerics.sparse_rows.FEW_CELLS", 100)
     adata = cells(sparse.csr_matrix(X))
     fitted = twofold.anndata.fit(adata, UKR(random_state=0))
+    logs = LogCounts().fit_transform(sparse.csr_matrix(X.astype(np.float32)))
+    np.testing.assert_allclose(adata.uns["twofold"]["score"], fitted.model.score(logs))
+    assert adata.uns["twofold"]["score_of"] == "training rows"
     Z = fitted.transform(adata)
     assert Z.shape == (N, 2)
     decoded = fitted.decode(Z, genes=["gene3"], library_size=X.sum(axis=1))
