@@ -90,7 +90,12 @@ class Columns:
         label, names = self._roles(table, messages)
         if self.others == "use":
             return self._choose_all_kinds(table, label, names, messages)
-        _check_header(table, names)
+        if nameless := next((name for name in names if name in table.nameless), None):
+            raise click.ClickException(
+                f"{table.name}: column {nameless.removeprefix('column')} has no name in the header "
+                f"(row numbers?); leave it out with --drop {nameless}, keep it beside the features "
+                f"with --id {nameless}, or name it"
+            )
         names = [name for name in names if name in table.numeric or name not in self.keep]
         text = [name for name in names if name not in table.numeric]
         if text and self.others != "drop":
@@ -107,17 +112,11 @@ class Columns:
         roles = self
         given = {name for name, _ in self.kinds}
         others = [name for name in names if name not in given]
-        if first := row_names_among(table, others, nameless=self.id is not None):
+        if self.id is None and (first := row_names_among(table, others)):
+            roles = replace(self, id=first)
             names.remove(first)
-            if self.id is None:
-                roles = replace(self, id=first)
-                messages.note(
-                    f"{table.name}: {first} names the rows (--column {first}=KIND uses it)"
-                )
-                warn_if_transposed(table, first, names, messages)
-            else:
-                messages.note(f"{table.name}: left out, numbers of rows: {first}")
-        _check_header(table, names)
+            messages.note(f"{table.name}: {first} names the rows (--column {first}=KIND uses it)")
+            warn_if_transposed(table, first, names, messages)
         kinds = {name: kind for name, kind in self.kinds if kind != "drop"}
         usable = []
         for name in names:
@@ -317,16 +316,6 @@ def _as_labels(column: Series | AnyArray) -> AnyArray:
         return values if values.dtype.kind in "biuf" else np.asarray(values, dtype=np.float64)
     texts: AnyArray = series.astype(object).map(str).mask(series.isna(), "").to_numpy(dtype=object)
     return texts
-
-
-def _check_header(table: Table, names: list[str]) -> None:
-    """Raise an error if a column has no name in a header that names others."""
-    if nameless := next((name for name in names if name in table.nameless), None):
-        raise click.ClickException(
-            f"{table.name}: column {nameless.removeprefix('column')} has no name in the header "
-            f"(row numbers?); leave it out with --drop {nameless}, keep it beside the features "
-            f"with --id {nameless}, or name it"
-        )
 
 
 def check_text(table: Table, name: str) -> None:

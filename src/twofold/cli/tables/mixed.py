@@ -56,15 +56,13 @@ def is_free_text(table: Table, name: str) -> bool:
     return bool(n_levels > MOST_LEVELS and n_levels > FREE_SHARE * len(cells))
 
 
-def row_names_among(table: Table, names: list[str], *, nameless: bool = False) -> str | None:
+def row_names_among(table: Table, names: list[str]) -> str | None:
     """Return the column that names the rows, if there is one.
 
     It has a different text in every row, or no name or the name of a number of rows and
-    consecutive integers. With ``nameless``, only columns without a name count.
+    consecutive integers.
     """
     for name in names:
-        if nameless and name not in table.nameless:
-            continue
         column = table.frame[name]
         if len(column) < 2 or column.isna().any() or not column.is_unique:
             continue
