@@ -13,7 +13,7 @@ from twofold import __version__
 from twofold.cli.commands.bench import bench
 from twofold.cli.commands.demo import demo
 from twofold.cli.commands.fit import fit
-from twofold.cli.commands.maps import impute, reconstruct, sample, score, transform
+from twofold.cli.commands.maps import reconstruct, sample, score, transform
 from twofold.cli.commands.show import explore, export, info, plot
 from twofold.cli.commands.standardize import standardize
 from twofold.cli.errors import Interrupted, translated
@@ -83,7 +83,7 @@ def cli() -> None:
 
 
 for command in (
-    fit, transform, reconstruct, impute, sample, score, info, plot, explore, export, standardize,
-    bench, demo,
+    fit, transform, reconstruct, sample, score, info, plot, explore, export, standardize, bench,
+    demo,
 ):  # fmt: skip
     cli.add_command(command)

@@ -3,25 +3,24 @@
 from __future__ import annotations
 
 import time
-import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 import click
 import numpy as np
 
-from twofold.cli.inputs import InputTable, Roles, is_table_map
-from twofold.cli.messages import Messages, counted, listed, table_size
+from twofold.cli.inputs import InputTable
+from twofold.cli.messages import Messages, counted, table_size
 from twofold.cli.methods import AUTO, METHODS
 from twofold.cli.progress import in_blocks, shown_progress
 from twofold.cli.tables.columns import Selection
+from twofold.cli.tables.reading import frame_of
+from twofold.cli.tables.scaling import in_deviations
 from twofold.protocols import AnyArray, Array
 
 if TYPE_CHECKING:
     from twofold.auto import RaceReport
     from twofold.base.estimator import TwoWayEstimator
-    from twofold.tables import TableMap
-    from twofold.tables.layout import TableLayout
 
 SCORED_ROWS: Final = 2_000
 """The score uses at most this many training rows if no rows are held out."""
@@ -31,7 +30,7 @@ SCORED_ROWS: Final = 2_000
 class Fitted:
     """A model, with the indices of the rows of its fit and of the held-out rows."""
 
-    model: TwoWayEstimator | TableMap
+    model: TwoWayEstimator
     selection: Selection
     training: AnyArray
     held_out: AnyArray
@@ -52,28 +51,7 @@ class Fitted:
     @property
     def report(self) -> RaceReport | None:
         """The methods that were compared, the winner first, if the model has compared methods."""
-        return getattr(self.inner, "report_", None)
-
-    @property
-    def inner(self) -> TwoWayEstimator:
-        """The model of the encoded columns, of a table with columns of all kinds."""
-        return getattr(self.model, "model_", self.model)  # type: ignore[return-value]
-
-    @property
-    def roles(self) -> Roles:
-        """What the columns of the table were in this fit."""
-        return Roles(self.selection.label, self.selection.id, self.selection.left_out)
-
-    def kinds(self) -> dict[str, str]:
-        """Return the kind of each column of a table, with the number of levels of categories."""
-        if not is_table_map(self.model):
-            return {}
-        layout: TableLayout = self.model.layout_
-        levels = {one.name: len(getattr(one, "levels", ())) for one in layout.columns}
-        return {
-            name: f"{kind} of {levels[name]}" if levels.get(name) else kind
-            for name, kind in layout.kinds.items()
-        }
+        return getattr(self.model, "report_", None)
 
     def race_table(self) -> list[list[str]]:
         """Return the table of the race, with its header; nothing if there was none."""
@@ -111,7 +89,7 @@ class Fitted:
             labels = np.asarray(self.selection.labels)
             known = latents[self.training], labels[self.training]
             accuracy = nearest_neighbor_accuracy(*known, latents[rows], labels[rows])
-        part = getattr(self.inner, "fitted_rows_", None)  # if seconds did not suffice for all
+        part = getattr(self.model, "fitted_rows_", None)  # if seconds did not suffice for all
         n_fitted = len(self.training if part is None else part)
         shape = n_fitted, self.selection.features.shape[1]
         n_latents = int(self.model.embedding_.shape[1])
@@ -123,14 +101,11 @@ class Fitted:
             "score": score,
             "score_of": of,
             "nearest_neighbor_accuracy": accuracy,
-            "n_iter": getattr(self.inner, "n_iter_", None),
+            "n_iter": getattr(self.model, "n_iter_", None),
             "seconds": self.seconds,
-            "kinds": self.kinds() or None,
-            "scale": self.inner.scale if isinstance(self.inner.scale, str) else None,
         }
         size = f"{table_size(shape)} to {counted(n_latents, 'latent')}"
-        lines = [(type(self.inner).__name__, f"{size} in {self.seconds:.1f} s")]
-        lines += [("columns", _by_kind(self.kinds()))] if self.kinds() else []
+        lines = [(type(self.model).__name__, f"{size} in {self.seconds:.1f} s")]
         if self.report is not None:
             winner = self.report[0]["method"]
             document |= {"winner": winner, "race": list(self.report)}
@@ -144,21 +119,8 @@ class Fitted:
         return document, lines
 
 
-def _by_kind(kinds: dict[str, str]) -> str:
-    """Return the columns of each kind."""
-    found: dict[str, list[str]] = {}
-    for name, kind in kinds.items():
-        plain, _, n_levels = kind.partition(" of ")
-        found.setdefault(plain, []).append(f"{name} ({n_levels} levels)" if n_levels else name)
-    return "; ".join(f"{kind}: {listed(names)}" for kind, names in found.items())
-
-
 def fit_rows(
-    model: TwoWayEstimator | TableMap,
-    selection: Selection,
-    hold_out: float,
-    seed: int,
-    messages: Messages,
+    model: TwoWayEstimator, selection: Selection, hold_out: float, seed: int, messages: Messages
 ) -> Fitted:
     """Fit a model to all rows except a random share ``hold_out`` of them, in [0, 1)."""
     n_rows = len(selection.features)
@@ -190,64 +152,44 @@ def _about_winner(report: RaceReport) -> str:
 def fit_table(
     table: InputTable,
     effort: str | float | None,
-    scaled: bool | None,
+    scaled: bool,
     messages: Messages,
     keep: tuple[str, ...] = (),
 ) -> Fitted:
-    """Fit the best method to a table, with ``scaled`` to columns in units of their deviations.
+    """Fit the best method to a table, with ``scaled`` to its standardized columns.
 
     ``keep`` names further columns to keep beside the features.
     """
     selection = table.select(messages, keep)
+    if scaled:
+        selection = standardized(selection)
     parameters = {} if effort is None else {"effort": effort}
-    model = model_for(selection, AUTO, 2, 0, parameters, scaled, messages)
+    model = METHODS[AUTO].make(2, 0, parameters)
     return fit_rows(model, selection, 0.0, 0, messages)
 
 
-def model_for(
-    selection: Selection,
-    method: str,
-    dimensions: int | str,
-    seed: int,
-    parameters: dict[str, Any],
-    scaled: bool | None,
-    messages: Messages,
-) -> TwoWayEstimator | TableMap:
-    """Return the model to fit: that of the method, or one of a table with columns of all kinds."""
-    if selection.kinds is not None:
-        from twofold import TableMap
-
-        if scaled is not None:
-            messages.note(
-                "--standardize and --own-units are for tables of numbers; each column of this one "
-                "has a unit of its own"
-            )
-        return TableMap(METHODS[method].make(dimensions, seed, parameters), kinds=selection.kinds)
-    if scaled is None and "scale" not in parameters:
-        scaled = _one_column_dominates(selection, messages)
-    if scaled:
-        parameters = parameters | {"scale": "standard"}
-    return METHODS[method].make(dimensions, seed, parameters)
+def standardized(selection: Selection) -> Selection:
+    """Return a selection whose features have mean 0 and standard deviation 1."""
+    values = np.asarray(selection.features, dtype=np.float64)
+    scaled = in_deviations(values, values)
+    names = selection.names
+    return replace(selection, features=scaled if names is None else frame_of(scaled, names))
 
 
-def _one_column_dominates(selection: Selection, messages: Messages) -> bool:
-    """Tell whether one column has nearly all of the variance, with a note."""
+def note_dominant_column(selection: Selection, messages: Messages) -> None:
+    """Print a note if one column has nearly all of the variance."""
     from twofold.auto.worth import DOMINANT
 
     n_rows = len(selection.rows)
     some = selection.take(np.arange(0, n_rows, -(-n_rows // SCORED_ROWS)))
     values = np.asarray(some, dtype=np.float64)
-    with np.errstate(all="ignore"), warnings.catch_warnings():
-        warnings.simplefilter("ignore", RuntimeWarning)  # a column without a value
-        spreads = np.nanstd(values, axis=0)
-        shares = np.square(spreads / np.nanmax(spreads))
-        total = np.nansum(shares)
-    if values.shape[1] < 2 or not np.nanmax(shares, initial=0.0) > DOMINANT * total:
-        return False
-    column = int(np.nanargmax(shares))
-    name = f"column {column + 1}" if selection.names is None else selection.names[column]
-    messages.note(
-        f"{name} has {100 * shares[column] / total:.1f} % of the variance: each column is divided "
-        "by its standard deviation (--own-units fits the columns as they are)"
-    )
-    return True
+    with np.errstate(all="ignore"):
+        spreads = values.std(axis=0)
+        shares = np.square(spreads / spreads.max())
+    if values.shape[1] > 1 and shares.max() > DOMINANT * shares.sum():
+        column = int(shares.argmax())
+        name = f"column {column + 1}" if selection.names is None else selection.names[column]
+        messages.note(
+            f"{name} has {100 * shares.max() / shares.sum():.1f} % of the variance and dominates "
+            "the map; if units differ, 'twofold standardize' puts all columns on one scale"
+        )

@@ -94,7 +94,7 @@ def _for_shells(message: Warning | str) -> str:
     """Return the text of a Python warning, with remedies of the command line."""
     return str(message).replace(
         "set scale='standard', which makes the scaling of columns part of the model",
-        "use --standardize, which makes the scaling of columns part of the model",
+        "standardize them first with 'twofold standardize'",
     )
 
 

@@ -16,13 +16,12 @@ from twofold.cli.inputs import InputTable
 from twofold.cli.messages import Messages
 from twofold.cli.tables.columns import Columns
 from twofold.cli.tables.reading import FORMATS, STANDARD, Reading
-from twofold.cli.tables.writing import WRITERS, Output, check_writable
+from twofold.cli.tables.writing import Output, check_writable
 
 Command = Callable[..., Any]
 Decorator = Callable[[Command], Command]
 
-TABLE_FORMATS = click.Choice(list(dict.fromkeys(FORMATS.values())))
-OUTPUT_FORMATS = click.Choice(list(WRITERS))
+TABLE_FORMATS = click.Choice(["csv", "tsv", "parquet", "npy", "npz"])
 
 model_argument = click.argument("model", metavar="MODEL", type=click.Path(path_type=Path))
 seed_option = click.option("--seed", type=click.IntRange(min=0), default=0, help="Random seed.")
@@ -64,17 +63,6 @@ effort_option = click.option(
     metavar="fast|balanced|best|SECONDS",
     help="What auto may spend to compare methods, or seconds for the whole fit "
     "[default: balanced].",
-)
-
-
-SCALING: Final = "--standardize"
-
-scale_option = click.option(
-    f"{SCALING}/--own-units",
-    "scaled",
-    default=None,
-    help="Whether each column is divided by its standard deviation, as part of the model "
-    "[default: if one column dominates].",
 )
 
 
@@ -150,42 +138,10 @@ UNUSED: Final = {
 """Options for columns that cannot be features, with what these are."""
 
 
-def _kinds(
-    _: click.Context, __: click.Parameter, value: tuple[str, ...]
-) -> tuple[tuple[str, str], ...]:
-    found = []
-    for text in value:
-        name, equals, kind = text.rpartition("=")
-        if not equals or kind not in KINDS_OF_COLUMNS:
-            raise click.BadParameter(
-                f"{text!r} must be COL=KIND with a kind among {', '.join(KINDS_OF_COLUMNS)}."
-            )
-        found.append((name, kind))
-    return tuple(found)
-
-
-KINDS_OF_COLUMNS: Final = ("number", "log", "category", "ordered", "boolean", "date", "drop")
-
-_kind_option = click.option(
-    "--column",
-    "kinds",
-    metavar="COL=KIND",
-    multiple=True,
-    callback=_kinds,
-    help=f"What a column holds: {', '.join(KINDS_OF_COLUMNS)} [default: by its cells].",
-)
-
-
-def column_options(*others: str, kinds: bool = False, gaps: bool = False) -> Decorator:
-    """Add options for columns; ``others`` name the option for columns that are not features.
-
-    With ``kinds``, text may be used as categories; with ``gaps``, cells may be missing.
-    """
+def column_options(*others: str) -> Decorator:
+    """Add options for columns; ``others`` name the option for columns that are not features."""
     what = ", or ".join(UNUSED[other] for other in others)
-    first = "use" if kinds else "error"
-    words = ["use", "drop", "error"] if kinds else ["error", "drop"]
-    known = [_kind_option] if kinds else []
-    missing = ["keep", "drop", "error"] if gaps else ["error", "drop"]
+    decision: dict[str, Any] = {"type": click.Choice(["error", "drop"]), "default": "error"}
     return _grouped(
         "columns",
         Columns,
@@ -194,26 +150,12 @@ def column_options(*others: str, kinds: bool = False, gaps: bool = False) -> Dec
         click.option(
             "--drop", metavar="COL", multiple=True, help="Column to leave out; repeatable."
         ),
-        click.option(
-            *others, "others", help=f"Columns {what}.", type=click.Choice(words), default=first
-        ),
-        click.option(
-            "--missing",
-            help="Rows with missing cells.",
-            type=click.Choice(missing),
-            default=missing[0],
-        ),
-        *known,
+        click.option(*others, "others", help=f"Columns {what}.", **decision),
+        click.option("--missing", help="Rows with missing cells.", **decision),
     )
 
 
-def table_input(
-    *,
-    others: str = "--extra-columns",
-    required: bool = True,
-    kinds: bool = False,
-    gaps: bool = True,
-) -> Decorator:
+def table_input(*, others: str = "--extra-columns", required: bool = True) -> Decorator:
     """Add the argument DATA with its options; the command gets them as ``table``, or None."""
     metavar = "DATA" if required else "[DATA]"
     argument = click.argument("data", metavar=metavar, required=required, type=click.Path())
@@ -226,8 +168,7 @@ def table_input(
             table = None if data is None else InputTable(data, reading, columns)
             return command(table=table, **rest)
 
-        options = column_options(others, kinds=kinds, gaps=gaps)
-        return argument(options(table_options(wrapped)))
+        return argument(column_options(others)(table_options(wrapped)))
 
     return add
 
@@ -242,7 +183,7 @@ class Shown:
     model: Path | None
     table: InputTable | None
     effort: str | float | None = None
-    scaled: bool | None = None
+    scaled: bool = False
 
     @property
     def stem(self) -> str:
@@ -269,14 +210,14 @@ def model_or_table_input(command: Command) -> Command:
         reading: Reading,
         columns: Columns,
         effort: str | float | None,
-        scaled: bool | None,
+        scaled: bool,
         **rest: Any,
     ) -> Any:
         if data is None and is_table(model, reading):
             alone = InputTable(str(model), reading, columns)
             return command(shown=Shown(None, alone, effort, scaled), **rest)
-        if effort is not None or scaled is not None or columns.kinds:
-            option = "--effort" if effort is not None else "--column" if columns.kinds else SCALING
+        if effort is not None or scaled:
+            option = "--standardize" if scaled else "--effort"
             raise click.UsageError(
                 f"{option} is for a table without a model; {model} is fitted already"
             )
@@ -288,8 +229,14 @@ def model_or_table_input(command: Command) -> Command:
     path = click.Path(path_type=Path, allow_dash=True)
     first = click.argument("model", metavar="[MODEL]", type=path)
     second = click.argument("data", metavar="DATA", required=False, type=click.Path())
-    decide = column_options("--extra-columns", "--text-columns", kinds=True, gaps=True)
-    return first(second(effort_option(scale_option(decide(table_options(wrapped))))))
+    scale = click.option(
+        "--standardize",
+        "scaled",
+        is_flag=True,
+        help="Without MODEL: put all columns on one scale first, if their units differ.",
+    )
+    options = column_options("--extra-columns", "--text-columns")(table_options(wrapped))
+    return first(second(effort_option(scale(options))))
 
 
 def _inputs() -> list[str]:
@@ -311,7 +258,7 @@ def output_options(
         "output",
         make,
         click.option("-o", "--output", "target", metavar="FILE", default=default, help=help_text),
-        click.option("--output-format", type=OUTPUT_FORMATS, help=about),
+        click.option("--output-format", type=TABLE_FORMATS, help=about),
     )
 
 

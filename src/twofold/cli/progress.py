@@ -177,8 +177,4 @@ def in_blocks(call: Callable[[Any], Array], rows: Any, about: str, messages: Mes
             elif time.perf_counter() - last > SECONDS_BETWEEN_LINES:
                 messages.line(f"{about}: {start + len(done[-1])} of {n_rows} rows")
                 last = time.perf_counter()
-    if hasattr(done[0], "columns"):
-        import pandas as pd
-
-        return pd.concat(done, ignore_index=True)  # type: ignore[no-any-return]
     return np.concatenate(done)

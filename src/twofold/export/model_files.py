@@ -58,9 +58,7 @@ EPOCH: Final = (1980, 1, 1, 0, 0, 0)
 PACKAGES: Final = ("twofold", "numpy", "scipy", "scikit-learn")
 
 
-def save(
-    estimator: BaseEstimator, path: str | os.PathLike[str], *, notes: dict[str, Any] | None = None
-) -> None:
+def save(estimator: BaseEstimator, path: str | os.PathLike[str]) -> None:
     """Write a fitted model to a file.
 
     Parameters
@@ -71,9 +69,6 @@ def save(
         the data before all steps.
     path : str or path-like
         The file to write, usually with the ending ``.twofold``; an existing file is replaced.
-    notes : dict, default=None
-        Further facts, as plain JSON, that `twofold.export.model_files.describe` returns; the
-        command line keeps the roles of columns here.
 
     Raises
     ------
@@ -113,8 +108,6 @@ def save(
         "n_features": int(estimator.n_features_in_),
         "n_components": int(estimator._n_features_out),
     }
-    if notes is not None:
-        facts["notes"] = notes
     _write_file(path, MARK, facts, encoder)
 
 

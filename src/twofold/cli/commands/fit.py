@@ -8,7 +8,7 @@ from typing import Final
 
 import click
 
-from twofold.cli.fitting import fit_rows, model_for
+from twofold.cli.fitting import fit_rows, note_dominant_column
 from twofold.cli.inputs import InputTable, latent_names
 from twofold.cli.messages import Messages, counted
 from twofold.cli.methods import AUTO, METHODS, complete_setting, parse_settings
@@ -16,14 +16,12 @@ from twofold.cli.options import (
     command,
     effort_option,
     message_options,
-    scale_option,
     seed_option,
     table_input,
 )
 from twofold.cli.tables.columns import Selection
 from twofold.cli.tables.reading import FORMATS
 from twofold.cli.tables.writing import Output, ResultTable, check_writable
-from twofold.export.model_files import save
 from twofold.numerics.files import whole_file
 
 CHOOSE_DIMENSIONS: Final = ("auto", "isomap")
@@ -78,8 +76,7 @@ def _number_of_dimensions(_: click.Context, __: click.Parameter, value: str) -> 
     help="Share of the rows to hold out and score, such as 0.1.",
 )
 @seed_option
-@scale_option
-@table_input(others="--text-columns", kinds=True)
+@table_input(others="--text-columns")
 @message_options
 def fit(
     table: InputTable,
@@ -91,7 +88,6 @@ def fit(
     embedding: str | None,
     hold_out: float,
     seed: int,
-    scaled: bool | None,
     messages: Messages,
 ) -> None:
     """Fit a model to a table.
@@ -100,9 +96,8 @@ def fit(
     from latents to data. Unless -m names a method, several methods race on a part of the rows,
     held-out rows decide, and the winner is fitted to all rows.
 
-    DATA is CSV, TSV, Parquet, Feather, Excel, H5AD, NPY or NPZ, or '-' for standard input. Columns
-    are features, rows are samples. Columns of text, dates and truth values are used as such, and
-    cells may be missing. The model file keeps the roles of the columns for later commands.
+    DATA is CSV, TSV, Parquet, NPY or NPZ, or '-' for standard input. Columns are features, rows are
+    samples.
     """
     if output is None and embedding is None:
         raise click.UsageError(
@@ -116,6 +111,7 @@ def fit(
         parameters["effort"] = effort
     if dimensions == "auto" and method not in CHOOSE_DIMENSIONS:
         raise click.UsageError(f"-q auto is for -m {' and '.join(CHOOSE_DIMENSIONS)}")
+    model = METHODS[method].make(dimensions, seed, parameters)
     latents_out = None if embedding is None else Output.of(embedding, None, table.data)
     on_stdout = latents_out is not None and latents_out.is_standard
     if on_stdout and messages.as_json:
@@ -126,7 +122,8 @@ def fit(
         _check_model_file(output, table.data)
     selection = table.select(messages)
     _check_labels(selection, method)
-    model = model_for(selection, method, dimensions, seed, parameters, scaled, messages)
+    if method != AUTO:  # which warns itself
+        note_dominant_column(selection, messages)
     fitted = fit_rows(model, selection, hold_out, seed, messages)
     needs_latents = latents_out is not None or fitted.has_classes
     latents = fitted.latents(messages) if needs_latents else None
@@ -134,7 +131,7 @@ def fit(
     document |= {"method": method, "model": output and str(output), "embedding": embedding}
     with ExitStack() as files:
         if output is not None:
-            save(model, files.enter_context(whole_file(output)), notes=fitted.roles.notes())
+            model.save(files.enter_context(whole_file(output)))
             lines.append(("model", str(output)))
         if latents_out is not None and latents is not None:
             latents_out.write(ResultTable.of(latent_names(model), latents, selection), messages)

@@ -1,20 +1,14 @@
-"""``twofold transform``, ``reconstruct``, ``sample``, ``score``, ``impute``: apply a model."""
+"""``twofold transform``, ``reconstruct``, ``sample`` and ``score``: apply a fitted model."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import click
 import numpy as np
 
-from twofold.cli.inputs import (
-    InputTable,
-    feature_names,
-    is_table_map,
-    latent_names,
-    load_model,
-)
+from twofold.cli.inputs import InputTable, feature_names, latent_names, load_model
 from twofold.cli.measurement import MapQuality, judge_map, training_latents
 from twofold.cli.messages import Messages
 from twofold.cli.options import (
@@ -44,8 +38,8 @@ def transform(model: Path, table: InputTable, output: Output, messages: Messages
 
     Columns are matched to those of the fit by name, in any order.
     """
-    loaded = load_model(model)
-    estimator, selection = loaded.estimator, table.select_for(loaded, messages)
+    estimator = load_model(model)
+    selection = table.select_for(estimator, messages)
     with messages.warnings_as_lines():
         Z = in_blocks(estimator.transform, selection.features, "transform", messages)
     output.write_result(ResultTable.of(latent_names(estimator), Z, selection), messages)
@@ -71,10 +65,9 @@ def reconstruct(
 
     Each row is encoded and decoded, which removes noise.
     """
-    loaded = load_model(model)
-    estimator = loaded.estimator
+    estimator = load_model(model)
     select = table.select_latents if from_latents else table.select_for
-    selection = select(loaded, messages)
+    selection = select(estimator, messages)
     call = estimator.inverse_transform if from_latents else estimator.reconstruct
     with messages.warnings_as_lines():
         X = in_blocks(call, selection.features, "reconstruct", messages)
@@ -92,7 +85,7 @@ def sample(model: Path, rows: int, seed: int, output: Output, messages: Messages
 
     Latents are drawn from their density and decoded.
     """
-    estimator = load_model(model).estimator
+    estimator = load_model(model)
     with messages.warnings_as_lines():
         X = estimator.sample(rows, random_state=seed)
     output.write_result(ResultTable(feature_names(estimator), X), messages)
@@ -117,8 +110,8 @@ def score(model: Path, table: InputTable, output: Output | None, messages: Messa
     on_stdout = output is not None and output.is_standard
     if on_stdout and messages.as_json:
         raise click.UsageError("--json and -o - both use standard output; name a file for -o")
-    loaded = load_model(model)
-    estimator, selection = loaded.estimator, table.select_for(loaded, messages)
+    estimator = load_model(model)
+    selection = table.select_for(estimator, messages)
     with messages.warnings_as_lines():
         kept = float(estimator.score(selection.features))
         distances = in_blocks(
@@ -154,49 +147,9 @@ def score(model: Path, table: InputTable, output: Output | None, messages: Messa
 
 
 def _quality(estimator: Any, X: Any, Z: Array, messages: Messages) -> MapQuality | None:
-    """Return the quality of the map for complete rows with latents Z (m, q), if it can be judged.
-
-    The columns of a table are judged as they are encoded.
-    """
-    if is_table_map(estimator):
-        estimator, X = estimator.model_, estimator.layout_.into(X)
+    """Return the quality of the map for rows with latents Z (m, q), if it can be judged."""
     latents = training_latents(estimator)
-    complete = ~np.isnan(np.asarray(X, dtype=np.float64)).any(axis=1)
-    if latents is None or complete.sum() < FEWEST_COMPLETE:
+    if latents is None:
         return None
-    X, Z = X[complete], Z[complete]
     rebuilt = in_blocks(estimator.inverse_transform, Z, "reconstructions", messages)
     return judge_map(estimator, latents, X, Z, relative_reconstruction_error(X, rebuilt))
-
-
-FEWEST_COMPLETE: Final = 2
-"""Rows without missing cells that are needed to judge a map."""
-
-
-@command(
-    "twofold impute flowers.twofold gaps.csv -o filled.csv",
-    "twofold impute flowers.twofold gaps.csv --std errors.csv -o filled.csv",
-)
-@model_argument
-@click.option("--std", metavar="FILE", help="Table of standard deviations to write.")
-@output_options()
-@table_input()
-@message_options
-def impute(
-    model: Path, table: InputTable, std: str | None, output: Output, messages: Messages
-) -> None:
-    """Fill the missing cells of rows.
-
-    All other cells stay as they are. --std writes the standard deviations of the filled cells, and
-    0 for the others; for categories one minus the probability of the level.
-    """
-    deviations_out = None if std is None else Output.of(std, None, str(model), table.data)
-    loaded = load_model(model)
-    estimator, selection = loaded.estimator, table.select_for(loaded, messages)
-    with messages.warnings_as_lines():
-        filled, deviations = estimator.impute(selection.features, return_std=True)
-    names = feature_names(estimator)
-    if deviations_out is not None:
-        deviations_out.write(ResultTable.of(names, deviations, selection), messages)
-        messages.note(f"{std}: standard deviations")
-    output.write_result(ResultTable.of(names, filled, selection), messages)

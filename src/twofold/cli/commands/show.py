@@ -7,11 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import click
-import numpy as np
 
 from twofold.cli.errors import needing
 from twofold.cli.fitting import Fitted, fit_table
-from twofold.cli.inputs import InputTable, is_table_map, load_model
+from twofold.cli.inputs import InputTable, load_model
 from twofold.cli.messages import Messages, listed, table_size
 from twofold.cli.methods import AUTO, METHODS
 from twofold.cli.options import (
@@ -44,10 +43,9 @@ def info(model: Path, messages: Messages) -> None:
     """
     from twofold.export.model_files import describe
 
-    loaded = load_model(model)
-    estimator, about = loaded.estimator, describe(model)
-    inner: Any = getattr(estimator, "model_", estimator)
-    name, names, size = type(inner).__name__, about["feature_names"], model.stat().st_size
+    estimator = load_model(model)
+    about = describe(model)
+    name, names, size = about["class"], about["feature_names"], model.stat().st_size
     methods = (key for key, one in METHODS.items() if one.class_name == name)
     method = next(methods, name)
     rows, n_components = estimator.embedding_.shape
@@ -61,15 +59,12 @@ def info(model: Path, messages: Messages) -> None:
         "feature_names": names,
         "latents": n_components,
         "parameters": about["parameters"],
-        "winner": getattr(inner, "method_", None) if method == AUTO else None,
-        "kinds": getattr(estimator, "kinds_", None),
-        "roles": loaded.roles.notes(),
+        "winner": getattr(estimator, "method_", None) if method == AUTO else None,
         "versions": about["versions"],
     }
-    parameters_ = inner.get_params(deep=False)
-    defaults = {key: repr(one) for key, one in type(inner)().get_params(deep=False).items()}
+    defaults = {key: repr(one) for key, one in type(estimator)().get_params(deep=False).items()}
     changed = [
-        f"{key}={value!r}" for key, value in parameters_.items() if repr(value) != defaults.get(key)
+        f"{key}={value}" for key, value in about["parameters"].items() if value != defaults.get(key)
     ]
     parameters = f"{listed(changed)}, others by default" if changed else "all by default"
     versions = (f"{package} {number}" for package, number in about["versions"].items())
@@ -77,24 +72,14 @@ def info(model: Path, messages: Messages) -> None:
         ("model", f"{name} (-m {method}), {size / 1e6:.2f} MB"),
         ("fitted to", table_size((rows, about["n_features"]))),
         ("latents", str(n_components)),
-        ("columns", "without names" if names is None else listed(_with_kinds(names, estimator))),
+        ("columns", "without names" if names is None else listed(names)),
         ("parameters", parameters),
         ("written by", listed(versions)),
     ]
     if method == AUTO:
-        best = f"{document['winner']} ({type(inner._unwrapped).__name__})"
+        best = f"{document['winner']} ({type(estimator._unwrapped).__name__})"
         lines.insert(1, ("winner", best))
-    roles = loaded.roles
-    lines += [("label", roles.label)] if roles.label is not None else []
-    lines += [("row names", roles.id)] if roles.id is not None else []
-    lines += [("left out", listed(roles.left_out))] if roles.left_out else []
     messages.result(document, lines)
-
-
-def _with_kinds(names: list[str], estimator: Any) -> list[str]:
-    """Return the names of columns, of a table with their kinds."""
-    kinds = getattr(estimator, "kinds_", {})
-    return [f"{name} ({kinds[name]})" if name in kinds else name for name in names]
 
 
 @dataclass(frozen=True)
@@ -118,10 +103,6 @@ KINDS: Final = {
     "candidates": Kind("CandidatesDisplay", "the initializations that were compared"),
     "learning-curve": Kind("LearningCurveDisplay", "the objective over the iterations"),
 }
-
-
-MOST_COLORS: Final = 12
-"""Levels of a category that colors can tell apart."""
 
 
 def draw(
@@ -179,11 +160,6 @@ def plot(
         from twofold.plotting import save_figure
     estimator, chosen, fitted = _shown(shown, messages)
     features, labels = (None, None) if chosen is None else (chosen.features, chosen.labels)
-    if is_table_map(estimator):
-        if labels is None and features is not None:
-            labels = _category(estimator, features, messages)
-        features = None if features is None else estimator.layout_.into(features)
-        estimator = estimator.model_
     with messages.warnings_as_lines():
         display = draw(kind, estimator, features, labels, image_shape)
         with needing("plot"), whole_file(output) as path:
@@ -193,27 +169,15 @@ def plot(
 
 def _shown(
     shown: Shown, messages: Messages, keep: tuple[str, ...] = ()
-) -> tuple[Any, Selection | None, Fitted | None]:
+) -> tuple[TwoWayEstimator, Selection | None, Fitted | None]:
     """Return the model to show, the rows, and the fit if the model is fitted here."""
     if shown.model is None:
         assert shown.table is not None
         fitted = fit_table(shown.table, shown.effort, shown.scaled, messages, keep)
         return fitted.model, fitted.selection, fitted
-    loaded, table = load_model(shown.model), shown.table
-    chosen = None if table is None else table.select_for(loaded, messages, keep)
-    return loaded.estimator, chosen, None
-
-
-def _category(estimator: Any, features: Any, messages: Messages) -> AnyArray | None:
-    """Return the first category of few levels, to color by it if there is no label."""
-    levels = {one.name: len(getattr(one, "levels", ())) for one in estimator.layout_.columns}
-    few = [name for name in features.columns if 1 < levels.get(name, 0) <= MOST_COLORS]
-    if not few:
-        return None
-    name = few[0]
-    messages.note(f"colored by {name}, the first category (--label names another column)")
-    column = features[name].astype(object)
-    return np.array(column.where(column.notna(), "").map(str), dtype=object)
+    estimator = load_model(shown.model)
+    table = shown.table
+    return estimator, None if table is None else table.select_for(estimator, messages, keep), None
 
 
 def _tell(
@@ -365,9 +329,8 @@ def export(
 
     if distill and direction == "up":
         raise click.UsageError("--distill is for --map down; the decoder is a formula")
-    loaded = load_model(model)
-    estimator = loaded.estimator
-    chosen = None if table is None else table.select_for(loaded, messages)
+    estimator = load_model(model)
+    chosen = None if table is None else table.select_for(estimator, messages)
     rows = None if chosen is None else chosen.features
     with messages.warnings_as_lines(), whole_file(output) as path, needing("onnx"):
         try:

@@ -26,7 +26,7 @@ from twofold.cli.tables.writing import Output, ResultTable
 )
 @click.option("--undo", is_flag=True, help="Convert back to the units of --by.")
 @output_options()
-@table_input(others="--text-columns", gaps=False)
+@table_input(others="--text-columns")
 @message_options
 def standardize(
     table: InputTable, by: str | None, undo: bool, output: Output, messages: Messages

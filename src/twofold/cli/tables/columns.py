@@ -1,12 +1,12 @@
 """Select the features, the label and the usable rows of a table.
 
-Columns of text become categories if the command fits a model to columns of all kinds. No column or
-row is left out silently: each has a note, or an error that names the option that decides about it.
+No column or row is left out silently: a column of text or a missing cell is an error that names it
+and the option that decides about it.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from shlex import quote
 from typing import TYPE_CHECKING, Final
 
@@ -14,14 +14,6 @@ import click
 import numpy as np
 
 from twofold.cli.messages import Messages, counted, did_you_mean, listed
-from twofold.cli.tables.mixed import (
-    is_free_text,
-    is_number,
-    is_text,
-    row_names_among,
-    warn_if_transposed,
-    with_gaps,
-)
 from twofold.cli.tables.reading import Table, frame_of
 from twofold.protocols import AnyArray, Array
 
@@ -38,9 +30,7 @@ class Selection:
 
     ``features`` of shape (n_rows, n_features) is a frame if columns have names, else an array.
     ``beside`` has columns of shape (n_rows,) that are kept but are not features; ``label`` and
-    ``id`` name two of them. ``rows`` has the indices of the selected rows in the table. ``kinds``
-    has the kinds of columns that the user has given, and is None if all features are numbers.
-    ``left_out`` names the other columns of the table.
+    ``id`` name two of them. ``rows`` has the indices of the selected rows in the table.
     """
 
     features: DataFrame | Array
@@ -48,8 +38,6 @@ class Selection:
     label: str | None
     id: str | None
     rows: AnyArray
-    kinds: dict[str, str] | None = None
-    left_out: tuple[str, ...] = ()
 
     @property
     def labels(self) -> AnyArray | None:
@@ -72,9 +60,8 @@ class Columns:
     """The user's options for columns.
 
     ``label``, ``id`` and ``keep`` name columns to keep beside the features, ``drop`` columns to
-    leave out. ``others`` decides about columns that are not numbers, or that a model does not know:
-    "error", "drop" or "use", which makes categories of text. ``missing`` decides about rows with
-    missing cells: "error", "drop" or "keep". ``kinds`` has the kinds of columns, by name.
+    leave out. ``others`` ("error" or "drop") decides about columns that cannot be features: text,
+    or columns that a model does not know. ``missing`` decides about rows with missing cells.
     """
 
     label: str | None = None
@@ -83,13 +70,10 @@ class Columns:
     others: str = "error"
     missing: str = "error"
     keep: tuple[str, ...] = ()
-    kinds: tuple[tuple[str, str], ...] = ()
 
     def choose(self, table: Table, messages: Messages) -> Selection:
         """Select the features and labels to fit a model to."""
         label, names = self._roles(table, messages)
-        if self.others == "use":
-            return self._choose_all_kinds(table, label, names, messages)
         if nameless := next((name for name in names if name in table.nameless), None):
             raise click.ClickException(
                 f"{table.name}: column {nameless.removeprefix('column')} has no name in the header "
@@ -104,62 +88,6 @@ class Columns:
         if not names:
             raise click.ClickException(f"{table.name} has no column of numbers left to use")
         return self._selection(table, names, names if table.named else None, label, messages)
-
-    def _choose_all_kinds(
-        self, table: Table, label: str | None, names: list[str], messages: Messages
-    ) -> Selection:
-        """Select columns of all kinds; row names and free text are left out with a note."""
-        roles = self
-        given = {name for name, _ in self.kinds}
-        others = [name for name in names if name not in given]
-        if self.id is None and (first := row_names_among(table, others)):
-            roles = replace(self, id=first)
-            names.remove(first)
-            messages.note(f"{table.name}: {first} names the rows (--column {first}=KIND uses it)")
-            warn_if_transposed(table, first, names, messages)
-        kinds = {name: kind for name, kind in self.kinds if kind != "drop"}
-        usable = []
-        for name in names:
-            if name in kinds or name in table.numeric or not is_text(table, name):
-                usable.append(name)
-            elif name not in self.keep:
-                check_text(table, name)
-                if is_free_text(table, name):
-                    messages.note(f"{table.name}: left out, free text: {name}")
-                else:
-                    usable.append(name)
-        if not usable:
-            raise click.ClickException(f"{table.name} has no column left to use")
-        if not kinds and all(is_number(table, name) for name in usable):
-            called = usable if table.named else None
-            found = roles._selection(table, usable, called, label, messages)
-        else:
-            found = roles._selection_of_kinds(table, usable, label, kinds, messages)
-        known = {*usable, label, roles.id}
-        return replace(found, left_out=tuple(one for one in table.names if one not in known))
-
-    def choose_for_table(
-        self, table: Table, needed: list[str], owner: str, messages: Messages
-    ) -> Selection:
-        """Select the columns of all kinds that a model of a table needs, in its order."""
-        label, names = self._roles(table, messages)
-        names += [name for name in {label, self.id} if name is not None and name in needed]
-        self._match(table, names, needed, owner, messages)
-        return self._selection_of_kinds(table, needed, label, {}, messages)
-
-    def _selection_of_kinds(
-        self,
-        table: Table,
-        names: list[str],
-        label: str | None,
-        kinds: dict[str, str],
-        messages: Messages,
-    ) -> Selection:
-        """Select columns of all kinds, with missing cells of text made missing."""
-        frame = with_gaps(table.frame[names])
-        rows = self._complete_rows(table, names, frame.isna().to_numpy(), messages)
-        features = frame.iloc[rows].reset_index(drop=True)
-        return Selection(features, self._beside(table, label, rows), label, self.id, rows, kinds)
 
     def choose_for(
         self, table: Table, needed: list[str] | None, n_needed: int, owner: str, messages: Messages
@@ -197,14 +125,13 @@ class Columns:
         named = [("--label", label), ("--id", self.id)]
         named += [("--drop", name) for name in self.drop]
         named += [("--color", name) for name in self.keep]
-        named += [("--column", name) for name, _ in self.kinds]
         for option, name in named:
             if name is not None and name not in known:
                 hint = did_you_mean(name, known)
                 raise click.ClickException(
                     f"{option} {name}: {table.name} has no such column; {hint}"
                 )
-        taken = {label, self.id, *self.drop, *(name for name, kind in self.kinds if kind == "drop")}
+        taken = {label, self.id, *self.drop}
         return label, [name for name in table.names if name not in taken]
 
     def _match(
@@ -253,16 +180,13 @@ class Columns:
                 f"{table.name}: column {names[column]} is infinite in "
                 f"{table.place(int(rows[row]))}; all cells must be finite"
             )
-        features = values if called is None else frame_of(values, called)
-        return Selection(features, self._beside(table, label, rows), label, self.id, rows)
-
-    def _beside(self, table: Table, label: str | None, rows: AnyArray) -> dict[str, AnyArray]:
-        """Return the columns of some rows that are kept beside the features."""
-        return {
+        beside = {
             name: _as_labels(table.aside.get(name, table.frame.get(name)))[rows]
             for name in (self.id, label, *self.keep)
             if name
         }
+        features = values if called is None else frame_of(values, called)
+        return Selection(features, beside, label, self.id, rows)
 
     def _complete_rows(
         self, table: Table, names: list[str], missing: AnyArray, messages: Messages
@@ -270,12 +194,6 @@ class Columns:
         """Return the indices of the rows without missing cells, or raise an error."""
         incomplete = missing.any(axis=1)
         n_incomplete = int(incomplete.sum())
-        if n_incomplete and self.missing == "keep":
-            n_gaps = int(missing.sum())
-            messages.note(
-                f"{table.name}: {counted(n_gaps, 'missing cell')} in {counted(n_incomplete, 'row')}"
-            )
-            return np.arange(len(missing))
         if n_incomplete and self.missing != "drop":
             row, column = np.argwhere(missing)[0]
             more = f" (and {counted(n_incomplete - 1, 'more row')})" if n_incomplete > 1 else ""
@@ -316,16 +234,6 @@ def _as_labels(column: Series | AnyArray) -> AnyArray:
         return values if values.dtype.kind in "biuf" else np.asarray(values, dtype=np.float64)
     texts: AnyArray = series.astype(object).map(str).mask(series.isna(), "").to_numpy(dtype=object)
     return texts
-
-
-def check_text(table: Table, name: str) -> None:
-    """Raise an error if a column of text seems to be a column of numbers with a few other cells."""
-    cells = [str(cell) for cell in table.frame[name].dropna()]
-    other = [cell for cell in cells if not _reads_as_number(cell)]
-    commas = [cell for cell in other if _reads_as_number(cell.replace(",", ".", 1))]
-    alone = len(table.names) == 1 and any(" " in cell.strip() for cell in other)
-    if 2 * len(other) < len(cells) or 2 * len(commas) > len(other) or alone:
-        raise click.ClickException(_text_message(table, [name]))
 
 
 def _text_message(table: Table, names: list[str]) -> str:

@@ -35,32 +35,10 @@ FORMATS: Final = {
     ".tab": "tsv",
     ".parquet": "parquet",
     ".pq": "parquet",
-    ".feather": "feather",
-    ".arrow": "feather",
-    ".xlsx": "xlsx",
-    ".h5ad": "h5ad",
     ".npy": "npy",
     ".npz": "npz",
 }
 """Formats by file suffix."""
-
-ADVICE: Final = {
-    ".xls": "save it as .xlsx or .csv",
-    ".ods": "save it as .xlsx or .csv",
-    ".json": "write it as .csv, such as by pandas.read_json(FILE).to_csv",
-    ".pkl": "pickles can run code and are not read; write .parquet or .csv",
-    ".pickle": "pickles can run code and are not read; write .parquet or .csv",
-    ".h5": "AnnData files end in .h5ad; write other tables as .parquet or .npz",
-    ".hdf5": "AnnData files end in .h5ad; write other tables as .parquet or .npz",
-    ".loom": "write it as .h5ad with anndata",
-    ".mtx": "read it in Python with scipy.io.mmread; twofold takes sparse matrices",
-    ".mat": "read it in Python with scipy.io.loadmat",
-    ".sav": "write it as .csv or .parquet",
-    ".dta": "write it as .csv or .parquet",
-    ".rds": "write it as .csv or .parquet",
-    ".zip": "unpack it first",
-}
-"""What to do about files of other formats."""
 
 FEATURE_NAMES: Final = "feature_names"
 """The array of an NPZ file that names the columns of ``X``."""
@@ -155,12 +133,8 @@ def read_table(argument: str, reading: Reading, messages: Messages) -> Table:
         from twofold.cli.tables.delimited import read_delimited
 
         table = read_delimited(source, "\t" if kind == "tsv" else ",", reading, messages)
-    elif kind in ("parquet", "feather"):
-        table = _read_arrow(source, kind, messages)
-    elif kind in ("xlsx", "h5ad"):
-        from twofold.cli.tables.programs import READERS
-
-        table = READERS[kind](source, messages)
+    elif kind == "parquet":
+        table = _read_parquet(source, messages)
     else:
         table = _read_numpy(source, kind, messages)
     n_rows, n_columns = table.frame.shape
@@ -180,9 +154,9 @@ def format_of(path: Path, option: str, *, compressed: bool = True) -> str:
             return inner
     if suffix not in FORMATS:
         said = f"the suffix {path.suffix}" if path.suffix else "no suffix"
-        known = f"tables have {', '.join(FORMATS)}"
-        advice = ADVICE.get(suffix, f"rename it, or use {option} csv if it is one of text")
-        raise click.UsageError(f"{path} has {said}; {known}: {advice}")
+        raise click.UsageError(
+            f"{path} has {said}; tables have {', '.join(FORMATS)}: rename it, or use {option} csv"
+        )
     return FORMATS[suffix]
 
 
@@ -213,35 +187,27 @@ def _similar_file(path: Path) -> str:
     return f"; did you mean {folder / close[0]}?" if close else ""
 
 
-def _read_arrow(source: Source, kind: str, messages: Messages) -> Table:
-    """Read a Parquet or Feather file."""
+def _read_parquet(source: Source, messages: Messages) -> Table:
     import pandas as pd
     import pyarrow as pa
 
-    name = kind.capitalize()
     try:
         with source.open() as stream:
             compressed = isinstance(stream, gzip.GzipFile)  # which cannot seek from its end
-            read = pd.read_parquet if kind == "parquet" else pd.read_feather
-            frame = read(io.BytesIO(stream.read()) if compressed else stream)
+            frame = pd.read_parquet(io.BytesIO(stream.read()) if compressed else stream)
         for name, column in frame.items():
             if pd.api.types.infer_dtype(column, skipna=True) == "decimal":
                 frame[name] = column.astype(np.float64)
     except (pa.ArrowException, OSError) as error:
         raise click.ClickException(
-            f"{source.name} cannot be read as {name} ({one_line(error)})"
+            f"{source.name} cannot be read as Parquet ({one_line(error)})"
         ) from error
     if not isinstance(frame.index, pd.RangeIndex):
         messages.note(f"{source.name}: the row index is left out; only columns are read")
         frame = frame.reset_index(drop=True)
-    return table_of(source.name, frame)
-
-
-def table_of(name: str, frame: DataFrame, **aside: AnyArray) -> Table:
-    """Return a frame as a table, whose columns must have different names."""
-    frame.columns = [str(one) for one in frame.columns]
-    check_names(name, list(frame.columns))
-    return Table(name, frame, aside=aside)
+    frame.columns = [str(name) for name in frame.columns]
+    check_names(source.name, list(frame.columns))
+    return Table(source.name, frame)
 
 
 def _read_numpy(source: Source, kind: str, messages: Messages) -> Table:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import os
 import sys
-from collections.abc import Callable, Container, Iterable, Sequence
+from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from io import BytesIO, StringIO
@@ -45,59 +45,29 @@ def check_writable(path: Path, *inputs: str) -> None:
 
 @dataclass(frozen=True)
 class ResultTable:
-    """A table to write, an array or frame (n, len(names)), and the columns beside it."""
+    """A table to write: numbers of shape (n, len(names)) and the columns beside them."""
 
     names: list[str]
-    values: Any
+    values: Array
     beside: dict[str, AnyArray] = field(default_factory=dict)
     id: str | None = None
     label: str | None = None
 
     @classmethod
-    def of(cls, names: Sequence[str], values: Any, selection: Selection) -> ResultTable:
+    def of(cls, names: Sequence[str], values: Array, selection: Selection) -> ResultTable:
         """Return numbers for the rows of a table, with the columns beside its features."""
-        own = [str(name) for name in getattr(values, "columns", names)]
-        return cls(own, values, selection.beside, selection.id, selection.label)
+        return cls(list(names), values, selection.beside, selection.id, selection.label)
 
     def columns(self) -> dict[str, AnyArray]:
         """Return all columns in the order of a file, the id first; duplicate names get a "_"."""
         columns: dict[str, AnyArray] = {}
         if self.id is not None:
             columns[_free_name(self.id, self.names)] = self.beside[self.id]
-        columns.update(zip(self.names, self._own_columns(), strict=True))
+        columns.update(zip(self.names, self.values.T, strict=True))
         for name, values in self.beside.items():
             if name != self.id:
                 columns[_free_name(name, columns)] = values
         return columns
-
-    def _own_columns(self) -> Iterable[AnyArray]:
-        """Return the columns of the array or frame; missing cells of frames are None."""
-        if not hasattr(self.values, "columns"):
-            return self.values.T  # type: ignore[no-any-return]
-        return [_plain(column) for _, column in self.values.items()]
-
-    def numbers(self, kind: str) -> Array:
-        """Return the table as one array of numbers, or raise an error."""
-        if not hasattr(self.values, "columns"):
-            return self.values  # type: ignore[no-any-return]
-        columns = list(self._own_columns())
-        other = [name for name, one in zip(self.names, columns, strict=True) if one.dtype == object]
-        if other:
-            raise click.ClickException(
-                f"{kind} holds numbers, and {listed(other)} has none: write CSV or Parquet"
-            )
-        return np.column_stack([one.astype(np.float64) for one in columns])
-
-
-def _plain(column: Any) -> AnyArray:
-    """Return a column of a frame as numbers, truth values or dates, or else as objects."""
-    values: AnyArray = np.asarray(column.to_numpy())
-    if values.dtype.kind in "biufM" and not column.isna().any():
-        return values
-    if values.dtype.kind == "f":
-        return values
-    plain: AnyArray = column.astype(object).where(column.notna(), None).to_numpy(dtype=object)
-    return plain
 
 
 @dataclass(frozen=True)
@@ -117,8 +87,6 @@ class Output:
             return cls(target, kind)
         path = Path(target)
         kind = given or format_of(path, "--output-format", compressed=False)
-        if kind not in WRITERS:
-            raise click.UsageError(f"{path}: {kind} is read, not written; write .csv or .parquet")
         check_writable(path, *inputs)
         return cls(target, kind)
 
@@ -194,11 +162,11 @@ def _arrow_table(table: ResultTable) -> Any:
 
 
 def _write_npy(table: ResultTable, stream: BytesIO) -> None:
-    np.save(stream, table.numbers("NPY"), allow_pickle=False)
+    np.save(stream, table.values, allow_pickle=False)
 
 
 def _write_npz(table: ResultTable, stream: BytesIO) -> None:
-    arrays = {"X": table.numbers("NPZ"), FEATURE_NAMES: np.array(table.names, dtype=str)}
+    arrays = {"X": table.values, FEATURE_NAMES: np.array(table.names, dtype=str)}
     for name, values in table.beside.items():
         # Arguments of numpy.savez cannot be names of arrays.
         taken = (*arrays, "file", "allow_pickle")
