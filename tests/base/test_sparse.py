@@ -116,6 +116,7 @@ class TestManyCells:
         )
         if name == "supervised":
             return  # a class of these tests, which files do not know
+        assert ", score" not in repr(model)  # which the fit knows of the subspace only
         model.save(tmp_path / "model.twofold")
         again = twofold.load(tmp_path / "model.twofold")
         np.testing.assert_array_equal(again.transform(rows), Z)

@@ -18,7 +18,6 @@ from twofold.base.estimator import TwoWayEstimator
 from twofold.counts.log_counts import LogCounts
 from twofold.export.model_files import from_bytes, to_bytes
 from twofold.export.object_graph import ModelFileError
-from twofold.numerics.affine_units import AffineUnits
 from twofold.numerics.threads import some_rows
 from twofold.protocols import AnyArray, Array, IntArray
 
@@ -96,9 +95,8 @@ def settings(fitted: AnnDataMap, features: Any, *, store_model: bool) -> dict[st
 
 def _score(model: TwoWayEstimator, features: Any) -> tuple[float, str]:
     """Return the share of the variance that the map keeps, and of which rows."""
-    known = model._known_score()
-    # What the fit to a large sparse table knows is a share of the variance of its subspace only.
-    if known is not None and not isinstance(model._data_units, AffineUnits):
+    known = model._reported_score()
+    if known is not None:
         return float(known[0]), known[1]
     rows = some_rows(features.shape[0], MOST_ROWS)
     return float(model.score(features[rows])), "training rows"

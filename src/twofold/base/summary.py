@@ -8,6 +8,8 @@ from typing import Any
 from sklearn import get_config
 from sklearn.utils import estimator_html_repr
 
+from twofold.numerics.affine_units import AffineUnits
+
 
 class SummaryMixin:
     """Adds a line about the fit to the text and HTML of a fitted two-way estimator."""
@@ -21,6 +23,15 @@ class SummaryMixin:
         """Return the share of the variance that the fit knows to be kept, and of which rows."""
         return None
 
+    def _reported_score(self) -> tuple[float, str] | None:
+        """Return the known score, unless the fit has not seen all of the variance.
+
+        What a fit knows about images of the data, such as their leading subspace, says nothing
+        about what these leave out.
+        """
+        inside = isinstance(getattr(self._unwrapped, "_data_units", None), AffineUnits)
+        return None if inside else self._known_score()
+
     def _summary(self) -> str:
         """Return one line about a fitted model."""
         model: Any = self
@@ -29,7 +40,7 @@ class SummaryMixin:
         what = "" if method is self else f"{type(method).__name__}, "
         size = f"{rows:,} rows of " if rows else ""  # rows beyond memory have no embedding
         text = f"fitted: {what}{size}{_counted(columns, 'column')} to {_counted(latents, 'latent')}"
-        known = self._known_score()
+        known = self._reported_score()
         return text if known is None else f"{text}, score {known[0]:.6g} ({known[1]})"
 
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:
