@@ -3,9 +3,8 @@
 import json
 
 import numpy as np
-import pandas as pd
 import pytest
-from cli_runs import FEATURES, ROLES, fails, files_in, flowers, run, write_flowers
+from cli_runs import FEATURES, ROLES, fails, files_in, flowers, read_csv, run, write_flowers
 
 import twofold
 from twofold.auto.worth import DOMINANT
@@ -120,7 +119,7 @@ def test_a_page_with_other_columns(bent, tmp_path):
 
 def test_columns_on_one_scale(bent, tmp_path):
     page, picture = tmp_path / "page.html", tmp_path / "map.png"
-    frame = pd.read_csv(bent)
+    frame = read_csv(bent)
     frame["width"] *= 1000
     frame.to_csv(bent, index=False)
     fast = (*ROLES, "--effort", "fast")

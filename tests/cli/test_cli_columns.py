@@ -5,7 +5,7 @@ import json
 
 import numpy as np
 import pandas as pd
-from cli_runs import FEATURES, QUICK, ROLES, fails, flowers, run, write_flowers
+from cli_runs import FEATURES, QUICK, ROLES, fails, flowers, read_csv, run, write_flowers
 
 from twofold import load
 
@@ -14,7 +14,7 @@ def test_columns_in_another_order(model, tmp_path):
     frame = flowers()
     data = tmp_path / "turned.csv"
     frame[frame.columns[::-1]].to_csv(data, index=False)
-    turned = pd.read_csv(io.StringIO(run("transform", model, data, *ROLES).stdout))
+    turned = read_csv(run("transform", model, data, *ROLES).stdout)
     np.testing.assert_array_equal(turned.iloc[:, 1:3], load(model).transform(frame[FEATURES]))
 
 
@@ -46,7 +46,7 @@ def test_columns_that_the_data_lack(model, tmp_path):
 
 def test_a_feature_can_be_the_label_of_other_commands(model, tmp_path):
     data = write_flowers(tmp_path)
-    found = pd.read_csv(io.StringIO(run("transform", model, data, "--label", "height").stdout))
+    found = read_csv(run("transform", model, data, "--label", "height").stdout)
     assert list(found.columns) == ["twoway0", "twoway1", "height"]
     np.testing.assert_array_equal(found["height"], flowers()["height"])
     again = run("reconstruct", model, data, "--label", "height").stdout

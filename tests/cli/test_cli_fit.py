@@ -5,9 +5,8 @@ import json
 import logging
 
 import numpy as np
-import pandas as pd
 import pytest
-from cli_runs import FEATURES, QUICK, ROLES, flowers, run, write_flowers
+from cli_runs import FEATURES, QUICK, ROLES, flowers, read_csv, run, write_flowers
 from rich.console import Console
 
 import twofold
@@ -40,7 +39,7 @@ def test_every_method(method, tmp_path):
     assert (told["rows"], told["columns"], told["latents"]) == (40, 3, 2)
     assert told["score"] == pytest.approx(model.score(flowers()[FEATURES]))
     assert told["score_of"] == "training rows"
-    latents = pd.read_csv(tmp_path / "z.csv")
+    latents = read_csv(tmp_path / "z.csv")
     assert list(latents.columns) == ["plant", *model.get_feature_names_out(), "kind"]
     np.testing.assert_array_equal(latents.iloc[:, 1:3], model.embedding_)
     assert list(model.feature_names_in_) == FEATURES
@@ -97,7 +96,7 @@ def test_rows_held_out(tmp_path):
     assert len(model.embedding_) == 30
     assert told["score_of"] == "held-out rows"
     assert 0.0 <= told["nearest_neighbor_accuracy"] <= 1.0
-    latents = pd.read_csv(tmp_path / "z.csv").iloc[:, 1:3].to_numpy()
+    latents = read_csv(tmp_path / "z.csv").iloc[:, 1:3].to_numpy()
     assert latents.shape == (40, 2)
     trained = [bool((row == model.embedding_).all(axis=1).any()) for row in latents]
     assert sum(trained) == 30
@@ -138,7 +137,7 @@ def test_latents_of_a_model_that_keeps_none(tmp_path):
 
 def test_latents_on_standard_output(tmp_path):
     result = run("fit", write_flowers(tmp_path), *QUICK, *ROLES, "--embedding", "-")
-    assert list(pd.read_csv(io.StringIO(result.stdout)).columns) == [
+    assert list(read_csv(result.stdout).columns) == [
         "plant",
         "twoway0",
         "twoway1",

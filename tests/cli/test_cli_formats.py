@@ -8,7 +8,7 @@ import threading
 import numpy as np
 import pandas as pd
 import pytest
-from cli_runs import FEATURES, QUICK, ROLES, fails, files_in, flowers, run, write_flowers
+from cli_runs import FEATURES, QUICK, ROLES, fails, files_in, flowers, read_csv, run, write_flowers
 
 from twofold import load
 
@@ -39,7 +39,9 @@ def read(path, columns):
     if path.suffix == ".parquet":
         frame = pd.read_parquet(path)
     else:
-        frame = pd.read_csv(path, sep="\t" if path.suffix == ".tsv" else ",")
+        frame = pd.read_csv(
+            path, sep="\t" if path.suffix == ".tsv" else ",", float_precision="round_trip"
+        )
     return frame[columns], frame.get("kind", frame.get("y"))  # in an NPZ labels are called y
 
 
@@ -67,7 +69,7 @@ def test_what_was_written_is_read_again(tmp_path, kind):
     again = tmp_path / "again.csv"
     roles = ("--label", "y" if kind == "npz" else "kind", "--id", "plant")
     run("standardize", scaled, "--by", data, "--undo", *roles, "-o", again)
-    back = pd.read_csv(again)
+    back = read_csv(again)
     np.testing.assert_allclose(back[FEATURES], flowers()[FEATURES], atol=1e-12)
     assert list(back.columns)[:4] == ["plant", *FEATURES]
     assert list(back["plant"]) == list(flowers()["plant"])
@@ -78,7 +80,7 @@ def test_pipes(model):
     text = frame.to_csv(index=False)
     result = run("transform", model, "-", *ROLES, stdin=text)
     assert result.stderr == ""
-    found = pd.read_csv(io.StringIO(result.stdout))
+    found = read_csv(result.stdout)
     assert list(found.columns) == ["plant", "twoway0", "twoway1", "kind"]
     np.testing.assert_array_equal(found.iloc[:, 1:3], load(model).transform(frame[FEATURES]))
     content = io.BytesIO()
@@ -128,7 +130,7 @@ def test_numbers_come_back_to_the_last_bit(tmp_path):
     np.save(tmp_path / "a.npy", values)
     run("standardize", tmp_path / "a.npy", "-o", tmp_path / "b.csv")
     run("standardize", tmp_path / "a.npy", "-o", tmp_path / "b.npy")
-    text = pd.read_csv(tmp_path / "b.csv").to_numpy()
+    text = read_csv(tmp_path / "b.csv").to_numpy()
     np.testing.assert_array_equal(text, np.load(tmp_path / "b.npy"))
 
 
@@ -203,9 +205,9 @@ def test_arrays_beside_the_table(tmp_path):
     result = run("fit", data, *QUICK, "--id", "name", "--embedding", out)
     assert "array X, 40 rows of 3 columns, beside it y, name" in result.stderr
     assert "labels are in the array y" in result.stderr
-    assert list(pd.read_csv(out).columns) == ["name", "twoway0", "twoway1", "y"]
+    assert list(read_csv(out).columns) == ["name", "twoway0", "twoway1", "y"]
     run("fit", data, *QUICK, "--drop", "y", "--embedding", out)
-    assert list(pd.read_csv(out).columns) == ["twoway0", "twoway1"]
+    assert list(read_csv(out).columns) == ["twoway0", "twoway1"]
     np.savez(data, table=X, mean=X.mean(axis=0))
     assert "array table" in run("fit", data, *QUICK, "--embedding", out).stderr
 
