@@ -310,19 +310,6 @@ def test_bench_says_what_cannot_take_part(data):
     )
 
 
-def test_standardize(data, tmp_path):
-    scaled = read_csv(run("standardize", data, *ROLES).stdout)
-    np.testing.assert_allclose(scaled[FEATURES].mean(), 0.0, atol=1e-12)
-    np.testing.assert_allclose(scaled[FEATURES].std(ddof=0), 1.0)
-    new = flowers()[:5].assign(constant=1.0)
-    new.drop(columns="kind").to_csv(tmp_path / "new.csv", index=False)
-    by = ("--by", data, "--id", "plant")
-    assert "lacks 1 of the 4 columns" in fails("standardize", tmp_path / "new.csv", *by)
-    found = run("standardize", tmp_path / "new.csv", *by, "--drop", "constant").stdout
-    np.testing.assert_allclose(read_csv(found)[FEATURES], scaled[FEATURES][:5])
-    assert "--undo needs the table" in fails("standardize", data, "--undo", code=2)
-
-
 @pytest.fixture
 def quick_demo(monkeypatch):
     """Let the demo run on few digits and for few iterations; CI runs the whole one."""

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Model:
-    """A fitted `TwoWayEstimator` or `TableMap`, and the roles of the columns beside its features."""
+    """A fitted `TwoWayEstimator` or `TableMap`, and the roles of columns beside its features."""
 
     estimator: Any
     roles: Roles = field(default_factory=Roles)
@@ -29,13 +29,13 @@ class Model:
     @property
     def core(self) -> TwoWayEstimator:
         """The model of numbers."""
-        inner: TwoWayEstimator = getattr(self.estimator, "model_", self.estimator)
+        inner: TwoWayEstimator = self.estimator.model_ if self.is_table else self.estimator
         return inner
 
     @property
     def is_table(self) -> bool:
         """Whether columns are encoded before the model."""
-        return self.core is not self.estimator
+        return hasattr(self.estimator, "layout_")
 
     @property
     def kinds(self) -> dict[str, str] | None:
@@ -84,8 +84,8 @@ def load_model(path: Path) -> Model:
 
 def complete_rows(X: Any) -> AnyArray:
     """Return whether each row of numbers has no gap."""
-    complete: AnyArray = ~np.isnan(np.asarray(X, dtype=np.float64)).any(axis=1)
-    return complete
+    missing: AnyArray = np.isnan(np.asarray(X, dtype=np.float64))
+    return np.asarray(~missing.any(axis=1))
 
 
 @dataclass(frozen=True)
