@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import click
+import numpy as np
 
 from twofold.cli.errors import needing
 from twofold.cli.fitting import Fitted, fit_table
@@ -185,6 +186,7 @@ def plot(
         if labels is None and "labels" in KINDS[kind].takes:
             color = color_column(chosen, messages)
             labels = None if color is None else as_texts(chosen.features[color])
+        labels = _with_gaps_as(labels, "missing")
     with messages.warnings_as_lines():
         display = draw(kind, model.core, X, labels, image_shape)
         with needing("plot"), whole_file(output) as path:
@@ -204,10 +206,17 @@ def _shown(
     return model, None if table is None else table.select_for(model, messages, keep), None
 
 
+def _with_gaps_as(labels: AnyArray | None, gap: str | None) -> Any:
+    """Return labels in which missing texts are replaced."""
+    if labels is None or labels.dtype != object:
+        return labels
+    return np.array([gap if label == "" else label for label in labels], dtype=object)
+
+
 def _for_pictures(model: Model, chosen: Selection, kind: str) -> Any:
     """Return rows as the model of numbers takes them, without gaps where a picture shows data."""
     X = model.encoded(chosen.features)
-    if kind == "manifold" and chosen.n_gaps:
+    if kind in ("error", "manifold") and chosen.n_gaps:
         X = model.core.impute(X)
     return X
 
@@ -285,6 +294,7 @@ def explore(
     columns = {name: chosen.beside[name] for name in colored}
     if not columns and (found := color_column(chosen, messages)) is not None:
         columns = {found: as_texts(chosen.features[found])}
+    columns = {name: _with_gaps_as(values, None) for name, values in columns.items()}
     with messages.warnings_as_lines(), whole_file(output) as path:
         write(
             model.estimator,
