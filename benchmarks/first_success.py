@@ -5,7 +5,7 @@
 Makes an empty virtual environment and a CSV with the wines of scikit-learn, and times
 
     pip install ".[all]"
-    twofold explore wines.csv --label cultivar --standardize
+    twofold explore wines.csv --label cultivar
 
 the second twice: at first use, when code is compiled and modules are written as bytecode, and
 again. The installation depends on the network and on pip's cache. CPU seconds hardly depend on what
@@ -33,7 +33,7 @@ MARKS = (
     "<!-- first success: written by python -m benchmarks.first_success; do not edit -->",
     "<!-- first success: end -->",
 )
-EXPLORE = ("explore", "wines.csv", "--label", "cultivar", "--standardize")
+EXPLORE = ("explore", "wines.csv", "--label", "cultivar")
 WINES = (
     "from sklearn.datasets import load_wine; d = load_wine(as_frame=True); "
     "d.data.assign(cultivar=d.target_names[d.target]).to_csv('wines.csv', index=False)"

@@ -39,6 +39,7 @@ LAYERS = {
     "pipelines": 3,
     "export.object_graph": 3,
     "export.model_files": 3,
+    "export.roles": 3,
     "export.upgrades": 3,
     "base": 4,
     "ukr": 4,

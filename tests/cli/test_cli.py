@@ -203,7 +203,7 @@ def test_json_is_alone_on_standard_output(tmp_path):
         ("sample", model, "-n", "3"),
         ("score", model, data, *ROLES),
         ("plot", model, data, *ROLES, "-o", tmp_path / "map.png"),
-        ("standardize", data, *ROLES),
+        ("impute", model, data),
         ("bench", data, *ROLES, "-m", "pca"),
     ):
         document = json.loads(run(*command, "--json").stdout)

@@ -3,9 +3,8 @@
 import json
 
 import numpy as np
-import pandas as pd
 import pytest
-from cli_runs import FEATURES, ROLES, fails, files_in, flowers, run, write_flowers
+from cli_runs import FEATURES, ROLES, fails, files_in, flowers, read_csv, run, write_flowers
 
 import twofold
 from twofold.auto.worth import DOMINANT
@@ -40,9 +39,10 @@ def test_methods_race_by_default(bent, tmp_path):
 def test_rounds_are_shown_but_not_the_phases_of_trials(bent, tmp_path):
     result = run("fit", bent, *ROLES, *FEW, "-o", tmp_path / "m.twofold")
     lines = result.stderr.splitlines()
-    assert lines[:2] == ["AutoTwoWay: starts of the race", "AutoTwoWay: round 1 of the race"]
-    assert lines[2].startswith("race, round 1 (45 rows): isomap ")
-    assert all(line.startswith(("AutoTwoWay: ", "race, ", "warning: ")) for line in lines)
+    start = lines.index("AutoTwoWay: starts of the race")
+    assert lines[start + 1] == "AutoTwoWay: round 1 of the race"
+    assert lines[start + 2].startswith("race, round 1 (45 rows): isomap ")
+    assert all(line.startswith(("AutoTwoWay: ", "race, ", "warning: ")) for line in lines[start:])
     quiet = run("fit", bent, *ROLES, *FEW, "-o", tmp_path / "m.twofold", "--quiet")
     assert "race" not in quiet.stderr
 
@@ -82,12 +82,14 @@ def test_units_are_told_once(tmp_path):
     frame.to_csv(tmp_path / "units.csv", index=False)
     assert np.square(1000 * frame["width"].std()) > DOMINANT
     result = run("fit", tmp_path / "units.csv", *ROLES, *FEW, "-o", tmp_path / "m.twofold")
+    assert result.stderr.count("grams has 100.0 % of the variance, so columns are scaled") == 1
+    assert "shows little else" not in result.stderr
+    assert twofold.load(tmp_path / "m.twofold").scale == "standard"
+    none = ("--scale", "none", "-o", tmp_path / "m.twofold")
+    result = run("fit", tmp_path / "units.csv", *ROLES, *FEW, *none)
     assert result.stderr.count("of the variance, so the map shows little else") == 1
-    assert "with 'twofold standardize'" in result.stderr
-    assert "dominates the map" not in result.stderr
-    other = ("-m", "isomap", "-o", tmp_path / "m.twofold")
-    result = run("fit", tmp_path / "units.csv", *ROLES, *other)
-    assert result.stderr.count("dominates the map") == 1
+    assert "use --scale standard" in result.stderr
+    assert twofold.load(tmp_path / "m.twofold").scale is None
 
 
 # Tables without a model.
@@ -113,21 +115,23 @@ def test_a_page_with_other_columns(bent, tmp_path):
     options = ("--id", "plant", "--color", "kind", "--effort", "fast", "-o", page)
     run("explore", bent, *options)
     assert "aster" in page.read_text(encoding="utf-8")
-    dropped = ("--text-columns", "drop", "--effort", "fast", "-o", page)
-    assert "not numbers: plant, kind" in run("explore", bent, *dropped).stderr
-    assert "--drop plant --drop kind" in fails("explore", bent, "-o", page)
+    told = run("explore", bent, "--effort", "fast", "-o", page).stderr
+    assert "plant names the rows" in told
+    assert "no label: colored by kind, 2 levels" in told
 
 
 def test_columns_on_one_scale(bent, tmp_path):
     page, picture = tmp_path / "page.html", tmp_path / "map.png"
-    frame = pd.read_csv(bent)
+    frame = read_csv(bent)
     frame["width"] *= 1000
     frame.to_csv(bent, index=False)
     fast = (*ROLES, "--effort", "fast")
-    assert "shows little else" in run("explore", bent, *fast, "-o", page).stderr
+    told = run("explore", bent, *fast, "--scale", "none", "-o", page).stderr
+    assert "shows little else" in told
     for command, output in (("explore", page), ("plot", picture)):
-        told = run(command, bent, *fast, "--standardize", "-o", output)
+        told = run(command, bent, *fast, "-o", output)
         assert "shows little else" not in told.stderr
+        assert "columns are scaled to standard deviation 1" in told.stderr
 
 
 def test_a_table_through_a_pipe(bent, tmp_path):
@@ -156,6 +160,6 @@ def test_wrong_usage_with_models(model, data, tmp_path):
     out = ("-o", tmp_path / "page.html")
     assert "DATA is missing" in fails("explore", model, *out, code=2)
     assert "is fitted already" in fails("explore", model, data, "--effort", "fast", *out, code=2)
-    assert "is fitted already" in fails("explore", model, data, "--standardize", *out, code=2)
+    assert "is fitted already" in fails("explore", model, data, "--scale", "robust", *out, code=2)
     assert "no such file" in fails("explore", tmp_path / "nothing.csv", *out)
     assert "no such file" in fails("explore", tmp_path / "nothing.twofold", data, *ROLES, *out)

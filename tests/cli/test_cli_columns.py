@@ -1,11 +1,10 @@
 """Columns of tables: names, roles, CSV dialects, text and missing cells."""
 
-import io
 import json
 
 import numpy as np
 import pandas as pd
-from cli_runs import FEATURES, QUICK, ROLES, fails, flowers, run, write_flowers
+from cli_runs import FEATURES, QUICK, ROLES, fails, flowers, read_csv, run, write_flowers
 
 from twofold import load
 
@@ -14,7 +13,7 @@ def test_columns_in_another_order(model, tmp_path):
     frame = flowers()
     data = tmp_path / "turned.csv"
     frame[frame.columns[::-1]].to_csv(data, index=False)
-    turned = pd.read_csv(io.StringIO(run("transform", model, data, *ROLES).stdout))
+    turned = read_csv(run("transform", model, data, *ROLES).stdout)
     np.testing.assert_array_equal(turned.iloc[:, 1:3], load(model).transform(frame[FEATURES]))
 
 
@@ -23,15 +22,10 @@ def test_columns_that_the_model_lacks(model, tmp_path):
     frame["height2"] = frame["height"] ** 2
     data = tmp_path / "more.csv"
     frame.to_csv(data, index=False)
-    error = fails("transform", model, data)
-    assert error == (
-        f"{data} has columns that the model does not know: height2; leave them out with "
-        "--drop height2 or --extra-columns drop"
-    )
     expected = run("transform", model, data, "--drop", "height2").stdout
-    result = run("transform", model, data, "--extra-columns", "drop")
+    result = run("transform", model, data)
     assert result.stdout == expected
-    assert "does not know them: plant, kind, height2" in result.stderr
+    assert result.stderr == f"{data}: ignored, the model does not know them: height2\n"
 
 
 def test_columns_that_the_data_lack(model, tmp_path):
@@ -46,11 +40,11 @@ def test_columns_that_the_data_lack(model, tmp_path):
 
 def test_a_feature_can_be_the_label_of_other_commands(model, tmp_path):
     data = write_flowers(tmp_path)
-    found = pd.read_csv(io.StringIO(run("transform", model, data, "--label", "height").stdout))
-    assert list(found.columns) == ["twoway0", "twoway1", "height"]
+    found = read_csv(run("transform", model, data, "--label", "height").stdout)
+    assert list(found.columns) == ["plant", "twoway0", "twoway1", "height"]
     np.testing.assert_array_equal(found["height"], flowers()["height"])
     again = run("reconstruct", model, data, "--label", "height").stdout
-    assert again.startswith("width,height,leaf length,height_\n")
+    assert again.startswith("plant,width,height,leaf length,height_\n")
 
 
 def test_a_needed_column_of_text(model, tmp_path):
@@ -122,15 +116,16 @@ def test_separators(model, tmp_path):
     assert run("transform", model, data, *ROLES, "--decimal", ",").stdout == expected
     assert "must be one character" in fails("transform", model, data, "--delimiter", "::", code=2)
     frame[FEATURES].to_csv(data, index=False, sep=" ")
-    assert "use --delimiter ' '" in fails("standardize", data)
-    run("standardize", data, "--delimiter", " ", "-o", tmp_path / "spaces.npy")
-    assert np.load(tmp_path / "spaces.npy").shape == (40, 3)
+    assert "use --delimiter ' '" in fails("fit", data, *QUICK, "--embedding", "-")
+    run("fit", data, *QUICK, "--delimiter", " ", "-o", tmp_path / "spaces.twofold")
+    assert load(tmp_path / "spaces.twofold").n_features_in_ == 3
 
 
 def test_numbers_of_python_alone(tmp_path):
     data = tmp_path / "a.csv"
     data.write_text("a,b\n1,2\n3,1_000\n4,5\n6,7\n")
-    assert "column b has '1_000' in line 3, which is not a number" in fails("standardize", data)
+    error = fails("fit", data, *QUICK, "--embedding", "-")
+    assert "column b has '1_000' in line 3, which is not a number" in error
 
 
 def test_bytes_before_and_between(model, tmp_path):
@@ -162,21 +157,23 @@ def test_wide_tables(tmp_path):
     data = tmp_path / "wide.csv"
     values = np.random.default_rng(0).normal(size=(4, 5000))
     pd.DataFrame(values, columns=[f"gene {number}" for number in range(5000)]).to_csv(data)
-    run("standardize", data, "--id", "column1", "-o", tmp_path / "out.npz")
-    with np.load(tmp_path / "out.npz") as stored:
-        np.testing.assert_allclose(stored["X"].std(axis=0), 1.0)
-        assert stored["feature_names"][-1] == "gene 4999"
+    result = run("fit", data, *QUICK, "--scale", "standard", "-o", tmp_path / "m.twofold")
+    assert "column1 names the rows" in result.stderr
+    assert "transposed" not in result.stderr
+    assert load(tmp_path / "m.twofold").feature_names_in_[-1] == "gene 4999"
 
 
 def test_columns_without_a_name(tmp_path):
     data = tmp_path / "pandas.csv"
     flowers().to_csv(data)  # with its index, as is usual
     out = ("-o", tmp_path / "m.twofold")
+    result = run("fit", data, *QUICK, *ROLES, *out)
+    assert "left out  column1 (it names rows)" in result.stderr
+    assert list(load(tmp_path / "m.twofold").feature_names_in_) == FEATURES
+    flowers().set_index("width").rename_axis("").to_csv(data)
     error = fails("fit", data, *QUICK, *ROLES, *out)
     assert "column 1 has no name in the header" in error
     assert "--drop column1" in error
-    run("fit", data, *QUICK, *ROLES, "--drop", "column1", *out)
-    assert list(load(tmp_path / "m.twofold").feature_names_in_) == FEATURES
 
 
 def test_rows_with_missing_cells(model, tmp_path):
@@ -184,18 +181,19 @@ def test_rows_with_missing_cells(model, tmp_path):
     frame.loc[[2, 5], "height"] = np.nan
     data = tmp_path / "gaps.csv"
     frame.to_csv(data, index=False)
-    error = fails("transform", model, data, *ROLES)
-    assert "column height has no value in line 4 (and 1 more row)" in error
-    found = pd.read_csv(
-        io.StringIO(run("transform", model, data, *ROLES, "--missing", "drop").stdout)
+    found = read_csv(run("transform", model, data).stdout)
+    np.testing.assert_array_equal(
+        found[["twoway0", "twoway1"]], load(model).transform(frame[FEATURES])
     )
-    assert list(found["plant"]) == [
-        name for row, name in enumerate(frame["plant"]) if row not in (2, 5)
-    ]
-    frame["height"] = np.nan
+    frame["height"] = ["", "NA", "?", "null", "NaN"] + ["1.5"] * 35
     frame.to_csv(data, index=False)
-    error = fails("transform", model, data, *ROLES, "--missing", "drop")
-    assert "every row has missing cells" in error
-    frame["height"] = ["", "NA", "?"] + ["1.5"] * 37
+    result = run("fit", data, *QUICK, *ROLES, "-o", tmp_path / "m.twofold")
+    assert "40 rows of 3 features, 5 gaps" in result.stderr
+    frame.loc[[1, 4], FEATURES] = np.nan
     frame.to_csv(data, index=False)
-    assert "column height has '?' in line 4" in fails("transform", model, data, *ROLES)
+    result = run("transform", model, data)
+    assert "2 of 40 rows have no value and are left out" in result.stderr
+    assert result.stdout.count("\n") == 39
+    frame[FEATURES] = np.nan
+    frame.to_csv(data, index=False)
+    assert "no row has a value" in fails("transform", model, data)

@@ -1,14 +1,12 @@
 """All commands except `twofold fit`, on a small model."""
 
-import io
 import json
 import sys
 import types
 
 import numpy as np
-import pandas as pd
 import pytest
-from cli_runs import FEATURES, QUICK, ROLES, fails, files_in, flowers, run, write_flowers
+from cli_runs import FEATURES, QUICK, ROLES, fails, files_in, flowers, read_csv, run, write_flowers
 from matplotlib.figure import Figure
 from sklearn.datasets import load_digits
 
@@ -34,7 +32,7 @@ def png(path):
 
 
 def test_reconstruct(model, data):
-    found = pd.read_csv(io.StringIO(run("reconstruct", model, data, *ROLES).stdout))
+    found = read_csv(run("reconstruct", model, data, *ROLES).stdout)
     assert list(found.columns) == ["plant", *FEATURES, "kind"]
     expected = twofold.load(model).reconstruct(flowers()[FEATURES])
     np.testing.assert_array_equal(found[FEATURES], expected)
@@ -51,7 +49,7 @@ def test_up_from_latents(model, data, tmp_path):
 
 
 def test_sample(model):
-    found = pd.read_csv(io.StringIO(run("sample", model, "-n", 5, "--seed", 1).stdout))
+    found = read_csv(run("sample", model, "-n", 5, "--seed", 1).stdout)
     np.testing.assert_array_equal(found, twofold.load(model).sample(5, random_state=1))
     told = json.loads(run("sample", model, "-n", 2, "--json").stdout)
     assert [len(column) for column in told["table"].values()] == [2, 2, 2]
@@ -64,7 +62,7 @@ def test_score(model, data, tmp_path):
     judged = tmp_path / "judged.csv"
     result = run("score", model, data, *ROLES, "-o", judged)
     assert f"{estimator.score(X):.4f} of the variance kept (40 rows)" in result.stdout
-    found = pd.read_csv(judged)
+    found = read_csv(judged)
     assert list(found.columns) == ["plant", "reconstruction_error", "log_density", "kind"]
     np.testing.assert_array_equal(found["reconstruction_error"], estimator.reconstruction_error(X))
     expected = estimator.log_density(estimator.transform(X))
@@ -310,19 +308,6 @@ def test_bench_says_what_cannot_take_part(data):
     assert "-m supervised-isomap needs --label" in fails(
         "bench", data, "--id", "plant", "--drop", "kind", "-m", "supervised-isomap", code=2
     )
-
-
-def test_standardize(data, tmp_path):
-    scaled = pd.read_csv(io.StringIO(run("standardize", data, *ROLES).stdout))
-    np.testing.assert_allclose(scaled[FEATURES].mean(), 0.0, atol=1e-12)
-    np.testing.assert_allclose(scaled[FEATURES].std(ddof=0), 1.0)
-    new = flowers()[:5].assign(constant=1.0)
-    new.drop(columns="kind").to_csv(tmp_path / "new.csv", index=False)
-    by = ("--by", data, "--id", "plant")
-    assert "lacks 1 of the 4 columns" in fails("standardize", tmp_path / "new.csv", *by)
-    found = run("standardize", tmp_path / "new.csv", *by, "--drop", "constant").stdout
-    np.testing.assert_allclose(pd.read_csv(io.StringIO(found))[FEATURES], scaled[FEATURES][:5])
-    assert "--undo needs the table" in fails("standardize", data, "--undo", code=2)
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ import threading
 import numpy as np
 import pandas as pd
 import pytest
-from cli_runs import FEATURES, QUICK, ROLES, fails, files_in, flowers, run, write_flowers
+from cli_runs import FEATURES, QUICK, ROLES, fails, files_in, flowers, read_csv, run, write_flowers
 
 from twofold import load
 
@@ -39,7 +39,9 @@ def read(path, columns):
     if path.suffix == ".parquet":
         frame = pd.read_parquet(path)
     else:
-        frame = pd.read_csv(path, sep="\t" if path.suffix == ".tsv" else ",")
+        frame = pd.read_csv(
+            path, sep="\t" if path.suffix == ".tsv" else ",", float_precision="round_trip"
+        )
     return frame[columns], frame.get("kind", frame.get("y"))  # in an NPZ labels are called y
 
 
@@ -59,18 +61,15 @@ def test_every_format_goes_in_and_out(model, tmp_path, source, target):
     assert files_in(tmp_path) == sorted([data.name, out.name])
 
 
-@pytest.mark.parametrize("kind", ["tsv", "parquet", "npz"])
-def test_what_was_written_is_read_again(tmp_path, kind):
+@pytest.mark.parametrize("kind", ["tsv", "parquet", "feather", "npz"])
+def test_what_was_written_is_read_again(model, tmp_path, kind):
     data = write_flowers(tmp_path)
-    scaled = tmp_path / f"scaled.{kind}"
-    run("standardize", data, *ROLES, "-o", scaled)
-    again = tmp_path / "again.csv"
-    roles = ("--label", "y" if kind == "npz" else "kind", "--id", "plant")
-    run("standardize", scaled, "--by", data, "--undo", *roles, "-o", again)
-    back = pd.read_csv(again)
-    np.testing.assert_allclose(back[FEATURES], flowers()[FEATURES], atol=1e-12)
-    assert list(back.columns)[:4] == ["plant", *FEATURES]
-    assert list(back["plant"]) == list(flowers()["plant"])
+    latents = tmp_path / f"latents.{kind}"
+    run("transform", model, data, "-o", latents)
+    roles = ("--label", "y") if kind == "npz" else ()
+    again = run("reconstruct", model, latents, "--from-latents", *roles).stdout
+    expected = run("reconstruct", model, data).stdout
+    assert again == expected.replace("kind", "y") if roles else again == expected
 
 
 def test_pipes(model):
@@ -78,7 +77,7 @@ def test_pipes(model):
     text = frame.to_csv(index=False)
     result = run("transform", model, "-", *ROLES, stdin=text)
     assert result.stderr == ""
-    found = pd.read_csv(io.StringIO(result.stdout))
+    found = read_csv(result.stdout)
     assert list(found.columns) == ["plant", "twoway0", "twoway1", "kind"]
     np.testing.assert_array_equal(found.iloc[:, 1:3], load(model).transform(frame[FEATURES]))
     content = io.BytesIO()
@@ -126,9 +125,10 @@ def test_compressed_csv(model, tmp_path):
 def test_numbers_come_back_to_the_last_bit(tmp_path):
     values = np.random.default_rng(1).normal(size=(30, 2)) * 10.0 ** np.arange(-15, 15)[:, None]
     np.save(tmp_path / "a.npy", values)
-    run("standardize", tmp_path / "a.npy", "-o", tmp_path / "b.csv")
-    run("standardize", tmp_path / "a.npy", "-o", tmp_path / "b.npy")
-    text = pd.read_csv(tmp_path / "b.csv").to_numpy()
+    run("fit", tmp_path / "a.npy", *QUICK, "--scale", "none", "-o", tmp_path / "m.twofold")
+    for name in ("b.csv", "b.npy"):
+        run("transform", tmp_path / "m.twofold", tmp_path / "a.npy", "-o", tmp_path / name)
+    text = read_csv(tmp_path / "b.csv").to_numpy()
     np.testing.assert_array_equal(text, np.load(tmp_path / "b.npy"))
 
 
@@ -182,14 +182,14 @@ def test_parquet_types(tmp_path):
     frame.index = [f"r{number}" for number in range(40)]
     data = tmp_path / "types.parquet"
     frame.to_parquet(data)
-    out = tmp_path / "out.npz"
-    assert "column maybe has no value in row 40" in fails("standardize", data, "-o", out)
-    result = run("standardize", data, "--missing", "drop", "-o", out)
+    result = run("fit", data, *QUICK, "-o", tmp_path / "m.twofold")
     assert "the row index is left out" in result.stderr
-    assert "1 of 40 rows are left out" in result.stderr
-    with np.load(out) as stored:
-        assert list(stored["feature_names"]) == list(frame.columns)
-        assert stored["X"].shape == (39, 7)
+    assert "40 rows of 7 features, 1 gap" in result.stderr
+    assert load(tmp_path / "m.twofold").kinds_["flag"] == "boolean"
+    drawn = tmp_path / "drawn.parquet"
+    run("sample", tmp_path / "m.twofold", "-n", 4, "-o", drawn)
+    types = pd.read_parquet(drawn).dtypes
+    assert (types["whole"], types["flag"], types["maybe"]) == (np.int64, bool, np.int64)
 
 
 def test_arrays_beside_the_table(tmp_path):
@@ -203,9 +203,9 @@ def test_arrays_beside_the_table(tmp_path):
     result = run("fit", data, *QUICK, "--id", "name", "--embedding", out)
     assert "array X, 40 rows of 3 columns, beside it y, name" in result.stderr
     assert "labels are in the array y" in result.stderr
-    assert list(pd.read_csv(out).columns) == ["name", "twoway0", "twoway1", "y"]
+    assert list(read_csv(out).columns) == ["name", "twoway0", "twoway1", "y"]
     run("fit", data, *QUICK, "--drop", "y", "--embedding", out)
-    assert list(pd.read_csv(out).columns) == ["twoway0", "twoway1"]
+    assert list(read_csv(out).columns) == ["twoway0", "twoway1"]
     np.savez(data, table=X, mean=X.mean(axis=0))
     assert "array table" in run("fit", data, *QUICK, "--embedding", out).stderr
 
@@ -214,11 +214,11 @@ def test_labels_saved_as_objects(tmp_path):
     data = tmp_path / "objects.npz"
     kinds = flowers()["kind"].to_numpy(dtype=object)
     np.savez(data, X=flowers()[FEATURES].to_numpy(), y=kinds)
-    result = run("standardize", data)
+    result = run("fit", data, *QUICK, "-o", tmp_path / "m.twofold")
     assert "array y holds Python objects and is not read; save it as numbers" in result.stderr
-    assert "there are x0, x1, x2" in fails("standardize", data, "--label", "y")
+    assert "there are x0, x1, x2" in fails("fit", data, *QUICK, "--embedding", "-", "--label", "y")
     np.savez(data, X=kinds[:, None])
-    assert "Python objects, which are not read" in fails("standardize", data)
+    assert "Python objects, which are not read" in fails("fit", data, *QUICK, "--embedding", "-")
 
 
 @pytest.mark.parametrize(
@@ -239,7 +239,7 @@ def test_labels_saved_as_objects(tmp_path):
 )
 def test_archives_that_hold_no_table(tmp_path, arrays, said):
     np.savez(tmp_path / "bad.npz", **arrays)
-    assert said in fails("standardize", tmp_path / "bad.npz")
+    assert said in fails("fit", tmp_path / "bad.npz", *QUICK, "--embedding", "-")
 
 
 def test_parquet_that_is_none(tmp_path):
@@ -247,7 +247,7 @@ def test_parquet_that_is_none(tmp_path):
     flowers().to_parquet(data)
     for content in (b"", b"no table", data.read_bytes()[:-20]):
         data.write_bytes(content)
-        assert "cannot be read as Parquet" in fails("standardize", data)
+        assert "cannot be read as Parquet" in fails("fit", data, *QUICK, "--embedding", "-")
 
 
 def test_files_of_numpy_that_are_none(tmp_path):
@@ -255,12 +255,14 @@ def test_files_of_numpy_that_are_none(tmp_path):
     np.save(good, np.eye(9))
     bad = tmp_path / "bad.npy"
     bad.write_bytes(good.read_bytes()[:300])
-    assert "cannot be read as a NumPy file" in fails("standardize", bad)
+    assert "cannot be read as a NumPy file" in fails("fit", bad, *QUICK, "--embedding", "-")
     np.save(bad, np.array([[object()]]), allow_pickle=True)
-    assert "Python objects, which are not read" in fails("standardize", bad)
+    assert "Python objects, which are not read" in fails("fit", bad, *QUICK, "--embedding", "-")
     bad.write_bytes(b"no array")
-    assert "cannot be read as a NumPy file" in fails("standardize", bad)
+    assert "cannot be read as a NumPy file" in fails("fit", bad, *QUICK, "--embedding", "-")
     archive = tmp_path / "good.npz"
     np.savez(archive, X=np.eye(3))
-    assert "name it .npz" in fails("standardize", archive, "--format", "npy")
-    assert "one array; name it .npy" in fails("standardize", good, "--format", "npz")
+    assert "name it .npz" in fails("fit", archive, *QUICK, "--embedding", "-", "--format", "npy")
+    assert "one array; name it .npy" in fails(
+        "fit", good, *QUICK, "--embedding", "-", "--format", "npz"
+    )

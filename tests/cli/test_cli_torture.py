@@ -40,9 +40,9 @@ BAD_TABLES = {
         changed(4, "p,1,2,tall,rose"),
         "column leaf length has 'tall' in line 5",
     ),
-    "no value": (changed(4, "p,1,,3,rose"), "column height has no value in line 5"),
     "infinity": (changed(4, "p,1,inf,3,rose"), "column height is infinite in line 5"),
     "too large a number": (changed(4, "p,1,1e999,3,rose"), "column height"),
+    "no values": (LINES[0] + "\np,,,,rose\nq,,NA,?,rose\n", "no row has a value"),
     "no text": (bytes(range(256)) * 4, "is not UTF-8 text"),
     "another encoding": (GOOD.replace("rose", "Röse").encode("latin-1"), "is not UTF-8 text"),
     "two bytes a letter": (GOOD.encode("utf-16"), "is not UTF-8 text"),
@@ -72,7 +72,7 @@ COMMANDS = {
     ),
     "score": lambda model, data, out: ("score", model, data, *ROLES, "-o", out / "z.tsv"),
     "plot": lambda model, data, out: ("plot", model, data, *ROLES, "-o", out / "map.png"),
-    "standardize": lambda model, data, out: ("standardize", data, *ROLES, "-o", out / "z.parquet"),
+    "impute": lambda model, data, out: ("impute", model, data, "-o", out / "z.parquet"),
     "bench": lambda model, data, out: ("bench", data, *ROLES, "-m", "pca"),
 }
 
@@ -98,27 +98,29 @@ def test_bad_tables(command, bad, model, tmp_path):
     assert model.read_bytes() == before
 
 
-def test_text_columns(tmp_path):
+def test_wrong_names_and_kinds(tmp_path):
     data = write_flowers(tmp_path)
-    out = ("-o", tmp_path / "m.twofold")
-    error = fails("fit", data, *QUICK, *out)
-    assert "2 columns are not numbers: plant, kind (column plant has 'p0' in line 2)" in error
-    assert "--drop plant --drop kind or --text-columns drop" in error
-    error = fails("fit", data, *QUICK, "--id", "plant", *out)
-    assert "use --label kind if it is the label, or --drop kind" in error
-    result = run("fit", data, *QUICK, "--text-columns", "drop", *out)
-    assert "left out, not numbers: plant, kind" in result.stderr
-    error = fails("fit", data, *QUICK, "--label", "kinds", *out)
+    fit = ("fit", data, *QUICK, "-o", tmp_path / "m.twofold")
+    error = fails(*fit, "--label", "kinds")
     assert error == f"--label kinds: {data} has no such column; did you mean kind?"
+    assert "did you mean width?" in fails(*fit, "--kind", "widt=log")
+    assert "must be COL=KIND" in fails(*fit, "--kind", "width", code=2)
+    assert "must be one of number, log" in fails(*fit, "--kind", "width=float", code=2)
+    assert "needs a column of numbers" in fails(*fit, "--kind", "kind=number")
+    assert "is for tables of numbers" in fails(*fit, "--scale", "standard", code=2)
+    assert "no column left to use; left out: width" in fails(
+        *fit, *ROLES, "--drop", "width", "--drop", "height", "--kind", "leaf length=drop"
+    )
+    assert files_in(tmp_path) == ["flowers.csv"]
 
 
 @pytest.mark.parametrize(
-    "name", ["data.txt", "data", "data.xlsx", "folder.csv", "folder/data.csv", "flower.csv"]
+    "name", ["data.txt", "data", "data.ods", "folder.csv", "folder/data.csv", "flower.csv"]
 )
 def test_files_that_are_no_tables(tmp_path, name):
     write_flowers(tmp_path)
     (tmp_path / "folder.csv").mkdir()
-    for other in ("data.txt", "data", "data.xlsx"):
+    for other in ("data.txt", "data", "data.ods"):
         (tmp_path / other).write_text(GOOD)
     code = 2 if name.startswith("data") else 1
     error = fails("fit", tmp_path / name, *QUICK, "-o", tmp_path / "m.twofold", code=code)
@@ -126,8 +128,11 @@ def test_files_that_are_no_tables(tmp_path, name):
         "flower.csv": "did you mean",
         "folder.csv": "is a folder",
         "folder/data.csv": "no folder",
+        "data.ods": "save it as .xlsx or .csv",
+        "data.txt": "rename it to .csv, or use --format csv",
+        "data": "rename it, or name its format, such as --format csv",
     }
-    assert hints.get(name, "rename it, or use --format csv") in error
+    assert hints[name] in error
     assert not (tmp_path / "m.twofold").exists()
 
 
@@ -201,11 +206,12 @@ def test_bad_models(command, content, said, model, tmp_path):
         (["--seed", "-1"], 2, "-1"),
         (["--label", "nothing"], 1, "there are plant, width, height, leaf length, kind"),
         (["--drop", "wid"], 1, "did you mean width?"),
-        (["--missing", "maybe"], 2, "maybe"),
+        (["--scale", "maybe"], 2, "maybe"),
+        (["--set", "scale=robust"], 2, "use --scale robust"),
         (
             ["--drop", "width", "--drop", "height", "--drop", "leaf length"],
             1,
-            "no column of numbers left",
+            "no column left to use",
         ),
     ],
 )

@@ -1,5 +1,7 @@
 """Run the command line within the process of the tests, on a small table."""
 
+import io
+
 import numpy as np
 import pandas as pd
 from click.testing import CliRunner
@@ -30,6 +32,12 @@ def fails(*arguments, stdin=None, code=1):
     assert result.stderr.count("\n") == 1, result.stderr
     assert result.stderr.startswith("Error: ")
     return result.stderr.removeprefix("Error: ").strip()
+
+
+def read_csv(source):
+    """Read a table that a command has written, with all digits of its numbers."""
+    text = io.StringIO(source) if isinstance(source, str) else source
+    return pd.read_csv(text, float_precision="round_trip")
 
 
 def flowers(n_rows=40):

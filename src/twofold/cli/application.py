@@ -13,9 +13,8 @@ from twofold import __version__
 from twofold.cli.commands.bench import bench
 from twofold.cli.commands.demo import demo
 from twofold.cli.commands.fit import fit
-from twofold.cli.commands.maps import reconstruct, sample, score, transform
+from twofold.cli.commands.maps import impute, reconstruct, sample, score, transform
 from twofold.cli.commands.show import explore, export, info, plot
-from twofold.cli.commands.standardize import standardize
 from twofold.cli.errors import Interrupted, translated
 from twofold.cli.options import examples
 
@@ -72,8 +71,8 @@ def _show(error: click.ClickException) -> None:
     epilog=examples(
         "twofold explore flowers.csv --label species -o flowers.html",
         "twofold fit flowers.csv --label species -o flowers.twofold",
-        "twofold plot flowers.twofold flowers.csv --label species -o map.png",
-        "twofold explore flowers.twofold flowers.csv --label species -o page.html",
+        "twofold plot flowers.twofold flowers.csv -o map.png",
+        "twofold explore flowers.twofold flowers.csv -o page.html",
     ),
     context_settings={"help_option_names": ["-h", "--help"], "show_default": True},
 )
@@ -83,7 +82,6 @@ def cli() -> None:
 
 
 for command in (
-    fit, transform, reconstruct, sample, score, info, plot, explore, export, standardize, bench,
-    demo,
+    fit, transform, reconstruct, impute, sample, score, info, plot, explore, export, bench, demo,
 ):  # fmt: skip
     cli.add_command(command)

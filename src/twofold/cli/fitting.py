@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 import click
 import numpy as np
 
-from twofold.cli.inputs import InputTable
+from twofold.cli.inputs import InputTable, Model
 from twofold.cli.messages import Messages, counted, table_size
 from twofold.cli.methods import AUTO, METHODS
 from twofold.cli.progress import in_blocks, shown_progress
-from twofold.cli.tables.columns import Selection
-from twofold.cli.tables.reading import frame_of
-from twofold.cli.tables.scaling import in_deviations
+from twofold.cli.tables.columns import Selection, about_selection
 from twofold.protocols import AnyArray, Array
 
 if TYPE_CHECKING:
     from twofold.auto import RaceReport
     from twofold.base.estimator import TwoWayEstimator
+    from twofold.tables import TableMap
 
 SCORED_ROWS: Final = 2_000
 """The score uses at most this many training rows if no rows are held out."""
@@ -30,7 +29,7 @@ SCORED_ROWS: Final = 2_000
 class Fitted:
     """A model, with the indices of the rows of its fit and of the held-out rows."""
 
-    model: TwoWayEstimator
+    model: Model
     selection: Selection
     training: AnyArray
     held_out: AnyArray
@@ -38,20 +37,21 @@ class Fitted:
 
     def latents(self, messages: Messages) -> Array:
         """Return the latents of all rows: those of the fit, and encoded held-out rows."""
-        features, embedding = self.selection.features, self.model.embedding_
+        features, embedding = self.selection.features, self.model.core.embedding_
+        transform = self.model.estimator.transform
         if len(embedding) != len(self.training):  # the model does not keep its embedding
-            return in_blocks(self.model.transform, features, "latents", messages)
+            return np.asarray(in_blocks(transform, features, "latents", messages))
         Z = np.empty((len(features), embedding.shape[1]))
         Z[self.training] = embedding
         if len(self.held_out):
             rows = self.selection.take(self.held_out)
-            Z[self.held_out] = in_blocks(self.model.transform, rows, "latents", messages)
+            Z[self.held_out] = in_blocks(transform, rows, "latents", messages)
         return Z
 
     @property
     def report(self) -> RaceReport | None:
         """The methods that were compared, the winner first, if the model has compared methods."""
-        return getattr(self.model, "report_", None)
+        return getattr(self.model.core, "report_", None)
 
     def race_table(self) -> list[list[str]]:
         """Return the table of the race, with its header; nothing if there was none."""
@@ -82,17 +82,17 @@ class Fitted:
         if not len(rows):
             step = -(-len(self.training) // SCORED_ROWS)
             rows, of = self.training[::step], "training rows"
-        score, accuracy = self.model.score(self.selection.take(rows)), None
+        score, accuracy = self.model.estimator.score(self.selection.take(rows)), None
         if latents is not None and self.has_classes:
             from twofold.metrics import nearest_neighbor_accuracy
 
             labels = np.asarray(self.selection.labels)
             known = latents[self.training], labels[self.training]
             accuracy = nearest_neighbor_accuracy(*known, latents[rows], labels[rows])
-        part = getattr(self.model, "fitted_rows_", None)  # if seconds did not suffice for all
+        part = getattr(self.model.core, "fitted_rows_", None)  # if seconds did not suffice for all
         n_fitted = len(self.training if part is None else part)
         shape = n_fitted, self.selection.features.shape[1]
-        n_latents = int(self.model.embedding_.shape[1])
+        n_latents = int(self.model.core.embedding_.shape[1])
         document: dict[str, Any] = {
             "rows": shape[0],
             "held_out_rows": len(self.held_out),
@@ -101,11 +101,15 @@ class Fitted:
             "score": score,
             "score_of": of,
             "nearest_neighbor_accuracy": accuracy,
-            "n_iter": getattr(self.model, "n_iter_", None),
+            "gaps": self.selection.n_gaps,
+            "kinds": self.model.kinds,
+            "scale": self.model.core.scale,
+            **self.model.roles.facts(),
+            "n_iter": getattr(self.model.core, "n_iter_", None),
             "seconds": self.seconds,
         }
         size = f"{table_size(shape)} to {counted(n_latents, 'latent')}"
-        lines = [(type(self.model).__name__, f"{size} in {self.seconds:.1f} s")]
+        lines = [(type(self.model.core).__name__, f"{size} in {self.seconds:.1f} s")]
         if self.report is not None:
             winner = self.report[0]["method"]
             document |= {"winner": winner, "race": list(self.report)}
@@ -120,9 +124,13 @@ class Fitted:
 
 
 def fit_rows(
-    model: TwoWayEstimator, selection: Selection, hold_out: float, seed: int, messages: Messages
+    estimator: TwoWayEstimator | TableMap,
+    selection: Selection,
+    hold_out: float,
+    seed: int,
+    messages: Messages,
 ) -> Fitted:
-    """Fit a model to all rows except a random share ``hold_out`` of them, in [0, 1)."""
+    """Fit an estimator to all rows except a random share ``hold_out`` of them, in [0, 1)."""
     n_rows = len(selection.features)
     order = np.random.default_rng(seed).permutation(n_rows)
     n_held_out = round(hold_out * n_rows)
@@ -136,7 +144,8 @@ def fit_rows(
     labels = None if selection.labels is None else selection.labels[training]
     start = time.perf_counter()
     with shown_progress(messages), messages.warnings_as_lines():
-        model.fit(X, labels)
+        estimator.fit(X, labels)
+    model = Model(estimator, selection.roles)
     return Fitted(model, selection, training, held_out, time.perf_counter() - start)
 
 
@@ -152,32 +161,64 @@ def _about_winner(report: RaceReport) -> str:
 def fit_table(
     table: InputTable,
     effort: str | float | None,
-    scaled: bool,
+    scale: str,
     messages: Messages,
     keep: tuple[str, ...] = (),
 ) -> Fitted:
-    """Fit the best method to a table, with ``scaled`` to its standardized columns.
-
-    ``keep`` names further columns to keep beside the features.
-    """
+    """Fit the best method to a table; ``keep`` names columns to keep beside the features."""
     selection = table.select(messages, keep)
-    if scaled:
-        selection = standardized(selection)
     parameters = {} if effort is None else {"effort": effort}
     model = METHODS[AUTO].make(2, 0, parameters)
-    return fit_rows(model, selection, 0.0, 0, messages)
+    estimator, selection = prepared(model, table.data, selection, scale, messages)
+    return fit_rows(estimator, selection, 0.0, 0, messages)
 
 
-def standardized(selection: Selection) -> Selection:
-    """Return a selection whose features have mean 0 and standard deviation 1."""
-    values = np.asarray(selection.features, dtype=np.float64)
-    scaled = in_deviations(values, values)
-    names = selection.names
-    return replace(selection, features=scaled if names is None else frame_of(scaled, names))
+def prepared(
+    model: TwoWayEstimator, name: str, selection: Selection, scale: str, messages: Messages
+) -> tuple[TwoWayEstimator | TableMap, Selection]:
+    """Return the estimator for a table, and its features; print what the columns are taken for.
+
+    A complete table of numbers is fitted as it is, in the units of ``scale``. All others are
+    encoded by a `TableMap`, in which each column has the same weight.
+    """
+    if selection.all_numbers and (not selection.n_gaps or scale != "auto"):
+        selection = selection.as_numbers()
+        names = selection.names
+        _print(messages, name, selection, {} if names is None else dict.fromkeys(names, "number"))
+        model.set_params(scale=_scale(name, selection, scale, messages))
+        return model, selection
+    if scale != "auto":
+        what = "has columns that are not numbers" if not selection.kinds else "is given kinds"
+        raise click.UsageError(
+            f"--scale {scale} is for tables of numbers; {name} {what}, and is encoded with the "
+            "same weight for each column"
+        )
+    from twofold.tables import TableMap
+    from twofold.tables.frames import as_frame
+    from twofold.tables.measuring import measure
+
+    with messages.warnings_as_lines():
+        layout = measure(as_frame(selection.features), selection.kinds or None)
+    _print(messages, name, selection, layout.kinds)
+    n_left = sum(column.width for column in layout.columns)
+    wanted = model.get_params(deep=False)["n_components"]
+    if isinstance(wanted, int) and wanted > n_left:
+        raise click.ClickException(
+            f"-q {wanted} is too many: {name} has {counted(n_left, 'column')} after encoding"
+        )
+    messages.note("  each column has the same weight, whatever its unit")
+    return TableMap(model, kinds=selection.kinds or None), selection
 
 
-def note_dominant_column(selection: Selection, messages: Messages) -> None:
-    """Print a note if one column has nearly all of the variance."""
+def _print(messages: Messages, name: str, selection: Selection, kinds: dict[str, str]) -> None:
+    for line in about_selection(name, selection, kinds):
+        messages.note(line)
+
+
+def _scale(name: str, selection: Selection, scale: str, messages: Messages) -> str | None:
+    """Return the scale of columns; "auto" is "standard" if one column has nearly all variance."""
+    if scale != "auto":
+        return None if scale == "none" else scale
     from twofold.auto.worth import DOMINANT
 
     n_rows = len(selection.rows)
@@ -188,8 +229,10 @@ def note_dominant_column(selection: Selection, messages: Messages) -> None:
         shares = np.square(spreads / spreads.max())
     if values.shape[1] > 1 and shares.max() > DOMINANT * shares.sum():
         column = int(shares.argmax())
-        name = f"column {column + 1}" if selection.names is None else selection.names[column]
+        which = f"column {column + 1}" if selection.names is None else selection.names[column]
         messages.note(
-            f"{name} has {100 * shares.max() / shares.sum():.1f} % of the variance and dominates "
-            "the map; if units differ, 'twofold standardize' puts all columns on one scale"
+            f"{name}: {which} has {100 * shares.max() / shares.sum():.1f} % of the variance, so "
+            "columns are scaled to standard deviation 1 (--scale none keeps their units)"
         )
+        return "standard"
+    return None

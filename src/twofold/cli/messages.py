@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from difflib import get_close_matches
-from typing import Any
+from typing import Any, Final
 
 import click
 from rich.console import Console
@@ -90,12 +90,21 @@ class Messages:
             yield
 
 
+SHELL_REMEDIES: Final = {
+    "set scale='standard', which makes the scaling of columns part of the model": "use --scale "
+    "standard, which makes the scaling of columns part of the model",
+    "; with scale='standard', or as the end of a pipeline with a scaler, a model takes the "
+    "original units.": "; a model of 'twofold fit --scale standard' takes the original units.",
+}
+"""Remedies of Python warnings, and what to do instead on the command line."""
+
+
 def _for_shells(message: Warning | str) -> str:
     """Return the text of a Python warning, with remedies of the command line."""
-    return str(message).replace(
-        "set scale='standard', which makes the scaling of columns part of the model",
-        "standardize them first with 'twofold standardize'",
-    )
+    text = str(message)
+    for python, shell in SHELL_REMEDIES.items():
+        text = text.replace(python, shell)
+    return text
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:

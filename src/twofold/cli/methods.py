@@ -19,7 +19,12 @@ if TYPE_CHECKING:
 PYTHON_WORDS: Final = {"True": True, "False": False, "None": None}
 """Values that Python spells differently from JSON."""
 
-OPTIONS: Final = {"n_components": "-q", "random_state": "--seed", "effort": "--effort"}
+OPTIONS: Final = {
+    "n_components": "-q",
+    "random_state": "--seed",
+    "effort": "--effort",
+    "scale": "--scale",
+}
 """Parameters that have their own option."""
 
 

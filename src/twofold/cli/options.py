@@ -15,13 +15,14 @@ from click.shell_completion import CompletionItem
 from twofold.cli.inputs import InputTable
 from twofold.cli.messages import Messages
 from twofold.cli.tables.columns import Columns
-from twofold.cli.tables.reading import FORMATS, STANDARD, Reading
+from twofold.cli.tables.reading import FORMATS, STANDARD, WRITTEN, Reading
 from twofold.cli.tables.writing import Output, check_writable
 
 Command = Callable[..., Any]
 Decorator = Callable[[Command], Command]
 
-TABLE_FORMATS = click.Choice(["csv", "tsv", "parquet", "npy", "npz"])
+TABLE_FORMATS = click.Choice(list(dict.fromkeys(FORMATS.values())))
+OUTPUT_FORMATS = click.Choice(list(dict.fromkeys(WRITTEN.values())))
 
 model_argument = click.argument("model", metavar="MODEL", type=click.Path(path_type=Path))
 seed_option = click.option("--seed", type=click.IntRange(min=0), default=0, help="Random seed.")
@@ -131,31 +132,47 @@ table_options = _grouped(
 )
 
 
-UNUSED: Final = {
-    "--text-columns": "that are not numbers",
-    "--extra-columns": "that the model does not know",
-}
-"""Options for columns that cannot be features, with what these are."""
-
-
-def column_options(*others: str) -> Decorator:
-    """Add options for columns; ``others`` name the option for columns that are not features."""
-    what = ", or ".join(UNUSED[other] for other in others)
-    decision: dict[str, Any] = {"type": click.Choice(["error", "drop"]), "default": "error"}
-    return _grouped(
-        "columns",
-        Columns,
+def column_options(*, kinds: bool = False) -> Decorator:
+    """Add options for columns, with ``kinds`` also ``--kind``."""
+    options = [
         click.option("--label", metavar="COL", help="Column with labels: kept, never a feature."),
         click.option("--id", metavar="COL", help="Column that names rows: kept, never a feature."),
         click.option(
             "--drop", metavar="COL", multiple=True, help="Column to leave out; repeatable."
         ),
-        click.option(*others, "others", help=f"Columns {what}.", **decision),
-        click.option("--missing", help="Rows with missing cells.", **decision),
-    )
+    ]
+    if kinds:
+        options.append(
+            click.option(
+                "--kind",
+                "kinds",
+                metavar="COL=KIND",
+                multiple=True,
+                callback=_kinds,
+                help="What a column is: number, log (a number on a log scale), category, ordered, "
+                "boolean, date, drop, or its levels in order, such as low,high; repeatable.",
+            )
+        )
+    return _grouped("columns", Columns, *options)
 
 
-def table_input(*, others: str = "--extra-columns", required: bool = True) -> Decorator:
+def _kinds(_: click.Context, __: click.Parameter, value: tuple[str, ...]) -> tuple[str, ...]:
+    for text in value:
+        if "=" not in text:
+            raise click.BadParameter(f"{text!r} must be COL=KIND, such as year=category.")
+    return value
+
+
+scale_option = click.option(
+    "--scale",
+    type=click.Choice(["auto", "standard", "robust", "none"]),
+    default="auto",
+    help="Units of tables of numbers: standard deviations, robust ones, or none; auto scales "
+    "columns if one of them has nearly all of the variance.",
+)
+
+
+def table_input(*, kinds: bool = False, required: bool = True) -> Decorator:
     """Add the argument DATA with its options; the command gets them as ``table``, or None."""
     metavar = "DATA" if required else "[DATA]"
     argument = click.argument("data", metavar=metavar, required=required, type=click.Path())
@@ -168,7 +185,7 @@ def table_input(*, others: str = "--extra-columns", required: bool = True) -> De
             table = None if data is None else InputTable(data, reading, columns)
             return command(table=table, **rest)
 
-        return argument(column_options(others)(table_options(wrapped)))
+        return argument(column_options(kinds=kinds)(table_options(wrapped)))
 
     return add
 
@@ -177,13 +194,13 @@ def table_input(*, others: str = "--extra-columns", required: bool = True) -> De
 class Shown:
     """What a command shows: a model file and perhaps a table, or a table without a model.
 
-    ``effort`` and ``scaled`` are for tables without a model, see `twofold.cli.fitting.fit_table`.
+    ``effort`` and ``scale`` are for tables without a model, see `twofold.cli.fitting.fit_table`.
     """
 
     model: Path | None
     table: InputTable | None
     effort: str | float | None = None
-    scaled: bool = False
+    scale: str = "auto"
 
     @property
     def stem(self) -> str:
@@ -210,14 +227,14 @@ def model_or_table_input(command: Command) -> Command:
         reading: Reading,
         columns: Columns,
         effort: str | float | None,
-        scaled: bool,
+        scale: str,
         **rest: Any,
     ) -> Any:
         if data is None and is_table(model, reading):
             alone = InputTable(str(model), reading, columns)
-            return command(shown=Shown(None, alone, effort, scaled), **rest)
-        if effort is not None or scaled:
-            option = "--standardize" if scaled else "--effort"
+            return command(shown=Shown(None, alone, effort, scale), **rest)
+        if effort is not None or scale != "auto":
+            option = "--effort" if scale == "auto" else "--scale"
             raise click.UsageError(
                 f"{option} is for a table without a model; {model} is fitted already"
             )
@@ -229,20 +246,14 @@ def model_or_table_input(command: Command) -> Command:
     path = click.Path(path_type=Path, allow_dash=True)
     first = click.argument("model", metavar="[MODEL]", type=path)
     second = click.argument("data", metavar="DATA", required=False, type=click.Path())
-    scale = click.option(
-        "--standardize",
-        "scaled",
-        is_flag=True,
-        help="Without MODEL: put all columns on one scale first, if their units differ.",
-    )
-    options = column_options("--extra-columns", "--text-columns")(table_options(wrapped))
-    return first(second(effort_option(scale(options))))
+    options = column_options()(table_options(wrapped))
+    return first(second(effort_option(scale_option(options))))
 
 
 def _inputs() -> list[str]:
     """Return the files that the current command reads."""
     params = click.get_current_context().params
-    return [str(params[name]) for name in ("model", "data", "by") if params.get(name)]
+    return [str(params[name]) for name in ("model", "data") if params.get(name)]
 
 
 def output_options(
@@ -258,7 +269,7 @@ def output_options(
         "output",
         make,
         click.option("-o", "--output", "target", metavar="FILE", default=default, help=help_text),
-        click.option("--output-format", type=TABLE_FORMATS, help=about),
+        click.option("--output-format", type=OUTPUT_FORMATS, help=about),
     )
 
 

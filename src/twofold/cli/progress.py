@@ -17,7 +17,6 @@ from rich.progress import BarColumn, Progress, ProgressColumn, Task, TaskID, Tex
 from rich.text import Text
 
 from twofold.cli.messages import Messages
-from twofold.protocols import Array
 
 SECONDS_BETWEEN_LINES: Final = 5.0
 ROWS_PER_BLOCK: Final = 10_000
@@ -161,12 +160,12 @@ def shown_progress(messages: Messages, *, phases: bool = True) -> Iterator[None]
         logger.propagate = propagate
 
 
-def in_blocks(call: Callable[[Any], Array], rows: Any, about: str, messages: Messages) -> Array:
+def in_blocks(call: Callable[[Any], Any], rows: Any, about: str, messages: Messages) -> Any:
     """Apply a function to blocks of independent rows, and show the progress."""
     n_rows = len(rows)
     if n_rows <= ROWS_PER_BLOCK or messages.quiet:
         return call(rows)
-    done: list[Array] = []
+    done: list[Any] = []
     last = time.perf_counter()
     with _progress_bar(messages) if messages.on_terminal else nullcontext() as bar:
         task = None if bar is None else bar.add_task(about, total=n_rows, value="", unit="row")
@@ -177,4 +176,8 @@ def in_blocks(call: Callable[[Any], Array], rows: Any, about: str, messages: Mes
             elif time.perf_counter() - last > SECONDS_BETWEEN_LINES:
                 messages.line(f"{about}: {start + len(done[-1])} of {n_rows} rows")
                 last = time.perf_counter()
+    if hasattr(done[0], "columns"):
+        import pandas as pd
+
+        return pd.concat(done, ignore_index=True)
     return np.concatenate(done)

@@ -33,7 +33,7 @@ import math
 import os
 import platform
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from importlib.metadata import version
 from typing import Any, Final
@@ -44,6 +44,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
 from twofold.export.object_graph import ESTIMATORS, Decoder, Encoder, ModelFileError
+from twofold.export.roles import Roles
 from twofold.export.upgrades import UPGRADES
 from twofold.numerics.files import whole_file
 from twofold.pipelines import model_of
@@ -89,6 +90,13 @@ def save(estimator: BaseEstimator, path: str | os.PathLike[str]) -> None:
     >>> bool((again.transform(X) == model.transform(X)).all())
     True
     """
+    save_with_roles(estimator, path, None)
+
+
+def save_with_roles(
+    estimator: BaseEstimator, path: str | os.PathLike[str], roles: Roles | None
+) -> None:
+    """Write a fitted model to a file, with the roles of the columns beside its features."""
     estimator = model_of(estimator)
     if type(estimator).__name__ not in ESTIMATORS:
         raise TypeError(
@@ -108,6 +116,8 @@ def save(estimator: BaseEstimator, path: str | os.PathLike[str]) -> None:
         "n_features": int(estimator.n_features_in_),
         "n_components": int(estimator._n_features_out),
     }
+    if roles is not None:
+        facts["roles"] = roles.facts()
     _write_file(path, MARK, facts, encoder)
 
 
@@ -205,22 +215,53 @@ def load(path: str | os.PathLike[str]) -> Any:
     TwoWay(down='nw', embedding='pca', random_state=0, up='nw')
       fitted: 60 rows of 3 columns to 2 latents
     """
+    return load_with_roles(path)[0]
+
+
+def load_with_roles(path: str | os.PathLike[str]) -> tuple[Any, Roles]:
+    """Read a model, and the roles of the columns beside its features if the file has them."""
     with _opened(path) as archive:
-        model = _object(archive, MARK)
+        document = _document(archive, MARK)
+        roles = Roles.of(document.get("roles"))
+        model = Decoder(
+            document.get("objects"), _arrays(archive, document), document["format"]
+        ).get()
     if type(model).__name__ not in ESTIMATORS:
         raise ModelFileError(f"{path}: it holds a {type(model).__name__}, not an estimator.")
     try:
         check_is_fitted(model)
     except (NotFittedError, AttributeError) as error:
         raise ModelFileError(f"{path}: the model in it is not fitted ({error}).") from None
-    return model
+    return model, roles
 
 
 def describe(path: str | os.PathLike[str]) -> dict[str, Any]:
     """Return a file's class, parameters, features and versions, without reading its arrays."""
     with _opened(path) as archive:
         document = _document(archive, MARK)
+        _check_facts(document)
     return {key: value for key, value in document.items() if key not in ("objects", "arrays")}
+
+
+def _check_facts(document: dict[str, Any]) -> None:
+    """Raise an error if the facts for people are not of the types that `save` writes."""
+    names, parameters, versions = (
+        document.get(key) for key in ("feature_names", "parameters", "versions")
+    )
+    good = {
+        "class": isinstance(document.get("class"), str),
+        "n_features": isinstance(document.get("n_features"), int),
+        "feature_names": names is None or (isinstance(names, list) and _are_texts(names)),
+        "parameters": isinstance(parameters, dict) and _are_texts(parameters.values()),
+        "versions": isinstance(versions, dict) and _are_texts(versions.values()),
+    }
+    if bad := [key for key, fine in good.items() if not fine]:
+        raise ModelFileError(f"{bad[0]} is not what a model file has there")
+    Roles.of(document.get("roles"))
+
+
+def _are_texts(values: Iterable[Any]) -> bool:
+    return all(isinstance(value, str) for value in values)
 
 
 @contextmanager

@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table as Printed
 
+from twofold.cli.inputs import complete_rows
 from twofold.cli.messages import Messages, counted, table_size
 from twofold.cli.methods import METHODS
 from twofold.cli.options import (
@@ -21,7 +22,7 @@ from twofold.cli.options import (
     table_options,
 )
 from twofold.cli.progress import shown_progress
-from twofold.cli.tables.columns import Columns
+from twofold.cli.tables.columns import Columns, Selection
 from twofold.cli.tables.reading import Reading, read_table
 from twofold.protocols import AnyArray, Array
 
@@ -60,7 +61,7 @@ RIVAL_NAMES: Final = ("pca", "kernel-pca", "umap")
     help="Use this many random rows; all by default.",
 )
 @seed_option
-@column_options("--text-columns")
+@column_options(kinds=True)
 @table_options
 @message_options
 def bench(
@@ -122,11 +123,28 @@ def _data(
     """Return the name of the data, the features (n, D) and the labels (n,)."""
     if data is not None:
         chosen = columns.choose(read_table(data, reading, messages), messages)
-        return data, np.asarray(chosen.features, dtype=np.float64), chosen.labels
+        return data, *_encoded(data, chosen, messages)
     from sklearn.datasets import load_digits
 
     X, y = load_digits(return_X_y=True)
     return "digits", X, y
+
+
+def _encoded(name: str, chosen: Selection, messages: Messages) -> tuple[Array, AnyArray | None]:
+    """Return complete rows of numbers, which all methods take, and their labels."""
+    if chosen.all_numbers:
+        X = np.asarray(chosen.as_numbers().features, dtype=np.float64)
+    else:
+        from twofold.tables.frames import as_frame
+        from twofold.tables.measuring import measure
+
+        X = measure(as_frame(chosen.features), chosen.kinds or None).into(chosen.features)
+        messages.note(f"{name}: columns that are not numbers are encoded, as by 'twofold fit'")
+    complete, labels = complete_rows(X), chosen.labels
+    if not complete.all():
+        share = f"{int((~complete).sum())} of {len(X)} rows"
+        messages.note(f"{name}: {share} have gaps, which other methods do not take: left out")
+    return X[complete], None if labels is None else labels[complete]
 
 
 def _table(results: list[dict[str, Any]]) -> Printed:

@@ -8,14 +8,15 @@ from typing import Final
 
 import click
 
-from twofold.cli.fitting import fit_rows, note_dominant_column
-from twofold.cli.inputs import InputTable, latent_names
+from twofold.cli.fitting import fit_rows, prepared
+from twofold.cli.inputs import InputTable
 from twofold.cli.messages import Messages, counted
 from twofold.cli.methods import AUTO, METHODS, complete_setting, parse_settings
 from twofold.cli.options import (
     command,
     effort_option,
     message_options,
+    scale_option,
     seed_option,
     table_input,
 )
@@ -37,7 +38,8 @@ def _number_of_dimensions(_: click.Context, __: click.Parameter, value: str) -> 
 
 
 @command(
-    "twofold fit flowers.csv --label species -o flowers.twofold",
+    "twofold fit penguins.csv -o penguins.twofold",
+    "twofold fit flowers.csv --label species --kind size=small,large -o flowers.twofold",
     "twofold fit flowers.csv --label species -m isomap -q 3 --embedding latents.csv",
     "twofold fit digits.npz --hold-out 0.1 --set init=tsne -o digits.twofold",
 )
@@ -57,6 +59,7 @@ def _number_of_dimensions(_: click.Context, __: click.Parameter, value: str) -> 
     help="Number of latent dimensions, or 'auto'.",
 )
 @effort_option
+@scale_option
 @click.option(
     "--set",
     "settings",
@@ -76,13 +79,14 @@ def _number_of_dimensions(_: click.Context, __: click.Parameter, value: str) -> 
     help="Share of the rows to hold out and score, such as 0.1.",
 )
 @seed_option
-@table_input(others="--text-columns")
+@table_input(kinds=True)
 @message_options
 def fit(
     table: InputTable,
     method: str,
     dimensions: int | str,
     effort: str | float | None,
+    scale: str,
     settings: tuple[str, ...],
     output: Path | None,
     embedding: str | None,
@@ -96,9 +100,12 @@ def fit(
     from latents to data. Unless -m names a method, several methods race on a part of the rows,
     held-out rows decide, and the winner is fitted to all rows.
 
-    DATA is CSV, TSV, Parquet, NPY or NPZ, or '-' for standard input. Columns are features, rows are
-    samples.
+    DATA is CSV, TSV, Parquet, Feather, Excel, AnnData, NPY or NPZ, or '-' for standard input.
+    Columns are features, rows are samples. Columns of text are categories, and cells may be
+    missing. The model remembers the label, the id, and the kinds and units of the columns.
     """
+    from twofold.export.model_files import save_with_roles
+
     if output is None and embedding is None:
         raise click.UsageError(
             "nothing to write: use -o model.twofold for the model, --embedding latents.csv for the "
@@ -122,19 +129,21 @@ def fit(
         _check_model_file(output, table.data)
     selection = table.select(messages)
     _check_labels(selection, method)
-    if method != AUTO:  # which warns itself
-        note_dominant_column(selection, messages)
-    fitted = fit_rows(model, selection, hold_out, seed, messages)
+    estimator, selection = prepared(model, table.data, selection, scale, messages)
+    fitted = fit_rows(estimator, selection, hold_out, seed, messages)
     needs_latents = latents_out is not None or fitted.has_classes
     latents = fitted.latents(messages) if needs_latents else None
     document, lines = fitted.summary(latents)
     document |= {"method": method, "model": output and str(output), "embedding": embedding}
     with ExitStack() as files:
         if output is not None:
-            model.save(files.enter_context(whole_file(output)))
+            path = files.enter_context(whole_file(output))
+            save_with_roles(fitted.model.estimator, path, fitted.model.roles)
             lines.append(("model", str(output)))
         if latents_out is not None and latents is not None:
-            latents_out.write(ResultTable.of(latent_names(model), latents, selection), messages)
+            latents_out.write(
+                ResultTable.of(fitted.model.latent_names, latents, selection), messages
+            )
             lines += [] if on_stdout else [("latents", latents_out.target)]
     messages.result(document, lines, err=on_stdout, table=fitted.race_table())
 

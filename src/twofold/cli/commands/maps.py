@@ -1,4 +1,4 @@
-"""``twofold transform``, ``reconstruct``, ``sample`` and ``score``: apply a fitted model."""
+"""``twofold transform``, ``reconstruct``, ``impute``, ``sample`` and ``score``: apply a model."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import Any
 import click
 import numpy as np
 
-from twofold.cli.inputs import InputTable, feature_names, latent_names, load_model
+from twofold.cli.inputs import InputTable, Model, complete_rows, load_model
 from twofold.cli.measurement import MapQuality, judge_map, training_latents
-from twofold.cli.messages import Messages
+from twofold.cli.messages import Messages, counted
 from twofold.cli.options import (
     command,
     message_options,
@@ -38,11 +38,11 @@ def transform(model: Path, table: InputTable, output: Output, messages: Messages
 
     Columns are matched to those of the fit by name, in any order.
     """
-    estimator = load_model(model)
-    selection = table.select_for(estimator, messages)
+    loaded = load_model(model)
+    selection = table.select_for(loaded, messages)
     with messages.warnings_as_lines():
-        Z = in_blocks(estimator.transform, selection.features, "transform", messages)
-    output.write_result(ResultTable.of(latent_names(estimator), Z, selection), messages)
+        Z = in_blocks(loaded.estimator.transform, selection.features, "transform", messages)
+    output.write_result(ResultTable.of(loaded.latent_names, Z, selection), messages)
 
 
 @command(
@@ -65,13 +65,62 @@ def reconstruct(
 
     Each row is encoded and decoded, which removes noise.
     """
-    estimator = load_model(model)
+    loaded = load_model(model)
     select = table.select_latents if from_latents else table.select_for
-    selection = select(estimator, messages)
+    selection = select(loaded, messages)
+    estimator = loaded.estimator
     call = estimator.inverse_transform if from_latents else estimator.reconstruct
     with messages.warnings_as_lines():
         X = in_blocks(call, selection.features, "reconstruct", messages)
-    output.write_result(ResultTable.of(feature_names(estimator), X, selection), messages)
+    output.write_result(ResultTable.of(_names(loaded, X), X, selection), messages)
+
+
+def _names(model: Model, X: Any) -> list[str]:
+    """Return the names of the columns of decoded rows."""
+    return [str(name) for name in X.columns] if hasattr(X, "columns") else model.feature_names
+
+
+@command(
+    "twofold impute penguins.twofold penguins.csv -o filled.csv",
+    "twofold impute penguins.twofold penguins.csv --std -o filled.csv",
+)
+@model_argument
+@click.option(
+    "--std",
+    is_flag=True,
+    help="Add the uncertainty of each column with gaps, as NAME_std: a standard deviation, for "
+    "categories one minus the probability, 0 for observed cells.",
+)
+@output_options()
+@table_input()
+@message_options
+def impute(model: Path, table: InputTable, std: bool, output: Output, messages: Messages) -> None:
+    """Fill missing cells with the values of the model.
+
+    Observed cells, other columns and the order of columns stay as they are.
+    """
+    import pandas as pd
+
+    loaded = load_model(model)
+    content = table.read(messages)
+    selection = table.select_in(content, loaded, messages)
+    features = selection.features
+    with messages.warnings_as_lines():
+        filled, spread = loaded.estimator.impute(features, return_std=True)
+    if not hasattr(filled, "columns"):
+        filled = pd.DataFrame(filled, columns=selection.names or content.names)
+        spread = pd.DataFrame(spread, columns=filled.columns)
+    whole = content.frame.iloc[selection.rows].reset_index(drop=True)
+    gaps = pd.DataFrame(features).isna().to_numpy()
+    for number, name in enumerate(filled.columns):
+        if gaps[:, number].any():
+            whole[name] = filled[name].to_numpy()
+    if std:
+        for name in [str(name) for name in spread.columns]:
+            if gaps[:, list(filled.columns).index(name)].any():
+                whole[f"{name}_std"] = spread[name].to_numpy()
+    messages.note(f"{content.name}: {counted(int(gaps.sum()), 'gap')} filled")
+    output.write_result(ResultTable([str(name) for name in whole.columns], whole), messages)
 
 
 @command("twofold sample flowers.twofold -n 100 -o new-flowers.csv")
@@ -85,10 +134,10 @@ def sample(model: Path, rows: int, seed: int, output: Output, messages: Messages
 
     Latents are drawn from their density and decoded.
     """
-    estimator = load_model(model)
+    loaded = load_model(model)
     with messages.warnings_as_lines():
-        X = estimator.sample(rows, random_state=seed)
-    output.write_result(ResultTable(feature_names(estimator), X), messages)
+        X = loaded.estimator.sample(rows, random_state=seed)
+    output.write_result(ResultTable(_names(loaded, X), X), messages)
 
 
 @command(
@@ -110,15 +159,16 @@ def score(model: Path, table: InputTable, output: Output | None, messages: Messa
     on_stdout = output is not None and output.is_standard
     if on_stdout and messages.as_json:
         raise click.UsageError("--json and -o - both use standard output; name a file for -o")
-    estimator = load_model(model)
-    selection = table.select_for(estimator, messages)
+    loaded = load_model(model)
+    estimator = loaded.estimator
+    selection = table.select_for(loaded, messages)
     with messages.warnings_as_lines():
         kept = float(estimator.score(selection.features))
         distances = in_blocks(
             estimator.reconstruction_error, selection.features, "distances", messages
         )
         Z = in_blocks(estimator.transform, selection.features, "latents", messages)
-        quality = _quality(estimator, selection.features, Z, messages)
+        quality = _quality(loaded, selection.features, Z, messages)
     if output is not None:
         density = in_blocks(estimator.log_density, Z, "densities", messages)
         values = np.column_stack([distances, density])
@@ -146,10 +196,19 @@ def score(model: Path, table: InputTable, output: Output | None, messages: Messa
     messages.result(document, lines, err=on_stdout)
 
 
-def _quality(estimator: Any, X: Any, Z: Array, messages: Messages) -> MapQuality | None:
-    """Return the quality of the map for rows with latents Z (m, q), if it can be judged."""
-    latents = training_latents(estimator)
-    if latents is None:
+def _quality(model: Model, X: Any, Z: Array, messages: Messages) -> MapQuality | None:
+    """Return the quality of the map for rows with latents Z (m, q), if it can be judged.
+
+    Rows with gaps do not count. Columns of several kinds are judged as they are encoded.
+    """
+    core = model.core
+    latents = training_latents(core)
+    data = model.encoded(X)
+    complete = complete_rows(data)
+    if latents is None or not complete.any():
         return None
-    rebuilt = in_blocks(estimator.inverse_transform, Z, "reconstructions", messages)
-    return judge_map(estimator, latents, X, Z, relative_reconstruction_error(X, rebuilt))
+    if not complete.all():
+        messages.note(f"codebook errors and the map score are of {complete.sum()} complete rows")
+        data, Z = np.asarray(data, dtype=np.float64)[complete], Z[complete]
+    rebuilt = in_blocks(core.inverse_transform, Z, "reconstructions", messages)
+    return judge_map(core, latents, data, Z, relative_reconstruction_error(data, rebuilt))

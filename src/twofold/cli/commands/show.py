@@ -7,10 +7,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import click
+import numpy as np
 
 from twofold.cli.errors import needing
 from twofold.cli.fitting import Fitted, fit_table
-from twofold.cli.inputs import InputTable, load_model
+from twofold.cli.inputs import InputTable, Model, load_model
 from twofold.cli.messages import Messages, listed, table_size
 from twofold.cli.methods import AUTO, METHODS
 from twofold.cli.options import (
@@ -23,7 +24,7 @@ from twofold.cli.options import (
     model_or_table_input,
     table_input,
 )
-from twofold.cli.tables.columns import Selection
+from twofold.cli.tables.columns import Selection, as_texts, color_column
 from twofold.cli.tables.reading import STANDARD
 from twofold.cli.tables.writing import check_writable
 from twofold.numerics.files import whole_file
@@ -43,9 +44,14 @@ def info(model: Path, messages: Messages) -> None:
     """
     from twofold.export.model_files import describe
 
-    estimator = load_model(model)
+    loaded = load_model(model)
+    estimator, roles = loaded.core, loaded.roles
     about = describe(model)
-    name, names, size = about["class"], about["feature_names"], model.stat().st_size
+    name, names, size = type(estimator).__name__, about["feature_names"], model.stat().st_size
+    if loaded.is_table:
+        about["parameters"] = {
+            key: repr(value) for key, value in estimator.get_params(deep=False).items()
+        }
     methods = (key for key, one in METHODS.items() if one.class_name == name)
     method = next(methods, name)
     rows, n_components = estimator.embedding_.shape
@@ -60,6 +66,9 @@ def info(model: Path, messages: Messages) -> None:
         "latents": n_components,
         "parameters": about["parameters"],
         "winner": getattr(estimator, "method_", None) if method == AUTO else None,
+        "kinds": loaded.kinds,
+        "scale": estimator.scale,
+        **roles.facts(),
         "versions": about["versions"],
     }
     defaults = {key: repr(one) for key, one in type(estimator)().get_params(deep=False).items()}
@@ -76,6 +85,17 @@ def info(model: Path, messages: Messages) -> None:
         ("parameters", parameters),
         ("written by", listed(versions)),
     ]
+    if loaded.kinds is not None:
+        by_kind: dict[str, list[str]] = {}
+        for column, kind in loaded.kinds.items():
+            by_kind.setdefault(kind, []).append(column)
+        each = [(kind, listed(columns)) for kind, columns in by_kind.items()]
+        lines[3:4] = [*each, ("units", "each column has the same weight")]
+    elif estimator.scale is not None:
+        lines.insert(4, ("scale", str(estimator.scale)))
+    for role, columns in (("label", roles.label), ("id", roles.id)):
+        lines += [(role, columns)] if columns is not None else []
+    lines += [("left out", listed(roles.left_out))] if roles.left_out else []
     if method == AUTO:
         best = f"{document['winner']} ({type(estimator._unwrapped).__name__})"
         lines.insert(1, ("winner", best))
@@ -128,7 +148,7 @@ kinds_help = "; ".join(f"{name}: {kind.about}" for name, kind in KINDS.items())
 
 @command(
     "twofold plot flowers.csv --label species -o map.png",
-    "twofold plot flowers.twofold flowers.csv --label species -o map.png",
+    "twofold plot flowers.twofold flowers.csv -o map.png",
     "twofold plot digits.twofold --kind decoded --image-shape 8x8 -o digits.png",
 )
 @click.option(
@@ -158,10 +178,17 @@ def plot(
         )
     with needing("plot"):
         from twofold.plotting import save_figure
-    estimator, chosen, fitted = _shown(shown, messages)
-    features, labels = (None, None) if chosen is None else (chosen.features, chosen.labels)
+    model, chosen, fitted = _shown(shown, messages)
+    X, labels = None, None
+    if chosen is not None:
+        X = _for_pictures(model, chosen, kind)
+        labels = chosen.labels
+        if labels is None and "labels" in KINDS[kind].takes:
+            color = color_column(chosen, messages)
+            labels = None if color is None else as_texts(chosen.features[color])
+        labels = _with_gaps_as(labels, "missing")
     with messages.warnings_as_lines():
-        display = draw(kind, estimator, features, labels, image_shape)
+        display = draw(kind, model.core, X, labels, image_shape)
         with needing("plot"), whole_file(output) as path:
             save_figure(display, path)
     _tell({"picture": str(output), "kind": kind}, ("picture", str(output)), fitted, messages)
@@ -169,15 +196,29 @@ def plot(
 
 def _shown(
     shown: Shown, messages: Messages, keep: tuple[str, ...] = ()
-) -> tuple[TwoWayEstimator, Selection | None, Fitted | None]:
+) -> tuple[Model, Selection | None, Fitted | None]:
     """Return the model to show, the rows, and the fit if the model is fitted here."""
     if shown.model is None:
         assert shown.table is not None
-        fitted = fit_table(shown.table, shown.effort, shown.scaled, messages, keep)
+        fitted = fit_table(shown.table, shown.effort, shown.scale, messages, keep)
         return fitted.model, fitted.selection, fitted
-    estimator = load_model(shown.model)
-    table = shown.table
-    return estimator, None if table is None else table.select_for(estimator, messages, keep), None
+    model, table = load_model(shown.model), shown.table
+    return model, None if table is None else table.select_for(model, messages, keep), None
+
+
+def _with_gaps_as(labels: AnyArray | None, gap: str | None) -> Any:
+    """Return labels in which missing texts are replaced."""
+    if labels is None or labels.dtype != object:
+        return labels
+    return np.array([gap if label == "" else label for label in labels], dtype=object)
+
+
+def _for_pictures(model: Model, chosen: Selection, kind: str) -> Any:
+    """Return rows as the model of numbers takes them, without gaps where a picture shows data."""
+    X = model.encoded(chosen.features)
+    if kind in ("error", "manifold") and chosen.n_gaps:
+        X = model.core.impute(X)
+    return X
 
 
 def _tell(
@@ -193,7 +234,7 @@ def _tell(
 
 @command(
     "twofold explore flowers.csv --label species",
-    "twofold explore flowers.twofold flowers.csv --label species -o flowers.html",
+    "twofold explore flowers.twofold flowers.csv -o flowers.html",
     "twofold explore digits.twofold digits.npz --image-shape 8x8 -o digits.html",
 )
 @click.option("--title", help="Title of the page [default: the name of the model or table].")
@@ -247,12 +288,16 @@ def explore(
             f"DATA is missing, the rows to show: twofold explore {shown.model} DATA"
         )
     output = _own_page(shown) if output is None else output
-    estimator, chosen, fitted = _shown(shown, messages, keep=color)
+    model, chosen, fitted = _shown(shown, messages, keep=color)
     assert chosen is not None
     colored = [name for name in (chosen.label, *color) if name is not None]
+    columns = {name: chosen.beside[name] for name in colored}
+    if not columns and (found := color_column(chosen, messages)) is not None:
+        columns = {found: as_texts(chosen.features[found])}
+    columns = {name: _with_gaps_as(values, None) for name, values in columns.items()}
     with messages.warnings_as_lines(), whole_file(output) as path:
         write(
-            estimator,
+            model.estimator,
             chosen.features,
             path=path,
             title=shown.stem if title is None else title,
@@ -262,7 +307,7 @@ def explore(
             image_shape=image_shape,
             max_points=max_points,
             # The label is the first of these columns, so that the page shows its name.
-            columns={name: chosen.beside[name] for name in colored},
+            columns=columns,
         )
         size = path.stat().st_size
     document = {"page": str(output), "bytes": size, "rows": len(chosen.rows)}
@@ -294,7 +339,7 @@ def _row_names(chosen: Selection) -> list[str]:
 
 @command(
     "twofold export flowers.twofold --map up -o up.onnx",
-    "twofold export flowers.twofold flowers.csv --label species --distill -o down.onnx",
+    "twofold export flowers.twofold flowers.csv --distill -o down.onnx",
 )
 @model_argument
 @click.option(
@@ -329,12 +374,12 @@ def export(
 
     if distill and direction == "up":
         raise click.UsageError("--distill is for --map down; the decoder is a formula")
-    estimator = load_model(model)
-    chosen = None if table is None else table.select_for(estimator, messages)
+    loaded = load_model(model)
+    chosen = None if table is None else table.select_for(loaded, messages)
     rows = None if chosen is None else chosen.features
     with messages.warnings_as_lines(), whole_file(output) as path, needing("onnx"):
         try:
-            report = write(estimator, path, map=direction, distill=distill, X=rows)
+            report = write(loaded.estimator, path, map=direction, distill=distill, X=rows)
         except NoClosedForm as error:
             if distill or direction == "up":
                 raise

@@ -1,20 +1,23 @@
-"""Select the features, the label and the usable rows of a table.
+"""Select the features, the label and the names of the rows of a table.
 
-No column or row is left out silently: a column of text or a missing cell is an error that names it
-and the option that decides about it.
+No column or row is left out silently: what is guessed is printed, and what cannot be guessed is an
+error that names the column and the option that decides about it.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from shlex import quote
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 import numpy as np
 
 from twofold.cli.messages import Messages, counted, did_you_mean, listed
+from twofold.cli.tables.guessing import guess, is_text, parse_kinds, warn_if_transposed, with_gaps
 from twofold.cli.tables.reading import Table, frame_of
+from twofold.cli.tables.text_cells import check_text, text_message
+from twofold.export.roles import Roles
 from twofold.protocols import AnyArray, Array
 
 if TYPE_CHECKING:
@@ -30,14 +33,19 @@ class Selection:
 
     ``features`` of shape (n_rows, n_features) is a frame if columns have names, else an array.
     ``beside`` has columns of shape (n_rows,) that are kept but are not features; ``label`` and
-    ``id`` name two of them. ``rows`` has the indices of the selected rows in the table.
+    ``id`` name two of them. ``rows`` has the indices of the selected rows in the table. ``kinds``
+    are those that the user has given, ``left_out`` has the reason for each column that is no
+    feature and has no role. ``n_gaps`` counts the missing cells of the features.
     """
 
-    features: DataFrame | Array
+    features: Any
     beside: dict[str, AnyArray]
     label: str | None
     id: str | None
     rows: AnyArray
+    kinds: dict[str, Any] = field(default_factory=dict)
+    left_out: dict[str, str] = field(default_factory=dict)
+    n_gaps: int = 0
 
     @property
     def labels(self) -> AnyArray | None:
@@ -49,7 +57,31 @@ class Selection:
         """The names of the features."""
         return list(self.features.columns) if hasattr(self.features, "columns") else None
 
-    def take(self, rows: AnyArray) -> DataFrame | Array:
+    @property
+    def roles(self) -> Roles:
+        """What a model file has to remember of the table."""
+        return Roles(self.label, self.id, tuple(self.left_out))
+
+    @property
+    def all_numbers(self) -> bool:
+        """Whether all features are numbers, perhaps with gaps, and no kinds are given."""
+        from pandas.api.types import is_bool_dtype, is_numeric_dtype
+
+        if self.kinds:
+            return False
+        if not hasattr(self.features, "dtypes"):
+            return True
+        return all(
+            is_numeric_dtype(kind) and not is_bool_dtype(kind) for kind in self.features.dtypes
+        )
+
+    def as_numbers(self) -> Selection:
+        """Return the same with features of one type of floats, NaN in gaps."""
+        if self.names is None:
+            return self
+        return replace(self, features=frame_of(_as_numbers(self.features), self.names))
+
+    def take(self, rows: AnyArray) -> Any:
         """Return the features of some rows."""
         X = self.features
         return X.iloc[rows] if hasattr(X, "iloc") else X[rows]
@@ -60,70 +92,114 @@ class Columns:
     """The user's options for columns.
 
     ``label``, ``id`` and ``keep`` name columns to keep beside the features, ``drop`` columns to
-    leave out. ``others`` ("error" or "drop") decides about columns that cannot be features: text,
-    or columns that a model does not know. ``missing`` decides about rows with missing cells.
+    leave out. ``kinds`` are texts ``NAME=KIND``. ``roles`` are those of a model file.
     """
 
     label: str | None = None
     id: str | None = None
     drop: tuple[str, ...] = ()
-    others: str = "error"
-    missing: str = "error"
+    kinds: tuple[str, ...] = ()
     keep: tuple[str, ...] = ()
+    roles: Roles = field(default_factory=Roles)
 
     def choose(self, table: Table, messages: Messages) -> Selection:
         """Select the features and labels to fit a model to."""
-        label, names = self._roles(table, messages)
-        if nameless := next((name for name in names if name in table.nameless), None):
-            raise click.ClickException(
-                f"{table.name}: column {nameless.removeprefix('column')} has no name in the header "
-                f"(row numbers?); leave it out with --drop {nameless}, keep it beside the features "
-                f"with --id {nameless}, or name it"
-            )
-        names = [name for name in names if name in table.numeric or name not in self.keep]
-        text = [name for name in names if name not in table.numeric]
-        if text and self.others != "drop":
-            raise click.ClickException(_text_message(table, text))
-        names = _numeric_columns(table, names, messages)
-        if not names:
-            raise click.ClickException(f"{table.name} has no column of numbers left to use")
-        return self._selection(table, names, names if table.named else None, label, messages)
+        warn_if_transposed(table, messages)
+        kinds = parse_kinds(self.kinds, table)
+        label, id_, names = self._roles(table, kinds, messages)
+        left_out = dict.fromkeys(self.drop, "--drop")
+        left_out |= {name: "--kind" for name, kind in kinds.items() if kind == "drop"}
+        features: dict[str, Series] = {}
+        for name in names:
+            if name in left_out:
+                continue
+            column = with_gaps(table.frame[name])
+            if name in kinds:
+                features[name] = column
+                continue
+            check_text(table, name, column)
+            found = guess(table, name, column)
+            if found.role == "id":
+                if id_ is None:
+                    id_ = name
+                    messages.note(f"{table.name}: {name} names the rows, and is not a feature")
+                else:
+                    left_out[name] = "it names rows"
+            elif found.role == "left out":
+                left_out[name] = found.why
+            elif name in table.nameless:
+                raise click.ClickException(
+                    f"{table.name}: column {table.names.index(name) + 1} has no name in the "
+                    f"header; leave it out with --drop {name}, or name it"
+                )
+            else:
+                features[name] = column
+        if not features:
+            why = f"; left out: {_reasons(left_out)}" if left_out else ""
+            raise click.ClickException(f"{table.name} has no column left to use{why}")
+        import pandas as pd
+
+        frame = pd.DataFrame(features, copy=False)
+        given = {name: kind for name, kind in kinds.items() if kind != "drop"}
+        chosen = self._selection(table, frame, table.named, label, id_, messages)
+        return replace(chosen, kinds=given, left_out=left_out)
 
     def choose_for(
-        self, table: Table, needed: list[str] | None, n_needed: int, owner: str, messages: Messages
+        self,
+        table: Table,
+        needed: list[str] | None,
+        n_needed: int,
+        owner: str,
+        messages: Messages,
+        natives: Mapping[str, str] | None = None,
     ) -> Selection:
         """Select the columns that a model needs, in its order.
 
         ``needed`` is None for a model without feature names; ``owner`` names the model in messages.
+        ``natives`` has the natural kind of each column, if columns are of several kinds.
         """
-        label, names = self._roles(table, messages)
+        label, id_, names = self._roles(table, {}, messages)
         if needed is not None and table.named:
             # A label that the model needs was a feature of its fit, and stays one: plots may be
             # colored by it.
-            names += [name for name in {label, self.id} if name is not None and name in needed]
+            names += [name for name in {label, id_} if name is not None and name in needed]
             self._match(table, names, needed, owner, messages)
-            return self._selection(table, needed, needed, label, messages)
-        n_numbers = sum(name in table.numeric for name in names)
-        if n_numbers != n_needed:
+            frame = table.frame[needed].copy(deep=False)
+            for name in needed:
+                frame[name] = _as_before(table, name, (natives or {}).get(name, "number"))
+            return self._selection(table, frame, True, label, id_, messages)
+        numbers = [name for name in names if name in table.numeric]
+        if len(numbers) != n_needed:
             raise click.ClickException(
-                f"{table.name} has {n_numbers} columns of numbers, {owner} needs {n_needed}; "
+                f"{table.name} has {len(numbers)} columns of numbers, {owner} needs {n_needed}; "
                 "--label, --id and --drop take columns away"
             )
-        names = _numeric_columns(table, names, messages)
+        if text := [name for name in names if name not in table.numeric]:
+            messages.note(f"{table.name}: left out, not numbers: {listed(text)}")
         if needed is not None or table.named:
             who = table.name if needed is not None else owner
             messages.note(f"{who} has no column names: columns are matched by their order")
-        return self._selection(table, names, needed, label, messages)
+        frame = table.frame[numbers]
+        if needed is not None:
+            frame = frame.set_axis(needed, axis=1)
+        return self._selection(table, frame, needed is not None, label, id_, messages)
 
-    def _roles(self, table: Table, messages: Messages) -> tuple[str | None, list[str]]:
-        """Return the label and the columns without a role; raise an error for unknown names."""
-        label = self.label
+    def _roles(
+        self, table: Table, kinds: Iterable[str], messages: Messages
+    ) -> tuple[str | None, str | None, list[str]]:
+        """Return the label, the id and the other columns; raise an error for unknown names."""
+        known = [*table.names, *table.aside]
+        label, id_ = self.label, self.id
         if label is None and LABELS in table.aside and LABELS not in self.drop:
             label = LABELS
             messages.note(f"{table.name}: labels are in the array y (--drop y ignores them)")
-        known = [*table.names, *table.aside]
-        named = [("--label", label), ("--id", self.id)]
+        if label is None and self.roles.label in known:
+            label = self.roles.label
+        if id_ is None:
+            id_ = self.roles.id if self.roles.id in known else table.id
+        named = [("--label", label), ("--id", id_)]
         named += [("--drop", name) for name in self.drop]
+        named += [("--kind", name) for name in kinds]
         named += [("--color", name) for name in self.keep]
         for option, name in named:
             if name is not None and name not in known:
@@ -131,13 +207,15 @@ class Columns:
                 raise click.ClickException(
                     f"{option} {name}: {table.name} has no such column; {hint}"
                 )
-        taken = {label, self.id, *self.drop}
-        return label, [name for name in table.names if name not in taken]
+        label = None if label in self.drop else label
+        id_ = None if id_ in self.drop else id_
+        taken = {label, id_, *self.drop}
+        return label, id_, [name for name in table.names if name not in taken]
 
     def _match(
         self, table: Table, names: list[str], needed: list[str], owner: str, messages: Messages
     ) -> None:
-        """Raise an error if columns are missing, or unknown numbers without ``others="drop"``."""
+        """Raise an error if columns are missing; print which columns are not used."""
         missing = [name for name in needed if name not in set(names)]
         if dropped := [name for name in missing if name in table.names]:
             raise click.ClickException(
@@ -149,71 +227,66 @@ class Columns:
                 f"needs: {listed(missing)}; it has {listed(names)}"
             )
         extra = [name for name in names if name not in {*needed, *self.keep}]
-        numbers = [name for name in extra if name in table.numeric]
-        if numbers and self.others != "drop":
-            raise click.ClickException(
-                f"{table.name} has columns that {owner} does not know: {listed(numbers)}; leave "
-                f"them out with {_drops(numbers)} or --extra-columns drop"
-            )
-        if extra:
-            messages.note(f"{table.name}: left out, {owner} does not know them: {listed(extra)}")
+        before = [name for name in extra if name in self.roles.left_out]
+        unknown = [name for name in extra if name not in self.roles.left_out]
+        if before:
+            messages.note(f"{table.name}: left out, as in the fit: {listed(before)}")
+        if unknown:
+            messages.note(f"{table.name}: ignored, {owner} does not know them: {listed(unknown)}")
 
     def _selection(
         self,
         table: Table,
-        names: list[str],
-        called: list[str] | None,
+        frame: DataFrame,
+        named: bool,
         label: str | None,
+        id_: str | None,
         messages: Messages,
     ) -> Selection:
-        """Select columns of numbers, renamed to ``called``, and rows without missing cells."""
-        if text := [name for name in names if name not in table.numeric]:
-            raise click.ClickException(_text_message(table, text[:1]))
-        values = _as_numbers(table.frame[names])
-        rows = self._complete_rows(table, names, np.isnan(values), messages)
-        if len(rows) < len(values):
-            values = values[rows]
-        infinite = np.isinf(values)
-        if infinite.any():
-            row, column = np.argwhere(infinite)[0]
-            raise click.ClickException(
-                f"{table.name}: column {names[column]} is infinite in "
-                f"{table.place(int(rows[row]))}; all cells must be finite"
-            )
+        """Select the rows of features that have a value."""
+        for name in frame.columns:
+            _check_finite(table, str(name), frame[name])
+        missing = frame.isna().to_numpy()
+        bare = missing.all(axis=1)
+        if bare.all():
+            raise click.ClickException(f"{table.name}: no row has a value")
+        rows = np.flatnonzero(~bare)
+        if bare.any():
+            share = f"{int(bare.sum())} of {len(bare)} rows"
+            messages.note(f"{table.name}: {share} have no value and are left out")
+            frame, missing = frame.iloc[rows].reset_index(drop=True), missing[rows]
         beside = {
             name: _as_labels(table.aside.get(name, table.frame.get(name)))[rows]
-            for name in (self.id, label, *self.keep)
+            for name in (id_, label, *self.keep)
             if name
         }
-        features = values if called is None else frame_of(values, called)
-        return Selection(features, beside, label, self.id, rows)
-
-    def _complete_rows(
-        self, table: Table, names: list[str], missing: AnyArray, messages: Messages
-    ) -> AnyArray:
-        """Return the indices of the rows without missing cells, or raise an error."""
-        incomplete = missing.any(axis=1)
-        n_incomplete = int(incomplete.sum())
-        if n_incomplete and self.missing != "drop":
-            row, column = np.argwhere(missing)[0]
-            more = f" (and {counted(n_incomplete - 1, 'more row')})" if n_incomplete > 1 else ""
-            raise click.ClickException(
-                f"{table.name}: column {names[column]} has no value in {table.place(int(row))}"
-                f"{more}; fill the missing cells, or leave such rows out with --missing drop"
-            )
-        if n_incomplete == len(missing):
-            raise click.ClickException(f"{table.name}: every row has missing cells")
-        if n_incomplete:
-            share = f"{n_incomplete} of {len(missing)} rows"
-            messages.note(f"{table.name}: {share} are left out, they have missing cells")
-        return np.flatnonzero(~incomplete)
+        found = Selection(frame, beside, label, id_, rows, n_gaps=int(missing.sum()))
+        if not named and found.all_numbers:
+            return replace(found, features=_as_numbers(frame))
+        return found.as_numbers() if found.all_numbers and not found.n_gaps else found
 
 
-def _numeric_columns(table: Table, names: list[str], messages: Messages) -> list[str]:
-    """Leave out columns of text, with a note."""
-    if text := [name for name in names if name not in table.numeric]:
-        messages.note(f"{table.name}: left out, not numbers: {listed(text)}")
-    return [name for name in names if name in table.numeric]
+def _as_before(table: Table, name: str, native: str) -> Series:
+    """Return a column that a model needs, as the cells of the fit were."""
+    column = with_gaps(table.frame[name])
+    if native in ("number", "boolean", "duration") and is_text(column):
+        raise click.ClickException(text_message(table, name, column))
+    if native == "text" and name in table.numeric and column.notna().any():
+        return column.map(str, na_action="ignore").astype(object)
+    return column
+
+
+def _check_finite(table: Table, name: str, column: Series) -> None:
+    from pandas.api.types import is_float_dtype
+
+    if not is_float_dtype(column.dtype):
+        return
+    infinite = np.isinf(column.to_numpy(dtype=np.float64, na_value=np.nan))
+    if infinite.any():
+        raise click.ClickException(
+            f"{table.name}: column {name} is infinite in {table.place(int(infinite.argmax()))}; "
+            "all cells must be finite, or empty"
+        )
 
 
 def _as_numbers(frame: DataFrame) -> Array:
@@ -232,56 +305,51 @@ def _as_labels(column: Series | AnyArray) -> AnyArray:
     if series.dtype == bool or (pd.api.types.is_numeric_dtype(series) and series.notna().all()):
         values = series.to_numpy()
         return values if values.dtype.kind in "biuf" else np.asarray(values, dtype=np.float64)
-    texts: AnyArray = series.astype(object).map(str).mask(series.isna(), "").to_numpy(dtype=object)
+    return as_texts(series)
+
+
+def as_texts(column: Series) -> AnyArray:
+    """Return a column as texts, with empty ones for gaps."""
+    texts: AnyArray = column.astype(object).map(str).mask(column.isna(), "").to_numpy(dtype=object)
     return texts
 
 
-def _text_message(table: Table, names: list[str]) -> str:
-    """Return the error for columns of text, with the first cell that is not a number."""
-    column = table.frame[names[0]]
-    cells = [(row, str(cell)) for row, cell in enumerate(column) if not _reads_as_number(cell)]
-    row, cell = cells[0] if cells else (0, str(column.iloc[0]))
-    shown = repr(cell if len(cell) <= 30 else cell[:27] + "...")
-    place = table.place(row)
-    example = f"column {names[0]} has {shown} in {place}"
-    if "," in cell and _reads_as_number(cell.replace(",", ".")):
-        remedy = f"{example}; use --decimal , if that is a decimal comma"
-    elif len(table.names) == 1 and " " in cell.strip():
-        remedy = f"{example}; use --delimiter ' ' if cells are separated by spaces"
-    elif len(names) > 1:
-        remedy = (
-            f"{len(names)} columns are not numbers: {listed(names)} ({example}); use --label for "
-            f"the label, and {_drops(names)} or --text-columns drop to leave out the others"
-        )
-    elif 2 * len(cells) < len(column):
-        remedy = (
-            f"{example}, which is not a number; correct it, empty the cell if the value is "
-            f"missing, or leave the column out with {_drops(names)}"
-        )
-    else:
-        remedy = (
-            f"column {names[0]} has text, not numbers ({shown} in {place}); use --label "
-            f"{quote(names[0])} if it is the label, or {_drops(names)} to leave it out"
-        )
-    return f"{table.name}: {remedy}"
+MOST_COLORS: Final = 12
 
 
-def _reads_as_number(cell: object) -> bool:
-    """Whether a cell is a number or missing."""
-    if isinstance(cell, str):
-        if cell.strip().lower() in ("", "na", "n/a", "null"):
-            return True
-        if "_" in cell:  # Python reads 1_000, other programs do not
-            return False
-    try:
-        float(cell)  # type: ignore[arg-type]
-    except (TypeError, ValueError):
-        return False
-    return True
+def color_column(chosen: Selection, messages: Messages) -> str | None:
+    """Return the category with the fewest levels to color a picture by, and print it."""
+    counts: dict[str, int] = {}
+    for name in chosen.names or []:
+        column = chosen.features[name]
+        if is_text(column) or str(column.dtype) in ("bool", "boolean"):
+            counts[name] = column.nunique()
+    few = {name: count for name, count in counts.items() if 2 <= count <= MOST_COLORS}
+    if not few:
+        return None
+    found = min(few, key=lambda name: few[name])
+    messages.note(f"no label: colored by {found}, {few[found]} levels (--label names a column)")
+    return found
 
 
-def _drops(names: list[str]) -> str:
-    """Return the options that leave columns out."""
-    if len(names) > 3:
-        return "--drop for each"
-    return " ".join(f"--drop {quote(name)}" for name in names)
+def _reasons(left_out: Mapping[str, str]) -> str:
+    """Return columns that are left out, with the reasons."""
+    return listed(f"{name} ({why})" for name, why in left_out.items())
+
+
+def about_selection(table_name: str, chosen: Selection, kinds: Mapping[str, str]) -> list[str]:
+    """Return lines about what the columns of a table were taken for."""
+    n_rows, n_columns = chosen.features.shape
+    shape = f"{counted(n_rows, 'row')} of {counted(n_columns, 'feature')}"
+    lines = [
+        f"{table_name}: {shape}, {counted(chosen.n_gaps, 'gap') if chosen.n_gaps else 'no gaps'}"
+    ]
+    by_kind: dict[str, list[str]] = {}
+    for name, kind in kinds.items():
+        by_kind.setdefault(kind, []).append(name)
+    rows = [(kind, listed(names)) for kind, names in by_kind.items()]
+    rows += [("label", chosen.label)] if chosen.label is not None else []
+    rows += [("id", chosen.id)] if chosen.id is not None else []
+    rows += [("left out", _reasons(chosen.left_out))] if chosen.left_out else []
+    width = max((len(name) for name, _ in rows), default=0)
+    return lines + [f"  {name:<{width}}  {text}" for name, text in rows]

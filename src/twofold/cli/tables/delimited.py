@@ -13,7 +13,7 @@ import io
 import zlib
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
@@ -29,6 +29,9 @@ DAMAGED: Final = (EOFError, zlib.error, gzip.BadGzipFile)
 SMALLEST_BLOCK: Final = 2**22
 LARGEST_BLOCK: Final = 2**31 - 1
 LINES_IN_BLOCK: Final = 16
+
+GAPS: Final = ("", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "NULL", "null", "Null", "?")
+"""Cells that have no value. In columns of text they stay as they are, as in labels."""
 
 
 def read_delimited(source: Source, usual: str, reading: Reading, messages: Messages) -> Table:
@@ -111,27 +114,40 @@ def _parse(
     import pyarrow as pa
     import pyarrow.csv as pc
 
-    def read(block_size: int, *, breaks: bool) -> DataFrame:
+    def read(block_size: int, *, breaks: bool) -> Any:
         with source.open() as stream:
             return pc.read_csv(
                 stream,
                 pc.ReadOptions(column_names=names, skip_rows=skipped, block_size=block_size),
                 pc.ParseOptions(delimiter=delimiter, newlines_in_values=breaks),
-                pc.ConvertOptions(decimal_point=decimal),
-            ).to_pandas()
+                pc.ConvertOptions(decimal_point=decimal, null_values=GAPS),
+            )
 
     try:
-        return read(block, breaks=False)
+        return _as_frame(read(block, breaks=False))
     except (*DAMAGED, pa.ArrowInvalid, OSError) as error:
         _check_lines(source, delimiter, len(names))
         with source.open() as stream:
             size = stream.seek(0, io.SEEK_END)
         try:  # line breaks in cells, and lines longer than a block
-            return read(min(size + 1, LARGEST_BLOCK), breaks=True)
+            return _as_frame(read(min(size + 1, LARGEST_BLOCK), breaks=True))
         except (pa.ArrowInvalid, OSError):
             raise click.ClickException(
                 f"{source.name} cannot be read as a table ({one_line(error)})"
             ) from error
+
+
+def _as_frame(table: Any) -> DataFrame:
+    """Return a table of Arrow as a frame; integers with gaps stay integers, times are text."""
+    import pyarrow as pa
+
+    frame: DataFrame = table.to_pandas()
+    for name, column in zip(table.column_names, table.columns, strict=True):
+        if pa.types.is_integer(column.type) and column.null_count:
+            frame[name] = frame[name].astype("Int64")
+        elif pa.types.is_time(column.type):
+            frame[name] = frame[name].map(str, na_action="ignore")
+    return frame
 
 
 def _check_lines(source: Source, delimiter: str, n_columns: int) -> None:

@@ -5,11 +5,8 @@ from __future__ import annotations
 import gzip
 import io
 import sys
-import zipfile
-import zlib
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from functools import cached_property
@@ -17,10 +14,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, Final, cast
 
 import click
-import numpy as np
 
-from twofold.cli.errors import needing, one_line
-from twofold.cli.messages import Messages, counted, listed, table_size
+from twofold.cli.errors import needing
+from twofold.cli.messages import Messages, counted, listed
 from twofold.protocols import AnyArray
 
 if TYPE_CHECKING:
@@ -29,22 +25,39 @@ if TYPE_CHECKING:
 STANDARD: Final = "-"
 """The argument that stands for standard input or standard output."""
 
-FORMATS: Final = {
+WRITTEN: Final = {
     ".csv": "csv",
     ".tsv": "tsv",
     ".tab": "tsv",
     ".parquet": "parquet",
     ".pq": "parquet",
+    ".feather": "feather",
+    ".arrow": "feather",
     ".npy": "npy",
     ".npz": "npz",
 }
-"""Formats by file suffix."""
+"""Formats that commands write, by file suffix."""
 
-FEATURE_NAMES: Final = "feature_names"
-"""The array of an NPZ file that names the columns of ``X``."""
+FORMATS: Final = {**WRITTEN, ".xlsx": "xlsx", ".h5ad": "h5ad"}
+"""Formats that commands read, by file suffix."""
 
-DAMAGED: Final = (ValueError, OSError, EOFError, RuntimeError, zipfile.BadZipFile, zlib.error)
-"""Exceptions that NumPy raises for damaged or encrypted files."""
+ADVICE: Final = {
+    ".xls": "save it as .xlsx or .csv",
+    ".ods": "save it as .xlsx or .csv",
+    ".json": "convert it, for example with pandas.read_json(...).to_csv",
+    ".txt": "rename it to .csv, or use {option} csv",
+    ".dat": "rename it to .csv, or use {option} csv",
+    ".data": "rename it to .csv, or use {option} csv",
+    ".loom": "convert it with anndata.read_loom(...).write_h5ad",
+    ".h5": "convert it to .h5ad, .parquet or .npz",
+    ".hdf5": "convert it to .h5ad, .parquet or .npz",
+    ".mat": "convert it with scipy.io.loadmat and numpy.savez",
+    ".rds": "write it as .csv from R",
+    ".sav": "convert it with pandas.read_spss(...).to_csv",
+    ".dta": "convert it with pandas.read_stata(...).to_csv",
+    ".zip": "unpack it first",
+}
+"""What to do with files of other formats, by suffix."""
 
 
 @dataclass(frozen=True)
@@ -94,7 +107,8 @@ class Table:
 
     ``named`` is False if the column names are made up, ``nameless`` has the columns without a name
     in a header that names others. ``aside`` holds arrays beside the table, such as labels in an
-    NPZ file. ``place`` names the line or row of a row index, for messages.
+    NPZ file; ``id`` names the one that names rows. ``place`` names the line or row of a row index,
+    for messages.
     """
 
     name: str
@@ -102,6 +116,7 @@ class Table:
     named: bool = True
     nameless: frozenset[str] = frozenset()
     aside: Mapping[str, AnyArray] = field(default_factory=dict)
+    id: str | None = None
     place: Callable[[int], str] = lambda row: f"row {row + 1}"
 
     @property
@@ -133,10 +148,14 @@ def read_table(argument: str, reading: Reading, messages: Messages) -> Table:
         from twofold.cli.tables.delimited import read_delimited
 
         table = read_delimited(source, "\t" if kind == "tsv" else ",", reading, messages)
-    elif kind == "parquet":
-        table = _read_parquet(source, messages)
+    elif kind in ("npy", "npz"):
+        from twofold.cli.tables.arrays import read_arrays
+
+        table = read_arrays(source, kind, messages)
     else:
-        table = _read_numpy(source, kind, messages)
+        from twofold.cli.tables.frames import READERS
+
+        table = READERS[kind](source, messages)
     n_rows, n_columns = table.frame.shape
     if not n_columns:
         raise click.ClickException(f"{table.name} has no columns")
@@ -145,19 +164,22 @@ def read_table(argument: str, reading: Reading, messages: Messages) -> Table:
     return table
 
 
-def format_of(path: Path, option: str, *, compressed: bool = True) -> str:
+def format_of(path: Path, option: str, known: Mapping[str, str] = FORMATS) -> str:
     """Return the format by the suffix of a file; ``option`` is the remedy for an unknown suffix."""
     suffix = path.suffix.lower()
-    if suffix == ".gz" and compressed:
+    if suffix == ".gz" and known is FORMATS:
         inner = FORMATS.get(Path(path.stem).suffix.lower())
         if inner in ("csv", "tsv"):
             return inner
-    if suffix not in FORMATS:
+    if suffix not in known:
         said = f"the suffix {path.suffix}" if path.suffix else "no suffix"
+        remedy = "rename it, or name its format, such as {option} csv"
+        if known is FORMATS:
+            remedy = ADVICE.get(suffix, remedy)
         raise click.UsageError(
-            f"{path} has {said}; tables have {', '.join(FORMATS)}: rename it, or use {option} csv"
+            f"{path} has {said}; tables have {', '.join(known)}: {remedy.format(option=option)}"
         )
-    return FORMATS[suffix]
+    return known[suffix]
 
 
 def check_names(source: str, names: list[str]) -> None:
@@ -185,91 +207,3 @@ def _similar_file(path: Path) -> str:
         return f", and no folder {folder}"
     close = get_close_matches(path.name, [one.name for one in folder.iterdir()], n=1, cutoff=0.7)
     return f"; did you mean {folder / close[0]}?" if close else ""
-
-
-def _read_parquet(source: Source, messages: Messages) -> Table:
-    import pandas as pd
-    import pyarrow as pa
-
-    try:
-        with source.open() as stream:
-            compressed = isinstance(stream, gzip.GzipFile)  # which cannot seek from its end
-            frame = pd.read_parquet(io.BytesIO(stream.read()) if compressed else stream)
-        for name, column in frame.items():
-            if pd.api.types.infer_dtype(column, skipna=True) == "decimal":
-                frame[name] = column.astype(np.float64)
-    except (pa.ArrowException, OSError) as error:
-        raise click.ClickException(
-            f"{source.name} cannot be read as Parquet ({one_line(error)})"
-        ) from error
-    if not isinstance(frame.index, pd.RangeIndex):
-        messages.note(f"{source.name}: the row index is left out; only columns are read")
-        frame = frame.reset_index(drop=True)
-    frame.columns = [str(name) for name in frame.columns]
-    check_names(source.name, list(frame.columns))
-    return Table(source.name, frame)
-
-
-def _read_numpy(source: Source, kind: str, messages: Messages) -> Table:
-    """Read an NPY file, or the array ``X`` or the only array of two dimensions of an NPZ file.
-
-    Arrays of an NPZ file with a value per row stand beside the table. Arrays of Python objects,
-    as which labels are often saved, are skipped with a note.
-    """
-    arrays: dict[str, AnyArray] = {}
-    with _numpy_file(source) as content:
-        if isinstance(content, np.ndarray) != (kind == "npy"):
-            holds = "several arrays; name it .npz" if kind == "npy" else "one array; name it .npy"
-            raise click.ClickException(f"{source.name} holds {holds}")
-        if isinstance(content, np.ndarray):
-            return Table(source.name, frame_of(_checked(source.name, content)), named=False)
-        for name in content.files:
-            try:
-                arrays[name] = content[name]
-            except ValueError:
-                if name == "X":
-                    raise
-                messages.note(
-                    f"{source.name}: array {name} holds Python objects and is not read; save it as "
-                    "numbers or with dtype=str"
-                )
-    flat = [name for name, array in arrays.items() if array.ndim == 2]
-    if "X" not in arrays and len(flat) != 1:
-        which = f"several of two dimensions: {listed(flat)}" if flat else "none of two dimensions"
-        raise click.ClickException(f"{source.name} has no array X, and {which}; name the table X")
-    main = "X" if "X" in arrays else flat[0]
-    X = _checked(f"{source.name}, array {main}", arrays.pop(main))
-    given = arrays.pop(FEATURE_NAMES, np.empty(0))
-    names = [str(one) for one in given] if given.shape == (X.shape[1],) else None
-    check_names(source.name, names or [])
-    aside = {one: values for one, values in arrays.items() if values.shape == (len(X),)}
-    beside = f", beside it {listed(aside)}" if aside else ""
-    messages.note(f"{source.name}: array {main}, {table_size(X.shape)}{beside}")
-    return Table(source.name, frame_of(X, names), named=names is not None, aside=aside)
-
-
-@contextmanager
-def _numpy_file(source: Source) -> Iterator[AnyArray | np.lib.npyio.NpzFile]:
-    """Open a NumPy file without unpickling; errors name the file and the remedy."""
-    try:
-        with source.open() as stream:
-            yield np.load(stream, allow_pickle=False)
-    except DAMAGED as error:
-        reason = one_line(error)
-        if "pickle" in reason:
-            reason = "it has another format, or holds Python objects, which are not read"
-        raise click.ClickException(
-            f"{source.name} cannot be read as a NumPy file ({reason}); save it with numpy.save or "
-            "numpy.savez"
-        ) from error
-
-
-def _checked(name: str, array: AnyArray) -> AnyArray:
-    if array.ndim != 2:
-        raise click.ClickException(
-            f"{name} has shape {array.shape}; a table has two dimensions, (rows, columns): "
-            "reshape it"
-        )
-    if array.dtype.kind not in "biuf":
-        raise click.ClickException(f"{name} has type {array.dtype}; a table holds real numbers")
-    return array

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import os
 import sys
-from collections.abc import Callable, Container, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from io import BytesIO, StringIO
@@ -17,8 +17,9 @@ import numpy as np
 
 from twofold.cli.errors import needing
 from twofold.cli.messages import Messages, listed, table_size
+from twofold.cli.tables.arrays import FEATURE_NAMES
 from twofold.cli.tables.columns import LABELS, Selection
-from twofold.cli.tables.reading import FEATURE_NAMES, STANDARD, format_of
+from twofold.cli.tables.reading import STANDARD, WRITTEN, format_of
 from twofold.numerics.files import whole_file
 from twofold.protocols import AnyArray, Array
 
@@ -45,16 +46,16 @@ def check_writable(path: Path, *inputs: str) -> None:
 
 @dataclass(frozen=True)
 class ResultTable:
-    """A table to write: numbers of shape (n, len(names)) and the columns beside them."""
+    """A table to write: an array or frame (n, len(names)), and the columns beside it."""
 
     names: list[str]
-    values: Array
+    values: Any
     beside: dict[str, AnyArray] = field(default_factory=dict)
     id: str | None = None
     label: str | None = None
 
     @classmethod
-    def of(cls, names: Sequence[str], values: Array, selection: Selection) -> ResultTable:
+    def of(cls, names: Sequence[str], values: Any, selection: Selection) -> ResultTable:
         """Return numbers for the rows of a table, with the columns beside its features."""
         return cls(list(names), values, selection.beside, selection.id, selection.label)
 
@@ -63,11 +64,38 @@ class ResultTable:
         columns: dict[str, AnyArray] = {}
         if self.id is not None:
             columns[_free_name(self.id, self.names)] = self.beside[self.id]
-        columns.update(zip(self.names, self.values.T, strict=True))
+        columns.update(zip(self.names, _columns_of(self.values), strict=True))
         for name, values in self.beside.items():
             if name != self.id:
                 columns[_free_name(name, columns)] = values
         return columns
+
+    def numbers(self, what: str) -> Array:
+        """Return the table as one array, for a format that holds numbers only."""
+        from pandas.api.types import is_numeric_dtype
+
+        if not hasattr(self.values, "dtypes"):
+            return np.asarray(self.values)
+        other = [name for name, kind in self.values.dtypes.items() if not is_numeric_dtype(kind)]
+        if other:
+            raise click.ClickException(
+                f"{what} holds numbers, and {listed(other)} is not a number; write CSV or Parquet"
+            )
+        return np.asarray(self.values.to_numpy(dtype=np.float64, na_value=np.nan))
+
+
+def _columns_of(values: Any) -> Iterable[AnyArray]:
+    """Return the columns of an array or frame; text, and integers with gaps, as objects."""
+    if not hasattr(values, "columns"):
+        return list(values.T)
+    found = []
+    for name in values.columns:
+        column = values[name]
+        plain = column.to_numpy()
+        if plain.dtype == object:
+            plain = column.astype(object).mask(column.isna(), None).to_numpy(dtype=object)
+        found.append(plain)
+    return found
 
 
 @dataclass(frozen=True)
@@ -86,7 +114,7 @@ class Output:
                 raise click.UsageError(f"{kind} is not for a terminal; name a file with -o")
             return cls(target, kind)
         path = Path(target)
-        kind = given or format_of(path, "--output-format", compressed=False)
+        kind = given or format_of(path, "--output-format", WRITTEN)
         check_writable(path, *inputs)
         return cls(target, kind)
 
@@ -153,6 +181,12 @@ def _write_parquet(table: ResultTable, stream: BytesIO) -> None:
     pq.write_table(_arrow_table(table), stream)
 
 
+def _write_feather(table: ResultTable, stream: BytesIO) -> None:
+    from pyarrow import feather
+
+    feather.write_feather(_arrow_table(table), stream, compression="uncompressed")
+
+
 def _arrow_table(table: ResultTable) -> Any:
     with needing("cli"):
         import pyarrow as pa
@@ -162,11 +196,11 @@ def _arrow_table(table: ResultTable) -> Any:
 
 
 def _write_npy(table: ResultTable, stream: BytesIO) -> None:
-    np.save(stream, table.values, allow_pickle=False)
+    np.save(stream, table.numbers("NPY"), allow_pickle=False)
 
 
 def _write_npz(table: ResultTable, stream: BytesIO) -> None:
-    arrays = {"X": table.values, FEATURE_NAMES: np.array(table.names, dtype=str)}
+    arrays = {"X": table.numbers("NPZ"), FEATURE_NAMES: np.array(table.names, dtype=str)}
     for name, values in table.beside.items():
         # Arguments of numpy.savez cannot be names of arrays.
         taken = (*arrays, "file", "allow_pickle")
@@ -179,6 +213,7 @@ WRITERS: Final[dict[str, Callable[[ResultTable, BytesIO], None]]] = {
     "csv": _write_csv,
     "tsv": partial(_write_csv, delimiter="\t"),
     "parquet": _write_parquet,
+    "feather": _write_feather,
     "npy": _write_npy,
     "npz": _write_npz,
 }

@@ -11,6 +11,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_consistent_length
 
 from twofold.base.estimator import TwoWayEstimator
+from twofold.base.other_units import warn_of_other_units
 from twofold.export.explorer._appearance import appearance
 from twofold.export.explorer._columns import column
 from twofold.export.explorer._fields import Rows, rows_of
@@ -115,6 +116,8 @@ def write(
     found = exported(estimator)
     X = dense_if_few_cells(X)
     data = found.read(X)
+    own = isinstance(estimator, TwoWayEstimator)
+    warn_of_other_units(estimator if own else found.model, data)
     extra = dict(columns or {})
     check_consistent_length(data, y, row_names, *extra.values())
     chosen = some_rows(len(data), check_int("max_points", max_points, low=1))
