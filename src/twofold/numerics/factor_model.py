@@ -120,9 +120,7 @@ class FactorModel:
         products: Array = self.loadings[:, first] * self.loadings[:, second] / self.noise[:, None]
         return products
 
-    def _factors(
-        self, cells: Array, observed: BoolArray, products: Array
-    ) -> tuple[Array, Array]:
+    def _factors(self, cells: Array, observed: BoolArray, products: Array) -> tuple[Array, Array]:
         """Return the means (n, r) and covariances (n, r, r) of the factors given the cells.
 
         ``cells`` (n, D) are centered and 0 where they are not observed.
