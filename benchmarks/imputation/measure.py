@@ -11,6 +11,8 @@ COVERING = 1.645
 """Standard deviations on either side of the mean that hold 90 % of a normal distribution."""
 WARM_ROWS = 100
 """Rows that ours impute before the clock starts, which compiles code or loads it."""
+NEW_ROWS = 1_000
+"""What is added to the seed to remove cells of held-out rows."""
 FEW_CELLS = np.where(np.eye(12, 4, -3, dtype=bool), np.nan, np.arange(48.0).reshape(12, 4) % 7.0)
 """What others impute before the clock starts, which imports their code."""
 
@@ -46,7 +48,10 @@ def judged(X, removed, filled, deviations):
 
 
 def held_out(notes, name, share, seed, method, quick):
-    """Note the errors of complete held-out rows after fits without and with gaps."""
+    """Note the errors of complete held-out rows after fits without and with gaps.
+
+    After the fit with gaps, also those of cells that are removed from held-out rows.
+    """
     notes.step("data")
     train, test = split(TABLES[name].rows(quick), seed)
     removed = removed_cells(train, f"{share:.0%}", None, seed)
@@ -57,3 +62,7 @@ def held_out(notes, name, share, seed, method, quick):
         error = float(np.square(model.reconstruct(test) - test).mean()) / variance
         notes.add(**{f"error_{label}": error})
     notes.add(ratio=notes.figures["error_with"] / notes.figures["error_without"])
+    removed = removed_cells(test, f"{share:.0%}", None, seed + NEW_ROWS)
+    filled, deviations = model.impute(np.where(removed, np.nan, test), return_std=True)
+    found = judged(test, removed, filled, deviations)
+    notes.add(**{f"new_{key}": value for key, value in found.items()})

@@ -64,9 +64,9 @@ def _penguins():
 TABLES = {
     "penguins": Table(_penguins, share=0.2, per_column=True),
     "oil flow": Table(_train("load_oil_flow")),
-    "COIL-20": Table(_train("load_coil20"), image=(32, 32)),
-    "USPS": Table(_train("load_usps"), most=2_000, image=(16, 16)),
-    "MNIST": Table(_train("load_mnist"), most=3_000, image=(28, 28)),
+    "COIL-20": Table(_train("load_coil20"), most=720, image=(32, 32)),
+    "USPS": Table(_train("load_usps"), most=1_000, image=(16, 16)),
+    "MNIST": Table(_train("load_mnist"), most=1_000, image=(28, 28)),
 }
 
 

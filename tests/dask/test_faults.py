@@ -80,6 +80,12 @@ class TestDeaths:
             cluster.scheduler.allowed_failures = allowed
 
 
+def _without_row_7(block):
+    masked = np.ma.masked_array(block, mask=np.zeros(block.shape, dtype=bool))
+    masked[7] = np.ma.masked
+    return masked
+
+
 class TestBadBlocks:
     def test_a_block_that_raises_is_named(self, client):
         model = twofold.DRUR(**QUICK)
@@ -111,9 +117,10 @@ class TestBadBlocks:
         with pytest.raises(DistributedFitError, match=r"block \d of 5.*\(1000, 1\).*\(1000, 3\)"):
             fit(twofold.DRUR(**QUICK), wrong)
 
-    def test_masked_values(self, client):
-        masked = chunked(1_000).map_blocks(np.ma.masked_greater, 0.5, meta=np.empty((0, 0)))
-        with pytest.raises(DistributedFitError, match="masked values"):
+    def test_a_row_of_masked_values(self, client):
+        masked = chunked(1_000).map_blocks(_without_row_7, meta=np.empty((0, 0)))
+        message = r"block \d of 5.*Row 7 of .* has only missing values"
+        with pytest.raises(DistributedFitError, match=message):
             fit(twofold.DRUR(**QUICK), masked)
 
     def test_a_value_that_is_not_a_number_is_found(self, client):
@@ -126,8 +133,8 @@ class TestBadBlocks:
     @staticmethod
     def check_a_bad_value():
         data = X.copy()
-        data[2_200, 1] = np.nan
-        message = r"block 2 of 5.*NaN.*row 200, column 1"
+        data[2_200, 1] = np.inf
+        message = r"block 2 of 5.*infinity.*row 200, column 1"
         with pytest.raises(DistributedFitError, match=message):
             fit(twofold.DRUR(**QUICK), chunked(1_000, data))
 

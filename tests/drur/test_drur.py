@@ -1,5 +1,6 @@
 """Unsupervised regression: energies, maps, choices."""
 
+import copy
 import multiprocessing
 import os
 import pickle
@@ -256,9 +257,16 @@ def test_two_rows(setting):
     assert np.isfinite(model.inverse_transform([[3.0]])).all()
 
 
-def test_masked_values_are_refused():
-    with pytest.raises(ValueError, match="masked"):
-        DRUR().fit(np.ma.masked_array(ROLL, mask=ROLL > 8))
+def test_masked_values_are_gaps():
+    mask = np.zeros(ROLL.shape, dtype=bool)
+    mask[::7, 1] = True
+    make = DRUR(n_centers=10, init="pca", random_state=0)
+    masked = copy.copy(make).fit(np.ma.masked_array(ROLL, mask=mask))
+    missing = copy.copy(make).fit(np.where(mask, np.nan, ROLL))
+    np.testing.assert_array_equal(masked.embedding_, missing.embedding_)
+    mask[5] = True
+    with pytest.raises(ValueError, match="Row 5 of X has only missing values"):
+        make.fit(np.ma.masked_array(ROLL, mask=mask))
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
@@ -580,8 +588,11 @@ class TestBlocks:
     def test_bad_blocks_are_named(self):
         spoiled = self.blocks()
         spoiled[3] = spoiled[3].copy()
-        spoiled[3][5, 1] = np.nan
-        with pytest.raises(ValueError, match=r"Block 3: .*NaN.*row 5"):
+        spoiled[3][5, 1] = np.inf
+        with pytest.raises(ValueError, match=r"Block 3: .*infinity.*row 5, column 1"):
+            DRUR(**self.SETTING).fit_blocks(spoiled)
+        spoiled[3][5] = np.nan
+        with pytest.raises(ValueError, match="Block 3: Row 5 of X has only missing values"):
             DRUR(**self.SETTING).fit_blocks(spoiled)
         with pytest.raises(ValueError, match=r"Block 1: .*features"):
             DRUR(**self.SETTING).fit_blocks([self.X, self.X[:, :2]])

@@ -49,7 +49,7 @@ N_ROUNDS = 2
 FIRST_STEPS, LATER_STEPS = 10, 5
 """Steps of expectation maximization for the first fill of donors, and in each round."""
 
-MOST_HIDDEN = 0.2
+MOST_HIDDEN = 0.15
 """Share of the observed cells of a donor that are hidden to measure errors."""
 
 HIDDEN_WITHOUT_GAPS = 0.3

@@ -94,36 +94,42 @@ class FactorModel:
     ) -> FactorModel:
         """Return the model after one step of expectation maximization."""
         n_columns, rank = self.loadings.shape
+        upper, products = np.triu_indices(rank), self._products()
         blocks = row_blocks(len(data), 8 * (rank * rank * 4 + n_columns * 3))
 
         def work(rows: slice) -> tuple[Array, Array, Array, Array]:
             seen = observed[rows]
             cells = np.where(seen, data[rows] - self.mean, 0.0)
-            factors, covariances = self._factors(cells, seen)
-            moments = covariances + factors[:, :, None] * factors[:, None, :]
+            factors, covariances = self._factors(cells, seen, products)
+            moments = covariances[:, *upper] + factors[:, upper[0]] * factors[:, upper[1]]
             flags = seen.astype(np.float64)
             rest = (cells - flags * (factors @ self.loadings.T)).sum(axis=0)
             squares = np.square(cells).sum(axis=0)
-            return flags.T @ moments.reshape(len(cells), -1), cells.T @ factors, squares, rest
+            return flags.T @ moments, cells.T @ factors, squares, rest
 
         parts = map_blocks(work, blocks)
         second, cross, squares, rest = (sum(some) for some in zip(*parts, strict=True))
-        systems = np.reshape(second, (n_columns, rank, rank)) + PRIOR_ROWS * np.eye(rank)
+        systems = _symmetric(np.asarray(second), rank) + PRIOR_ROWS * np.eye(rank)
         loadings = np.linalg.solve(systems, np.asarray(cross)[:, :, None])[:, :, 0]
         noise = (squares - (loadings * cross).sum(axis=1)) / counts
         return FactorModel(self.mean + rest / counts, loadings, np.maximum(noise, least))
 
-    def _factors(self, cells: Array, observed: BoolArray) -> tuple[Array, Array]:
+    def _products(self) -> Array:
+        """Return ``w_da w_db / psi_d`` for all columns and pairs of factors, (D, r (r + 1) / 2)."""
+        first, second = np.triu_indices(self.loadings.shape[1])
+        products: Array = self.loadings[:, first] * self.loadings[:, second] / self.noise[:, None]
+        return products
+
+    def _factors(self, cells: Array, observed: BoolArray, products: Array) -> tuple[Array, Array]:
         """Return the means (n, r) and covariances (n, r, r) of the factors given the cells.
 
         ``cells`` (n, D) are centered and 0 where they are not observed.
         """
-        n_columns, rank = self.loadings.shape
-        weighted = self.loadings / self.noise[:, None]
-        products = (weighted[:, :, None] * self.loadings[:, None, :]).reshape(n_columns, -1)
-        systems = row_product(observed.astype(np.float64), products).reshape(-1, rank, rank)
+        rank = self.loadings.shape[1]
+        systems = _symmetric(row_product(observed.astype(np.float64), products), rank)
         covariances: Array = np.linalg.inv(systems + np.eye(rank))
-        factors = (covariances @ row_product(cells, weighted)[:, :, None])[:, :, 0]
+        effects = row_product(cells, self.loadings / self.noise[:, None])
+        factors = (covariances @ effects[:, :, None])[:, :, 0]
         return factors, covariances
 
     def conditional(self, data: Array, observed: BoolArray) -> tuple[Array, Array]:
@@ -133,16 +139,27 @@ class FactorModel:
         """
         means, variances = np.empty_like(data), np.empty_like(data)
         n_columns, rank = self.loadings.shape
+        products = self._products()
 
         def work(rows: slice) -> None:
             seen = observed[rows]
-            factors, covariances = self._factors(np.where(seen, data[rows] - self.mean, 0.0), seen)
+            cells = np.where(seen, data[rows] - self.mean, 0.0)
+            factors, covariances = self._factors(cells, seen, products)
             means[rows] = self.mean + row_product(factors, self.loadings.T)
             spread = np.matmul(self.loadings, covariances) * self.loadings
             variances[rows] = spread.sum(axis=2) + self.noise
 
         map_blocks(work, row_blocks(len(data), 8 * (rank * rank * 2 + n_columns * (rank + 3))))
         return means, variances
+
+
+def _symmetric(halves: Array, rank: int) -> Array:
+    """Return symmetric matrices (n, r, r) of their upper triangles (n, r (r + 1) / 2)."""
+    full = np.empty((len(halves), rank, rank))
+    first, second = np.triu_indices(rank)
+    full[:, first, second] = halves
+    full[:, second, first] = halves
+    return full
 
 
 def n_factors(n_rows: int, n_columns: int) -> int:
