@@ -89,6 +89,10 @@ class TestFewCells:
         model = clone(LINEAR).fit(data)
         assert map_score(model, sparse.csr_array(data)) == map_score(model, data)
 
+    def test_one_dimension_is_refused(self):
+        with pytest.raises(ValueError, match=r"2D|1D"):
+            clone(LINEAR).fit(sparse.coo_array(np.arange(5.0)))
+
     @pytest.mark.parametrize(
         "model", [UKR(metric="precomputed"), AgglomerativeIsomap(dissimilarity="precomputed")]
     )
@@ -235,6 +239,15 @@ class TestManyCells:
         with pytest.warns(UserWarning, match="equal|rank|vary"):
             model = clone(LINEAR).fit(rows)
         np.testing.assert_array_equal(model.inverse_transform(model.embedding_), 0.0)
+
+    def test_several_values_of_one_cell_are_added_up(self, data):
+        rows = sparse.csr_array(data)
+        halves = np.repeat(rows.data / 2.0, 2), np.repeat(rows.indices, 2), 2 * rows.indptr
+        twice = sparse.csr_array(halves, shape=rows.shape)
+        model = clone(LINEAR).set_params(scale="standard").fit(twice)
+        again = clone(LINEAR).set_params(scale="standard").fit(rows)
+        assert model.score(twice) == pytest.approx(again.score(rows), abs=1e-8)
+        assert twice.nnz == 2 * rows.nnz  # the caller's matrix stays as it was
 
     def test_other_columns(self, data):
         model = clone(LINEAR).fit(sparse.csr_array(data))

@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from twofold.numerics.affine_units import AffineUnits
 from twofold.numerics.column_factors import factors_of_rows
 from twofold.numerics.completion import FilledTable, GapFilling, fill_table
 from twofold.numerics.factor_model import BoolArray
@@ -51,6 +52,7 @@ def completed(data: Array, scale: Any) -> tuple[Array, FilledTable]:
     means = np.nanmean(data, axis=0)
     gaps = np.isnan(data)
     units = CenteredUnits.of(np.where(gaps, means, data), factors=factors_of_rows(scale, data))
+    _check_varying(data, units)
     filled = fill_table(units.into(data))
     return np.where(gaps, units.back(filled.table), data), filled
 
@@ -108,18 +110,30 @@ def observed_distances(units: CenteredUnits, data: Array, images: Array) -> Arra
 
 def _estimate(model: TwoWayEstimator, rows: Array) -> tuple[Array, Array]:
     """Return rows (n, D) with their gaps filled, and standard deviations, in their own units."""
-    filling = getattr(model, "_gap_filling", None)
-    if filling is None:
+    filling, units = getattr(model, "_gap_filling", None), model._data_units
+    if filling is None or isinstance(units, AffineUnits):
         raise ValueError(
             "Input X contains NaN, and this model does not keep what fills gaps: it is of an older "
-            "file, or was fitted to distances or sparse rows. Fit it again, or fill the gaps first."
+            "file, or was fitted to distances, sparse rows or principal components. Fit it again "
+            "without these, or fill the gaps first."
         )
-    units = model._data_units
+    _check_varying(rows, units)
     with model._threads():
         estimate, deviations = filling.completion.estimate(units.into(rows))
     values = units.back(estimate)
     spread = np.abs(units.back(estimate + deviations) - values)
     return np.where(np.isnan(rows), values, rows), spread
+
+
+def _check_varying(data: Array, units: CenteredUnits) -> None:
+    """Raise an error if a row has values only in columns that do not vary."""
+    empty = np.flatnonzero(np.isnan(data[:, units.varying]).all(axis=1))
+    if len(empty):
+        raise ValueError(
+            f"A row of X (number {empty[0]} of those with gaps) has only missing values (NaN) in "
+            f"the columns that vary, {len(empty)} such rows in all: nothing tells where they lie. "
+            "Remove them."
+        )
 
 
 def _check_columns(data: Array) -> None:

@@ -25,7 +25,7 @@ FLOATS = [np.float64, np.float32]
 
 def is_large_sparse(X: Any) -> bool:
     """Tell whether X is sparse, with more cells than are made dense."""
-    return bool(issparse(X)) and X.shape[0] * X.shape[1] > FEW_CELLS
+    return bool(issparse(X)) and X.ndim == 2 and X.shape[0] * X.shape[1] > FEW_CELLS
 
 
 def dense_if_few_cells(X: Any) -> Any:
@@ -61,6 +61,9 @@ def check_sparse(estimator: BaseEstimator, X: Any, *, reset: bool) -> Any:
         ensure_all_finite=False,
         ensure_min_samples=2 if reset else 1,
     )
+    if not rows.has_canonical_format:  # several values of one cell are added up
+        rows = rows.copy()
+        rows.sum_duplicates()
     finite = np.isfinite(rows.data)
     if not finite.all():
         place = int(np.argmin(finite))

@@ -36,6 +36,8 @@ def check_data(
             f"X has type {X.dtype}: could not convert to numbers without guessing. Convert it "
             "first."
         )
+    if gaps and hasattr(X, "notna") and any(kind == object for kind in np.ravel(X.dtypes)):
+        X = X.where(X.notna(), np.nan)  # pandas.NA and None among objects
     if gaps and np.ma.is_masked(X) and X.dtype.kind in "biuf":
         X = np.ma.filled(X.astype(np.result_type(X.dtype, np.float32)), np.nan)
     if np.ma.is_masked(X):

@@ -235,6 +235,8 @@ def _replaced(column: Any, gaps: AnyArray, values: Any) -> Any:
         kept = column if column.dtype == values.dtype else column.cast(values.dtype)
         return kept.zip_with(pl.Series(~gaps), values)
     values = values.set_axis(column.index)
+    if gaps.all():
+        return values
     if column.dtype != values.dtype:
         column = column.astype(values.dtype)
     return column.mask(gaps, values)
