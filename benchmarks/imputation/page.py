@@ -12,14 +12,15 @@ ABOUT = (
     "given), or a rectangle of about half the height and width of each image (block). All methods "
     "run with default settings in one thread. `IterativeImputer` was stopped after ten times the "
     "seconds of ours: “not finished”; after that it was not run on the other patterns of the set. "
-    "COIL-20 is a sample of 720 rows, USPS and MNIST of 1,000 rows. The rank of iterated PCA is chosen on hidden cells."
+    "COIL-20 is a sample of 720 rows, USPS and MNIST of 1,000 rows. The rank of iterated PCA is "
+    "chosen on hidden cells."
 )
 COVERED = "Share of removed cells within the 90 % intervals of `impute(X, return_std=True)`:"
 SECONDS = "Seconds:"
 HELD_OUT = (
     "Error of complete held-out rows, as a share of the variance, after a fit to complete rows and "
-    "after a fit to rows with 30 % gaps. The last two columns are of new rows with 30 % gaps, after "
-    "the fit with gaps: the root mean squared error of their removed cells, and the share of these "
+    "after a fit to rows with 30 % gaps. The last two columns are of new rows with 30 % gaps, "
+    "after the fit with gaps: the root mean squared error of their removed cells, and the share of these "
     "within the 90 % intervals:"
 )
 
