@@ -127,7 +127,7 @@ class FactorModel:
         """
         rank = self.loadings.shape[1]
         systems = _symmetric(row_product(observed.astype(np.float64), products), rank)
-        covariances: Array = np.linalg.inv(systems + np.eye(rank))
+        covariances = np.asarray(np.linalg.inv(systems + np.eye(rank)), dtype=np.float64)
         effects = row_product(cells, self.loadings / self.noise[:, None])
         factors = (covariances @ effects[:, :, None])[:, :, 0]
         return factors, covariances
