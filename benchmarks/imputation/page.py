@@ -20,8 +20,8 @@ SECONDS = "Seconds:"
 HELD_OUT = (
     "Error of complete held-out rows, as a share of the variance, after a fit to complete rows and "
     "after a fit to rows with 30 % gaps. The last two columns are of new rows with 30 % gaps, "
-    "after the fit with gaps: the root mean squared error of their removed cells, and the share of these "
-    "within the 90 % intervals:"
+    "after the fit with gaps: the root mean squared error of their removed cells, and the share of "
+    "these within the 90 % intervals:"
 )
 
 
