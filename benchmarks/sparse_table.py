@@ -63,7 +63,7 @@ def measured(name, model, X, places):
     latents = model.transform(held_out)
     encode = time.perf_counter() - began
     began = time.perf_counter()
-    model.inverse_transform(latents, features=range(100))
+    model.inverse_transform(latents, features=range(min(100, X.shape[1])))
     decode = time.perf_counter() - began
     nearest = KNeighborsRegressor(N_NEAREST).fit(model.embedding_, places[:-N_HELD_OUT])
     return {

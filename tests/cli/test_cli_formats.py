@@ -39,9 +39,7 @@ def read(path, columns):
     if path.suffix == ".parquet":
         frame = pd.read_parquet(path)
     else:
-        frame = pd.read_csv(
-            path, sep="\t" if path.suffix == ".tsv" else ",", float_precision="round_trip"
-        )
+        frame = pd.read_csv(path, sep="\t" if path.suffix == ".tsv" else ",")
     return frame[columns], frame.get("kind", frame.get("y"))  # in an NPZ labels are called y
 
 

@@ -7,7 +7,6 @@ import pickle
 
 import numpy as np
 import pytest
-from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
 from twofold import DRUR
@@ -607,7 +606,6 @@ class TestBlocks:
             ([np.ones((1, 3))], ValueError, "1 sample"),
             (np.ones(5), ValueError, "shape"),
             ([np.ones(5)], ValueError, "Block 0"),
-            ([sparse.eye_array(4, format="csr")], TypeError, "Block 0: .*[Ss]parse"),
         ],
     )
     def test_what_gives_no_rows(self, blocks, error, message):

@@ -13,8 +13,9 @@ from twofold import __version__
 from twofold.cli.commands.bench import bench
 from twofold.cli.commands.demo import demo
 from twofold.cli.commands.fit import fit
+from twofold.cli.commands.info import info
 from twofold.cli.commands.maps import impute, reconstruct, sample, score, transform
-from twofold.cli.commands.show import explore, export, info, plot
+from twofold.cli.commands.show import explore, export, plot
 from twofold.cli.errors import Interrupted, translated
 from twofold.cli.options import examples
 

@@ -363,3 +363,9 @@ class KPlanes(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin, B
             lost += weights @ row_norms_sq(rest)
             total += around_mean(rest)
         return float(1.0 - lost / total) if total > 0.0 else 1.0
+
+    def __sklearn_tags__(self) -> Any:
+        """Declare that X may be sparse."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags

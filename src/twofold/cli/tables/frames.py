@@ -81,7 +81,7 @@ def _read_xlsx(source: Source, messages: Messages) -> Table:
     try:
         with source.open() as stream, pd.ExcelFile(stream, engine="openpyxl") as book:
             sheets = [str(name) for name in book.sheet_names]
-            frame = book.parse(sheets[0])
+            frame = pd.read_excel(book, sheet_name=sheets[0])
     except (ValueError, KeyError, OSError, EOFError, zipfile.BadZipFile) as error:
         raise click.ClickException(
             f"{source.name} cannot be read as a workbook ({one_line(error)}); save it as .xlsx or "
