@@ -23,7 +23,10 @@ SHUFFLED = "the check shuffles the rows too, and starts are drawn by row numbers
 
 @parametrize_with_checks(
     [KPlanes(random_state=0, n_init=2)],
-    expected_failed_checks=lambda _: {"check_sample_weight_equivalence_on_dense_data": SHUFFLED},
+    expected_failed_checks=lambda _: {
+        "check_sample_weight_equivalence_on_dense_data": SHUFFLED,
+        "check_sample_weight_equivalence_on_sparse_data": SHUFFLED,
+    },
 )
 def test_scikit_learns_checks(estimator, check):
     check(estimator)
