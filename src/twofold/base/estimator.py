@@ -12,7 +12,6 @@ The methods of a fitted model also take Dask arrays and frames and return lazy o
 
 from __future__ import annotations
 
-import math
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable
@@ -35,8 +34,9 @@ from twofold.base.gaps import (
     observed_distances,
     without_gaps,
 )
+from twofold.base.latent_density import LatentDensityMixin
 from twofold.base.other_units import warn_of_other_units
-from twofold.base.problem import Density, Learned, Problem
+from twofold.base.problem import Learned, Problem
 from twofold.base.progress import CallbackSupportMixin, FitProgress, with_callbacks
 from twofold.base.sparse_inputs import (
     check_features,
@@ -71,6 +71,7 @@ FEW_ROWS, FEW_VALUES = 1_000, 10**6
 
 class TwoWayEstimator(
     SummaryMixin,
+    LatentDensityMixin,
     CallbackSupportMixin,
     ClassNamePrefixFeaturesOutMixin,
     TransformerMixin,
@@ -113,7 +114,6 @@ class TwoWayEstimator(
     embedding_: Array
     encoder_: Predictor
     decoder_: Predictor
-    density_: Density
     _data_units: CenteredUnits
     _latent_units: CenteredUnits
     _variance: float
@@ -322,7 +322,8 @@ class TwoWayEstimator(
             return self._apply("inverse_transform", Z, self._decode_all, latents=True)
         columns = check_features(self, features)
         if is_dask(Z):
-            return lazily(self, "inverse_transform", Z, features=columns)  # type: ignore[no-any-return]
+            lazy: Array = lazily(self, "inverse_transform", Z, features=columns)
+            return lazy
         return self._apply(
             "inverse_transform",
             Z,
@@ -469,58 +470,6 @@ class TwoWayEstimator(
         # The lowest float stands for errors that overflow and for training data without variance.
         return float(max(1.0 - error, -np.finfo(np.float64).max))
 
-    def log_density(self, Z: Any) -> Array:
-        """Return the log density of the training latents at each point of the latent space.
-
-        Parameters
-        ----------
-        Z : array-like of shape (n_samples, n_components)
-            Latents.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-            Per unit of latent volume; finite at any distance.
-
-        Examples
-        --------
-        >>> from sklearn.datasets import load_iris
-        >>> from twofold import TwoWay
-        >>> model = TwoWay("pca", up="nw", down="nw").fit(load_iris().data)
-        >>> near, far = model.log_density([model.embedding_[0], [99.0, 99.0]])
-        >>> bool(near > far)
-        True
-        """
-        return self._apply("log_density", Z, self._log_densities, latents=True)
-
-    def sample(self, n_samples: int = 1, *, random_state: RandomLike = None) -> Array:
-        """Draw latents from their density and decode them.
-
-        Parameters
-        ----------
-        n_samples : int, default=1
-            Number of samples.
-        random_state : int, RandomState, Generator or None, default=None
-            Source of randomness.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_features)
-
-        Examples
-        --------
-        >>> from sklearn.datasets import load_iris
-        >>> from twofold import TwoWay
-        >>> model = TwoWay("pca", up="nw", down="nw").fit(load_iris().data)
-        >>> model.sample(5, random_state=0).shape
-        (5, 4)
-        """
-        check_is_fitted(self)
-        n_samples = check_int("n_samples", n_samples)
-        latents = self.density_.sample(n_samples, random_state)
-        with self._threads():
-            return self._data_units.back(self.decoder_.predict(latents))
-
     def _apply(
         self, name: str, X: Any, function: Callable[[Array], Array], *, latents: bool = False
     ) -> Array:
@@ -563,13 +512,6 @@ class TwoWayEstimator(
         with self._threads():
             data = self.decoder_.predict(self._latent_units.into(latents))
         return self._data_units.back(data)
-
-    def _log_densities(self, latents: Array) -> Array:
-        units = self._latent_units
-        with self._threads():
-            densities = self.density_.log_density(units.into(latents))
-        log_volume = int(units.varying.sum()) * units.exponent * math.log(2.0)
-        return densities - log_volume
 
     def _unit_distances(self, data: Array) -> Array:
         """Return the distances to the reconstructions, in centered units."""

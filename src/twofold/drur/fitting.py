@@ -17,9 +17,9 @@ from twofold.drur.maps import FinalMaps, errors_of_encoders
 from twofold.drur.settings import DRURSettings, rows_of_turns
 from twofold.drur.starts import chosen_start
 from twofold.drur.sweep import Embedder, Sweep, joint_maps
-from twofold.maps.affine import MAX_RANK, Affine
+from twofold.maps.affine import Affine
 from twofold.numerics.density import LatentDensity
-from twofold.numerics.linalg import axes_of_products, rank_up_to, row_norms_sq
+from twofold.numerics.linalg import MAX_RANK, axes_of_products, rank_up_to, row_norms_sq
 from twofold.numerics.threads import some_rows
 from twofold.numerics.tree_sums import ArrayRows, RowSource, squares_and_products, squares_of_rows
 from twofold.protocols import Array, IntArray

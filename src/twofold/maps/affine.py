@@ -7,12 +7,16 @@ from typing import Protocol
 
 import numpy as np
 
-from twofold.numerics.linalg import principal_axes, row_norms_sq, row_product
+from twofold.numerics.linalg import (
+    MAX_RANK,
+    n_leading_axes,
+    principal_axes,
+    row_norms_sq,
+    row_product,
+)
 from twofold.numerics.threads import map_blocks, row_blocks, some_rows
 from twofold.protocols import Array
 
-MAX_RANK = 50
-VARIANCE_SHARE = 0.99
 MAX_AXES_ROWS = 2_000
 
 
@@ -53,8 +57,7 @@ class Affine:
     @classmethod
     def leading_axes(cls, axes: Array, variances: Array, total: float, least: int) -> Affine:
         """Take as many axes (k, D) as hold 99 % of the total variance, at least ``least``."""
-        enough = int(np.searchsorted(np.cumsum(variances), VARIANCE_SHARE * total)) + 1
-        return cls(axes[: max(enough, least)].T)
+        return cls(axes[: n_leading_axes(variances, total, least)].T)
 
     @classmethod
     def one_unit(cls, variance: float, n_columns: int) -> Affine:

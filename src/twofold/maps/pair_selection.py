@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from twofold.maps.affine import MAX_RANK, Affine, Chain
+from twofold.maps.affine import Affine, Chain
 from twofold.maps.features import LinearInFeatures
 from twofold.maps.projection import MARGIN, Projection
 from twofold.numerics.codebooks import (
@@ -29,7 +29,7 @@ from twofold.numerics.codebooks import (
     sizes_of_codebooks,
 )
 from twofold.numerics.density import LatentDensity
-from twofold.numerics.linalg import row_norms_sq
+from twofold.numerics.linalg import MAX_RANK, row_norms_sq
 from twofold.numerics.neighbors import nearest
 from twofold.numerics.threads import map_blocks, some_rows
 from twofold.protocols import Array, Map

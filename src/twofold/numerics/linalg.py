@@ -16,6 +16,10 @@ from twofold.protocols import Array, IntArray
 FEW_COLUMNS = 4
 FEW_ROWS = 16
 
+MAX_RANK = 50
+VARIANCE_SHARE = 0.99
+"""Leading subspaces hold this share of the variance, unless 50 axes hold less."""
+
 NEGLIGIBLE = -40.0
 """Weights below ``exp`` of this vanish in rounding beside a weight of one."""
 
@@ -168,3 +172,9 @@ def rank_up_to(centered: Array, most: int) -> int:
     projected = centered @ directions
     singular = np.linalg.svd(projected, compute_uv=False)
     return int((singular > 1e-10 * singular[0]).sum())
+
+
+def n_leading_axes(variances: Array, total: float, least: int) -> int:
+    """Return how many axes, leading first, hold 99 % of the total variance; at least ``least``."""
+    enough = int(np.searchsorted(np.cumsum(variances), VARIANCE_SHARE * total)) + 1
+    return max(enough, least)

@@ -15,8 +15,6 @@ from scipy.sparse import issparse
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
-from twofold.protocols import AnyArray
-
 FEW_CELLS = 2**24
 """Tables of up to this many cells are made dense: 134 MB in double precision."""
 
@@ -76,7 +74,7 @@ def check_sparse(estimator: BaseEstimator, X: Any, *, reset: bool) -> Any:
     return rows
 
 
-def sparse_blocks(rows: Any, bytes_of_block: int = 64 * 2**20) -> list[AnyArray]:
+def sparse_blocks(rows: Any, bytes_of_block: int = 64 * 2**20) -> list[slice]:
     """Return slices of the rows of a sparse table (n, D) whose dense form is small."""
     size = max(1, bytes_of_block // (8 * rows.shape[1]))
-    return [slice(start, start + size) for start in range(0, rows.shape[0], size)]  # type: ignore[misc]
+    return [slice(start, start + size) for start in range(0, rows.shape[0], size)]

@@ -27,13 +27,9 @@ from scipy import linalg
 from sklearn.utils.sparsefuncs import mean_variance_axis
 
 from twofold.numerics.affine_units import AffineUnits
-from twofold.numerics.linalg import fix_signs
+from twofold.numerics.linalg import MAX_RANK, fix_signs, n_leading_axes
 from twofold.numerics.units import CenteredUnits
 from twofold.protocols import Array
-
-MAX_RANK = 50
-VARIANCE_SHARE = 0.99
-"""The subspace holds this share of the variance, unless 50 axes hold less."""
 
 EXTRA_DIRECTIONS = 10
 N_TURNS, FEW_TURNS, MANY_VALUES = 6, 2, 10**7
@@ -88,8 +84,7 @@ class SparseSubspace:
         found = cls(np.zeros((0, len(mean))), mean, factors, total)
         axes, kept = found._leading_axes(rows, max(MAX_RANK, least))
         axes[:, ~varying] = 0.0
-        enough = int(np.searchsorted(np.cumsum(kept), VARIANCE_SHARE * total)) + 1
-        return cls(axes[: max(enough, least)], mean, factors, total)
+        return cls(axes[: n_leading_axes(kept, total, least)], mean, factors, total)
 
     def _times(self, rows: Any, directions: Array) -> Array:
         """Return ``C B`` (n, k) for directions ``B`` (D, k)."""

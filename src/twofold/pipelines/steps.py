@@ -48,7 +48,7 @@ def before_step(name: str, step: Any, units: CenteredUnits) -> Placed:
 def _why_not(step: Any) -> str:
     if isinstance(step, LogCounts):
         return (
-            "it divides each row by a library size of its own, which is no unit of the columns. "
+            "it divides each row by the sum of its counts, so columns have no fixed unit. "
             "Save or export the last step, pipeline[-1], a model of the log counts; maps of "
             "twofold.anndata keep LogCounts in their files"
         )
