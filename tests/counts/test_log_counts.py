@@ -304,7 +304,7 @@ class TestPipelines:
             lambda: explorer.write(pipeline, X, path=tmp_path / "a.html"),
             lambda: export(pipeline, tmp_path / "a.onnx"),
         ):
-            with pytest.raises(TypeError, match=r"library size.*pipeline\[-1\].*twofold\.anndata"):
+            with pytest.raises(TypeError, match=r"no fixed unit.*pipeline\[-1\].*twofold\.anndata"):
                 write()
         twofold.save(pipeline[-1], tmp_path / "a.twofold")
         again = twofold.load(tmp_path / "a.twofold")

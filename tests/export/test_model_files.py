@@ -299,8 +299,9 @@ def test_files_of_older_formats_are_read(path, tmp_path):
     model = twofold.load(path)
     expected = np.load(path.with_suffix(".npz"))
     latents, decoded = (model.transform(expected["X"]), model.inverse_transform(expected["Z"]))
-    np.testing.assert_allclose(latents, expected["Z"], rtol=1e-9, atol=1e-9)
-    np.testing.assert_allclose(decoded, expected["decoded"], rtol=1e-9, atol=1e-9)
+    # The expected values come from another processor, whose matrix products round differently.
+    np.testing.assert_allclose(latents, expected["Z"], rtol=1e-7, atol=1e-7)
+    np.testing.assert_allclose(decoded, expected["decoded"], rtol=1e-7, atol=1e-7)
     model.save(tmp_path / "new.twofold")
     assert describe(tmp_path / "new.twofold")["format"] == FORMAT
     again = twofold.load(tmp_path / "new.twofold")

@@ -115,11 +115,12 @@ class RowDescent:
             # Minus half the gradient: Eq. (8) of the paper.
             directions = 2.0 * problem.normal_terms(Z[active], active)[1]
             n_iter[active] += 1
-            before = Z[active]
+            before, tried = Z[active], lengths[active] * norm(directions, axis=1)
             moved = self._search(problem, Z, losses, lengths, active, directions)
             steps = norm(Z[active] - before, axis=1)
-            short = moved & (steps <= self.tol * norm(Z[active], axis=1))
-            converged[active[short | ~directions.any(axis=1)]] = True
+            # At a minimum rounding hides the decrease, so that a row cannot move at all.
+            short = np.where(moved, steps, tried) <= self.tol * norm(Z[active], axis=1)
+            converged[active[short]] = True
             lengths[active[moved]] *= 2.0
             active = active[moved & ~short]
         return RowsResult(Z=Z, losses=losses, n_iter=n_iter, converged=converged)
