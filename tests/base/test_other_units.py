@@ -92,7 +92,7 @@ class TestSilence:
         model = fast().fit(train)
         for method in METHODS:
             getattr(model, method)(test)
-        for label in np.unique(y):
+        for label in np.unique(y)[:3]:
             fast().fit(X[y != label]).transform(X[y == label])
 
     def test_few_rows_and_outliers(self):

@@ -26,8 +26,8 @@ from twofold.datasets import data_folder
 
 ALL = [(name, one) for name in papers.NAMES for one in papers.paper(name).experiments]
 IDS = [f"{name}-{one.name}" for name, one in ALL]
-QUICKEST = {"sgd2005-eigenvectors", "rpm2001-turns"}
-"""Two that need no data, take a second each and reach the papers' figures in all rows."""
+QUICKEST = {"sgd2005-eigenvectors"}
+"""Needs no data, takes a second and reaches the paper's figures in all rows."""
 
 
 def fake(name, run, **settings):
@@ -378,6 +378,7 @@ def test_the_quickest_experiments(paper, experiment, tmp_path):
     assert set(judged) <= {"met", "better"}
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(
     not (data_folder() / "oil_flow.npz").is_file(), reason="no oil flow data in the data folder"
 )

@@ -97,14 +97,14 @@ def test_units_are_told_once(tmp_path):
 
 def test_a_page_of_a_table(bent, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    result = run("explore", "flowers.csv", *ROLES, "--effort", "fast")
+    result = run("explore", "flowers.csv", *ROLES, "--effort", "1")
     assert "page        flowers.html" in result.stdout
     assert "winner" in result.stdout
     text = (tmp_path / "flowers.html").read_text(encoding="utf-8")
     for word in ("aster", "p17", "leaf length", "<title>flowers</title>"):
         assert word in text
     assert files_in(tmp_path) == ["flowers.csv", "flowers.html"]
-    told = json.loads(run("explore", "flowers.csv", *ROLES, "--effort", "fast", "--json").stdout)
+    told = json.loads(run("explore", "flowers.csv", *ROLES, "--effort", "1", "--json").stdout)
     assert told["page"] == "flowers.html"
     assert told["rows"] == 60
     assert told["fit"]["winner"] == told["fit"]["race"][0]["method"]
@@ -112,30 +112,29 @@ def test_a_page_of_a_table(bent, tmp_path, monkeypatch):
 
 def test_a_page_with_other_columns(bent, tmp_path):
     page = tmp_path / "page.html"
-    options = ("--id", "plant", "--color", "kind", "--effort", "fast", "-o", page)
+    options = ("--id", "plant", "--color", "kind", "--effort", "1", "-o", page)
     run("explore", bent, *options)
     assert "aster" in page.read_text(encoding="utf-8")
-    told = run("explore", bent, "--effort", "fast", "-o", page).stderr
+
+
+def test_a_page_without_options(bent, tmp_path):
+    told = run("explore", bent, "--effort", "1", "-o", tmp_path / "page.html").stderr
     assert "plant names the rows" in told
     assert "no label: colored by kind, 2 levels" in told
 
 
-def test_columns_on_one_scale(bent, tmp_path):
-    page, picture = tmp_path / "page.html", tmp_path / "map.png"
+@pytest.mark.parametrize(("command", "output"), [("explore", "page.html"), ("plot", "map.png")])
+def test_columns_on_one_scale(bent, tmp_path, command, output):
     frame = read_csv(bent)
     frame["width"] *= 1000
     frame.to_csv(bent, index=False)
-    fast = (*ROLES, "--effort", "fast")
-    told = run("explore", bent, *fast, "--scale", "none", "-o", page).stderr
-    assert "shows little else" in told
-    for command, output in (("explore", page), ("plot", picture)):
-        told = run(command, bent, *fast, "-o", output)
-        assert "shows little else" not in told.stderr
-        assert "columns are scaled to standard deviation 1" in told.stderr
+    told = run(command, bent, *ROLES, "--effort", "1", "-o", tmp_path / output).stderr
+    assert "shows little else" not in told
+    assert "columns are scaled to standard deviation 1" in told
 
 
 def test_a_table_through_a_pipe(bent, tmp_path):
-    fast = (*ROLES, "--effort", "fast")
+    fast = (*ROLES, "--effort", "1")
     run("explore", "-", *fast, "-o", tmp_path / "p.html", stdin=bent.read_text())
     assert (tmp_path / "p.html").exists()
     error = fails("explore", "-", *fast, stdin=bent.read_text(), code=2)
@@ -150,7 +149,7 @@ def test_files_of_others_are_not_replaced(bent, tmp_path, monkeypatch):
 
 
 def test_a_picture_of_a_table(bent, tmp_path):
-    out = ("--effort", "fast", "-o", tmp_path / "map.png")
+    out = ("--effort", "1", "-o", tmp_path / "map.png")
     result = run("plot", bent, *ROLES, *out)
     assert "picture" in result.stdout
     assert (tmp_path / "map.png").read_bytes().startswith(b"\x89PNG")
@@ -159,7 +158,7 @@ def test_a_picture_of_a_table(bent, tmp_path):
 def test_wrong_usage_with_models(model, data, tmp_path):
     out = ("-o", tmp_path / "page.html")
     assert "DATA is missing" in fails("explore", model, *out, code=2)
-    assert "is fitted already" in fails("explore", model, data, "--effort", "fast", *out, code=2)
+    assert "is fitted already" in fails("explore", model, data, "--effort", "1", *out, code=2)
     assert "is fitted already" in fails("explore", model, data, "--scale", "robust", *out, code=2)
     assert "no such file" in fails("explore", tmp_path / "nothing.csv", *out)
     assert "no such file" in fails("explore", tmp_path / "nothing.twofold", data, *ROLES, *out)

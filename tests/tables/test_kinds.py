@@ -217,12 +217,12 @@ def test_identifiers_are_left_out_with_a_warning(mixed):
         assert measure(as_frame(frame), {"name": "category"}).kinds["name"] == "category"
 
 
-def test_a_million_texts_are_left_out():
-    n = 1_000_000  # some seconds
+def test_many_texts_are_left_out():
+    n = 100_000
     frame = pl.DataFrame({"n": np.arange(n), "it": np.arange(n)}).with_columns(
         pl.col("it").cast(pl.String)
     )
-    with pytest.warns(UserWarning, match="1,000,000 different texts"):
+    with pytest.warns(UserWarning, match="100,000 different texts"):
         layout = measure(as_frame(frame))
     assert layout.width == 1
 
