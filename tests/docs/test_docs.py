@@ -2,6 +2,7 @@
 
 import doctest
 import importlib
+import multiprocessing.process
 import os
 import pkgutil
 import re
@@ -46,6 +47,8 @@ def test_docstring_examples(name):
 @pytest.mark.parametrize("page", PAGES, ids=page_name)
 def test_python_blocks_run(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)  # some write files
+    # Spawned processes, such as Dask's workers, begin where this one was when it began.
+    monkeypatch.setattr(multiprocessing.process, "ORIGINAL_DIR", str(tmp_path))
     text = page.read_text(encoding="utf-8")
     if "import anndata" in text:
         pytest.importorskip("anndata")
