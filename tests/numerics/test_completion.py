@@ -6,9 +6,11 @@ import pytest
 from twofold.numerics.completion import (
     FILLED_WEIGHT,
     WIDTHS,
+    Completion,
     Donors,
     Errors,
     GapFilling,
+    _gaps_come_together,
     fill_table,
 )
 from twofold.numerics.factor_model import FactorModel, n_factors
@@ -130,6 +132,33 @@ def test_deviations_cover_nine_tenths(rng):
     estimate, std = filling.completion.estimate(np.where(gaps, np.nan, X[1000:]))
     covered = (np.abs(estimate - X[1000:]) <= 1.645 * std)[gaps].mean()
     assert 0.87 < covered < 0.93
+
+
+def test_deviations_cover_nine_tenths_of_blocks():
+    side, rng = np.linspace(0, 1, 8), np.random.default_rng(2)
+    row, column = np.meshgrid(side, side)
+    waves = rng.normal(size=(600, 3)) * 3.0
+    X = np.stack([np.sin(a + b * row + c * column).ravel() for a, b, c in waves])
+    X += 0.05 * rng.standard_normal(X.shape)
+    gaps = np.zeros((600, 8, 8), dtype=bool)
+    for image, (top, left) in zip(gaps, rng.integers(0, 5, (600, 2)), strict=True):
+        image[top : top + 4, left : left + 4] = True
+    gaps = gaps.reshape(600, 64)
+    table = np.where(gaps, np.nan, X)
+    filled = fill_table(table)
+    donors = Donors.of(filled.table, filled.gaps, filled.numbers, filled.width)
+    estimate, std = Completion(donors, donors.differences(), filled.errors).estimate(table)
+    covered = (np.abs(estimate - X) <= 1.645 * std)[gaps].mean()
+    assert 0.87 < covered < 0.93
+
+
+@pytest.mark.parametrize("n_rows", [50, 1000])
+def test_independent_gaps_do_not_come_together(rng, n_rows):
+    observed = rng.random((n_rows, 60)) > 0.3
+    assert not _gaps_come_together(observed)
+    assert not _gaps_come_together(observed[:10])
+    assert _gaps_come_together(np.repeat(observed, 2, axis=1))
+    assert not _gaps_come_together(observed[:, :1])
 
 
 def test_errors_without_hidden_cells():

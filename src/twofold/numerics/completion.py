@@ -50,7 +50,11 @@ FIRST_STEPS, LATER_STEPS = 10, 5
 """Steps of expectation maximization for the first fill of donors, and in each round."""
 
 MOST_HIDDEN = 0.15
-"""Share of the observed cells of a donor that are hidden to measure errors."""
+"""Share of the observed cells that are hidden to measure errors, in half of the donors."""
+
+TOGETHER, BY_CHANCE = 0.3, 3.5
+"""Correlation of the gaps of two columns that counts as a block, beyond that of independent gaps:
+the largest of some hundred correlations over m rows is about 3.5 / sqrt(m)."""
 
 HIDDEN_WITHOUT_GAPS = 0.3
 MOST_TRUST = 1.2
@@ -308,21 +312,40 @@ def _parts(
 
 
 def _hidden_cells(observed: BoolArray) -> BoolArray:
-    """Choose observed cells (m, D) of half of the rows to measure errors, in patterns of gaps."""
+    """Choose observed cells (m, D) of half of the rows to measure errors, in patterns of gaps.
+
+    Blocks are hidden as a whole, in fewer rows: a thinned block would be easier to fill.
+    """
     rng = np.random.default_rng(0)
-    if observed.all():
-        hidden = rng.random(observed.shape) < HIDDEN_WITHOUT_GAPS
-    else:
-        hidden = observed & ~observed[rng.permutation(len(observed))]
-        share = float(hidden.sum()) / max(1, int(observed.sum()))
-        if share > MOST_HIDDEN:
-            hidden &= rng.random(observed.shape) < MOST_HIDDEN / share
     # The half with the fewest gaps: with hidden cells it has about as many as the others.
     gaps = (~observed).sum(axis=1) + rng.random(len(observed))
-    hidden[gaps > np.median(gaps)] = False
+    few = np.flatnonzero(gaps <= np.median(gaps))
+    hidden = np.zeros_like(observed)
+    if observed.all():
+        hidden[few] = rng.random((len(few), observed.shape[1])) < HIDDEN_WITHOUT_GAPS
+    else:
+        hidden[few] = observed[few] & ~observed[rng.permutation(len(observed))[: len(few)]]
+        share = float(hidden.sum()) / max(1, int(observed[few].sum()))
+        drawn = (len(observed), 1) if _gaps_come_together(observed) else observed.shape
+        hidden &= rng.random(drawn) * share < MOST_HIDDEN
     hidden[~(observed & ~hidden).any(axis=1)] = False  # something must be left of a row
     hidden[:, ~(observed & ~hidden).any(axis=0)] = False  # and of a column
     return hidden
+
+
+def _gaps_come_together(observed: BoolArray) -> bool:
+    """Tell whether the gaps (m, D) of most columns come with gaps of another column, as in blocks.
+
+    The largest correlation of a column with others exceeds what independent gaps reach by chance.
+    """
+    gaps = ~observed[:, some_rows(observed.shape[1], MOST_TRIED)]
+    gaps = gaps[:, gaps.any(axis=0) & ~gaps.all(axis=0)]
+    if gaps.shape[1] < 2:
+        return False
+    correlations = np.abs(np.corrcoef(gaps, rowvar=False))
+    np.fill_diagonal(correlations, 0.0)
+    by_chance = BY_CHANCE / np.sqrt(len(gaps))
+    return bool(np.median(correlations.max(axis=0)) > TOGETHER + by_chance)
 
 
 def _some_cells(cells: BoolArray) -> IntArray:

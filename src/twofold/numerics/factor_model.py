@@ -28,11 +28,14 @@ from twofold.protocols import Array
 
 BoolArray = NDArray[np.bool_]
 
-MOST_FACTORS = 40
+MOST_FACTORS = 60
+"""Filled cells of digit images have 5 % larger errors with 40 factors. They have 2 % smaller errors
+with 80, after 2.5 times the time."""
+
 MOST_ROWS = 2_000
 """Rows that determine the parameters."""
 
-MOST_PRODUCTS = 2 * 10**6
+MOST_PRODUCTS = 4 * 10**6
 """Products ``w_da w_db`` of the loadings of all columns: a bound on memory for wide tables."""
 
 ROWS_PER_FACTOR = 10
