@@ -318,7 +318,7 @@ MOST_COLORS: Final = 12
 
 
 def color_column(chosen: Selection, messages: Messages) -> str | None:
-    """Return the category with the fewest levels to color a picture by, and print it."""
+    """Return the first category with few levels to color a picture by, and print it."""
     counts: dict[str, int] = {}
     for name in chosen.names or []:
         column = chosen.features[name]
@@ -327,7 +327,7 @@ def color_column(chosen: Selection, messages: Messages) -> str | None:
     few = {name: count for name, count in counts.items() if 2 <= count <= MOST_COLORS}
     if not few:
         return None
-    found = min(few, key=lambda name: few[name])
+    found = next(iter(few))
     messages.note(f"no label: colored by {found}, {few[found]} levels (--label names a column)")
     return found
 
