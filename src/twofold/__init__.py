@@ -14,8 +14,8 @@ from typing import Any as _Any
 if TYPE_CHECKING:
     from twofold.auto import AutoTwoWay
     from twofold.drur import DRUR
+    from twofold.export.errors import ModelFileError
     from twofold.export.model_files import load, save
-    from twofold.export.object_graph import ModelFileError
     from twofold.isomap import AgglomerativeIsomap, SupervisedIsomap
     from twofold.numerics.density import KernelDensityClassifier
     from twofold.pipelines import from_pipeline
@@ -52,7 +52,7 @@ _HOMES = {
     "AgglomerativeIsomap": "twofold.isomap",
     "AutoTwoWay": "twofold.auto",
     "KernelDensityClassifier": "twofold.numerics.density",
-    "ModelFileError": "twofold.export.object_graph",
+    "ModelFileError": "twofold.export.errors",
     "PrincipalManifold": "twofold.principal_manifold",
     "SupervisedIsomap": "twofold.isomap",
     "TableMap": "twofold.tables",

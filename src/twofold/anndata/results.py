@@ -16,8 +16,8 @@ from sklearn.utils.validation import check_is_fitted
 from twofold.anndata.gene_map import MARK, AnnDataMap
 from twofold.base.estimator import TwoWayEstimator
 from twofold.counts.log_counts import LogCounts
+from twofold.export.errors import ModelFileError
 from twofold.export.model_files import from_bytes, to_bytes
-from twofold.export.object_graph import ModelFileError
 from twofold.numerics.threads import some_rows
 from twofold.protocols import AnyArray, Array, IntArray
 

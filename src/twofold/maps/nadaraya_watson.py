@@ -34,6 +34,7 @@ learning. Expert Systems with Applications 39(9), 2012.
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Self
 
 import numpy as np
@@ -123,9 +124,7 @@ class NadarayaWatson(BaseEstimator):
         else:
             width = check_real("bandwidth", self.bandwidth, also='"auto"')
             self.bandwidth_, self.error_ = max(width, SMALLEST_WIDTH), np.nan
-        with np.errstate(over="ignore"):
-            sources = self.inputs_ / self.bandwidth_
-        self._neighbors = Neighbors.if_few(sources, resolve_kernel(self.kernel))
+        self.__dict__.pop("_neighbors", None)
         return self
 
     def predict(self, inputs: Array) -> Array:
@@ -150,6 +149,13 @@ class NadarayaWatson(BaseEstimator):
 
         map_blocks(work, target_blocks(len(inputs)), n_jobs=self.n_jobs)
         return means
+
+    @cached_property
+    def _neighbors(self) -> Neighbors | None:
+        """The training inputs in a tree; None if the kernel reaches many of them."""
+        with np.errstate(over="ignore"):
+            sources = self.inputs_ / self.bandwidth_
+        return Neighbors.if_few(sources, resolve_kernel(self.kernel))
 
     @property
     def _columns(self) -> LocalMeans | None:

@@ -152,11 +152,8 @@ class Projection(BaseEstimator):
         )
         variance = row_norms_sq(self.images_ - self.images_.mean(axis=0)).mean()
         self._floor = NEGLIGIBLE_LOSS * float(variance)
-        self._index = None
-        for made_on_first_use in ("_local", "_centered_images"):
+        for made_on_first_use in ("_local", "_centered_images", "_index"):
             self.__dict__.pop(made_on_first_use, None)
-        if len(distinct) > MAX_COMPARED:
-            self._index = CellIndex.of(self.images_, np.random.default_rng(0))
         return self
 
     def _fitted_decoder(self) -> Map:
@@ -190,6 +187,13 @@ class Projection(BaseEstimator):
         closest = k_smallest(np.einsum("nkd,nkd->nk", offsets, offsets), self.n_starts)
         starts: IntArray = np.take_along_axis(found, closest, axis=1)
         return starts
+
+    @cached_property
+    def _index(self) -> CellIndex | None:
+        """The images in cells, if they are many."""
+        if len(self.latents_) <= MAX_COMPARED:
+            return None
+        return CellIndex.of(self.images_, np.random.default_rng(0))
 
     @cached_property
     def _centered_images(self) -> tuple[Array, Array, Array]:

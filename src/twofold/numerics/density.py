@@ -19,6 +19,7 @@ B. W. Silverman. Density estimation for statistics and data analysis. Chapman & 
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
@@ -74,9 +75,10 @@ class LatentDensity(BaseEstimator):
         else:
             self.bandwidth_ = max(check_real("bandwidth", self.bandwidth), SMALLEST_WIDTH)
         self.points_ = Z
-        self._neighbors = Neighbors.if_few(Z / self.bandwidth_, kernel)
-        if self._neighbors is None:
+        self.__dict__.pop("_neighbors", None)
+        if len(Z) > MAX_POINTS and self._neighbors is None:
             self.points_ = Z[some_rows(len(Z), MAX_POINTS)]
+            del self._neighbors
         self.log_densities_ = self.log_density(self.points_)
         return self
 
@@ -100,6 +102,11 @@ class LatentDensity(BaseEstimator):
         n, q = self.points_.shape
         integral = _density_kernel(self.kernel).log_integral(q)
         return float(integral + q * np.log(self.bandwidth_) + np.log(n))
+
+    @cached_property
+    def _neighbors(self) -> Neighbors | None:
+        """The points in a tree; None if the kernel reaches many of them."""
+        return Neighbors.if_few(self.points_ / self.bandwidth_, _density_kernel(self.kernel))
 
     @property
     def columns(self) -> LocalMeans | None:
