@@ -178,11 +178,17 @@ def test_08_duplicated_rows_share_their_latents(name, X):
     np.testing.assert_allclose(Z[:80:2], Z[80:], atol=1e-8)
 
 
-def test_09_collinear_data(name):
-    line = np.outer(np.linspace(-1.0, 1.0, 40), [1.0, 2.0, -1.0])
-    with pytest.warns(UserWarning, match="vary in only 1 directions, fewer than n_components=2"):
-        model = make(name).fit(line)
-    assert_finite(model, line)
+LINE = np.outer(np.linspace(-1.0, 1.0, 40), [1.0, 2.0, -1.0, 0.5])
+ONE_COLUMN = LINE * [1.0, 0.0, 0.0, 0.0]
+
+
+@pytest.mark.parametrize(
+    ("X", "n_components"), [(LINE, 2), (ONE_COLUMN, 4)], ids=["line", "one column"]
+)
+def test_09_fewer_directions_than_components(name, X, n_components):
+    with pytest.warns(UserWarning, match=f"only 1 directions, .* n_components={n_components};"):
+        model = make(name, n_components=n_components).fit(X)
+    assert_finite(model, X)
 
 
 @pytest.mark.parametrize("factor", [1e150, 1e-150])

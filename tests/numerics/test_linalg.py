@@ -45,6 +45,17 @@ def test_principal_axes_of_a_line():
     assert not axes[1].any()
 
 
+@pytest.mark.parametrize("shape", [(30, 2), (2, 30)])
+def test_more_principal_axes_than_directions(shape):
+    X = np.random.default_rng(1).standard_normal(shape)
+    axes, variances = principal_axes(X, 4)
+    few, few_variances = principal_axes(X, 2)
+    np.testing.assert_array_equal(axes[:2], few)
+    np.testing.assert_array_equal(variances[:2], few_variances)
+    assert not axes[2:].any()
+    assert not variances[2:].any()
+
+
 def test_solve_psd():
     rng = np.random.default_rng(2)
     A = rng.standard_normal((6, 6))
