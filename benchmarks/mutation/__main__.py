@@ -1,0 +1,90 @@
+"""Do the tests notice a change of the code? Mutants of the numerical core, one at a time.
+
+    python -m benchmarks.mutation [FILE ...] [--most 25] [--seed 0] [--seconds 7200]
+                                  [--json out.json] [--survivors out.json] [--publish]
+
+A FILE is one of `targets.TARGETS`, such as ``numerics/linalg.py``. Its mutants are drawn by the
+seed. Each is written to a temporary copy of the source, never here, and the file's own tests run on
+it. ``--survivors`` runs those again that survived in a former run. ``--publish`` keeps the results
+in ``results.json`` beside this file and writes the table of docs/guide/reliability.md. Survivors
+that change no result are listed with the reason in ``examined.toml``.
+"""
+
+import argparse
+import json
+import os
+import time
+from pathlib import Path
+
+for threads in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
+    os.environ.setdefault(threads, "1")  # before a library reads them: children are forked
+
+from benchmarks.harness import ROOT
+from benchmarks.mutation import forked, record
+from benchmarks.mutation.mutants import drawn
+from benchmarks.mutation.targets import TARGETS
+
+
+def measured(files, most, seed, ends, former=None):
+    """Return the figures of each file; stop at a time of the monotonic clock."""
+    known, found = record.reasons(), {}
+    forked.inherit()
+    with forked.copied(ROOT) as folder:
+        for file in files:
+            path = Path("src", "twofold", file)
+            mutants = drawn((ROOT / path).read_text(encoding="utf-8"), most, f"{seed} {file}")
+            if former is not None:
+                kept = {(one["code"], one["before"], one["after"]) for one in former[file]}
+                mutants = [one for one in mutants if one.key in kept]
+            if not mutants or time.monotonic() > ends:
+                continue
+            tests, outcomes = forked.Tests(folder, "twofold", TARGETS[file]), []
+            print(f"{file}: {len(mutants)} mutants, {tests.cpu:.1f} s for each that survives")
+            for mutant in mutants:
+                if time.monotonic() > ends:
+                    break
+                outcomes.append((mutant, tests.outcome(path, mutant.source)))
+                if outcomes[-1][1] != "killed":
+                    change = f"{mutant.before} -> {mutant.after}"
+                    print(f"  {outcomes[-1][1]}: {mutant.line}: {mutant.code}  [{change}]")
+            found[file] = record.summarized(file, outcomes, known)
+            counts = record.counted({file: found[file]})
+            print("  {} mutants, {} killed, {} equivalent, {} not noticed".format(*counts))
+    return found
+
+
+def main(arguments=None):
+    """Read the command line, run, and write what was asked for."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("files", nargs="*", metavar="FILE", help="below src/twofold; all if none")
+    parser.add_argument("--most", type=int, default=25, help="mutants of a file")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--seconds", type=float, default=7200.0, help="no new mutant after these")
+    parser.add_argument("--json", type=Path)
+    parser.add_argument("--survivors", type=Path, help="a former --json: its survivors alone")
+    parser.add_argument("--publish", action="store_true")
+    options = parser.parse_args(arguments)
+    unknown = set(options.files) - set(TARGETS)
+    if unknown:
+        parser.error(f"unknown files {sorted(unknown)}; choose among {', '.join(TARGETS)}")
+    files, former = options.files or list(TARGETS), None
+    if options.survivors:
+        known = json.loads(options.survivors.read_text(encoding="utf-8"))
+        former = {file: found["survivors"] for file, found in known["files"].items()}
+        files = [file for file in files if file in former]
+    ends = time.monotonic() + options.seconds
+    found = measured(files, options.most, options.seed, ends, former)
+    print("{} mutants, {} killed, {} equivalent, {} not noticed".format(*record.counted(found)))
+    print(f"killed of those that change a result: {100.0 * record.share(found):.1f} %")
+    figures = {"seed": options.seed, "most": options.most, "files": found}
+    if options.json:
+        options.json.write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
+    if options.publish:
+        from benchmarks.harness.kept import publish, recorded  # they import twofold: not before
+
+        parts = {"mutants": recorded(figures)}
+        publish(record.KEPT, parts, list(parts), record.PAGE, record.MARKS, record.section)
+
+
+if __name__ == "__main__":
+    main()
