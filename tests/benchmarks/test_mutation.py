@@ -1,8 +1,11 @@
 """The mutation tests: what is changed, and that a planted mutant is killed and a survivor told."""
 
 import json
+import os
 import subprocess
 import sys
+
+import pytest
 
 from benchmarks.harness import ROOT
 from benchmarks.harness.kept import read
@@ -60,6 +63,7 @@ def test_code_is_changed_and_neither_text_nor_types_nor_errors():
     assert len(drawn(SOURCE, 3, "seed")) == 3
 
 
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="the system cannot fork")
 def test_a_planted_mutant_is_killed_and_a_survivor_is_told(tmp_path):
     for name, text in (("src/tiny/clipping.py", SOURCE), ("tests/test_clipping.py", TESTS)):
         path = tmp_path / name
