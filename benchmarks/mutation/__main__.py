@@ -6,8 +6,9 @@
 A FILE is one of `targets.TARGETS`, such as ``numerics/linalg.py``. Its mutants are drawn by the
 seed. Each is written to a temporary copy of the source, never here, and the file's own tests run on
 it. ``--survivors`` runs those again that survived in a former run. ``--publish`` keeps the results
-in ``results.json`` beside this file and writes the table of docs/guide/reliability.md. Survivors
-that change no result are listed with the reason in ``examined.toml``.
+of these files in ``results.json`` beside this one and writes the table of
+docs/guide/reliability.md; with ``--seconds 0`` it writes the table alone. Survivors that change no
+result are listed with the reason in ``examined.toml``.
 """
 
 import argparse
@@ -27,7 +28,7 @@ from benchmarks.mutation.targets import TARGETS
 
 def measured(files, most, seed, ends, former=None):
     """Return the figures of each file; stop at a time of the monotonic clock."""
-    known, found = record.reasons(), {}
+    found = {}
     forked.inherit()
     with forked.copied(ROOT) as folder:
         for file in files:
@@ -47,10 +48,18 @@ def measured(files, most, seed, ends, former=None):
                 if outcomes[-1][1] != "killed":
                     change = f"{mutant.before} -> {mutant.after}"
                     print(f"  {outcomes[-1][1]}: {mutant.line}: {mutant.code}  [{change}]")
-            found[file] = record.summarized(file, outcomes, known)
-            counts = record.counted({file: found[file]})
-            print("  {} mutants, {} killed, {} equivalent, {} not noticed".format(*counts))
+            found[file] = record.summarized(outcomes)
+            print(told({file: found[file]}))
     return found
+
+
+def told(files):
+    """Return the counts of files in a line."""
+    known = record.reasons()
+    counts = "{} mutants, {} killed, {} equivalent, {} not noticed".format(
+        *record.counted(files, known)
+    )
+    return f"{counts}: {100.0 * record.share(files, known):.1f} % killed of those that matter"
 
 
 def main(arguments=None):
@@ -74,16 +83,15 @@ def main(arguments=None):
         files = [file for file in files if file in former]
     ends = time.monotonic() + options.seconds
     found = measured(files, options.most, options.seed, ends, former)
-    print("{} mutants, {} killed, {} equivalent, {} not noticed".format(*record.counted(found)))
-    print(f"killed of those that change a result: {100.0 * record.share(found):.1f} %")
-    figures = {"seed": options.seed, "most": options.most, "files": found}
+    print(told(found))
     if options.json:
+        figures = {"seed": options.seed, "files": found}
         options.json.write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
     if options.publish:
         from benchmarks.harness.kept import publish, recorded  # they import twofold: not before
 
-        parts = {"mutants": recorded(figures)}
-        publish(record.KEPT, parts, list(parts), record.PAGE, record.MARKS, record.section)
+        parts = {file: recorded({"seed": options.seed} | one) for file, one in found.items()}
+        publish(record.KEPT, parts, list(TARGETS), record.PAGE, record.MARKS, record.section)
 
 
 if __name__ == "__main__":

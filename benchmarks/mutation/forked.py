@@ -87,7 +87,7 @@ class Tests:
             try:
                 os.setsid()
                 status = self._in_child(cpu_seconds, writes)
-            except BaseException:
+            except BaseException:  # noqa: BLE001 - the child ends here, whatever happened
                 traceback.print_exc()
             finally:
                 os._exit(status)

@@ -142,10 +142,10 @@ def _changes(node, parent):
         yield lambda: _with(node, attr=NAMES[node.attr])
     if isinstance(node, ast.Name) and node.id in NAMES and isinstance(parent, ast.Call):
         yield lambda: _with(node, id=NAMES[node.id])
-    if isinstance(node, ast.If | ast.IfExp | ast.While):
-        # A comparison has its opposite among its own changes.
-        if not isinstance(node.test, ast.Compare | ast.UnaryOp):
-            yield lambda: _with(node, test=ast.UnaryOp(ast.Not(), node.test))
+    # A comparison has its opposite among its own changes.
+    conditional = isinstance(node, ast.If | ast.IfExp | ast.While)
+    if conditional and not isinstance(node.test, ast.Compare | ast.UnaryOp):
+        yield lambda: _with(node, test=ast.UnaryOp(ast.Not(), node.test))
     if isinstance(node, ast.Slice):
         for bound in ("lower", "upper"):
             if getattr(node, bound) is not None:
