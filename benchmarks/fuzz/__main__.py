@@ -2,14 +2,17 @@
 
     python -m benchmarks.fuzz files [--count 100000] [--seed 0] [--first 0] [--folder FOLDER]
                                     [--checked]
+    python -m benchmarks.fuzz guided [--seconds 600] [--folder FOLDER]
 
 *files* forges saved models of every estimator, loads them in child processes and uses what loads;
 half of the files with compiled loops for models of any size. With ``--checked`` these loops check
-their indices. Undocumented outcomes are printed, and the exit code is then 1.
+their indices. *guided* fuzzes the reader guided by coverage, in a process of its own. Undocumented
+outcomes are printed, and the exit code is then 1.
 """
 
 import argparse
 import json
+import subprocess
 import sys
 import tempfile
 from pathlib import Path
@@ -29,7 +32,13 @@ def main(arguments=None):
     add("--first", type=int, default=0, help="the number of the first file, to continue a run")
     add("--folder", type=Path, help="keeps the saved models")
     add("--checked", action="store_true", help="compiled loops check their indices")
+    add = commands.add_parser("guided", help="coverage-guided, with atheris").add_argument
+    add("--seconds", type=int, default=600)
+    add("--folder", type=Path, help="keeps inputs of bad outcomes")
     options = parser.parse_args(arguments)
+    if options.command == "guided":  # instruments the library before it is imported
+        rest = [str(options.seconds), *([str(options.folder)] if options.folder else [])]
+        sys.exit(subprocess.call([sys.executable, "-m", "benchmarks.fuzz.guided", *rest]))
     with tempfile.TemporaryDirectory() as scratch:
         sys.exit(1 if _fuzz_files(options, options.folder or Path(scratch)) else 0)
 

@@ -27,14 +27,15 @@ def outcome_of(content, original, path):
     path.write_bytes(content)
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
-        model = _loaded(path)
+        model = loaded(path)
         if model is None:
             return "refused"
         X, Z = pickle.loads(Path(original).with_suffix(".pickle").read_bytes())
         return "used" if _used(model, X, Z) else "an error"
 
 
-def _loaded(path):
+def loaded(path):
+    """Return the model of a file, None if it is refused; raise `Bad` for another outcome."""
     try:
         describe(path)
     except twofold.ModelFileError:

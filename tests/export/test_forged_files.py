@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from benchmarks.fuzz import __main__ as command
-from benchmarks.fuzz import files, models, outcomes
+from benchmarks.fuzz import files, guided, models, outcomes
 from benchmarks.fuzz.forging import WAYS, Forged, NothingLeftError, forge
 from benchmarks.fuzz.worker import forged
 
@@ -94,3 +94,10 @@ def test_children_that_end_are_noted(folder, monkeypatch, capsys):
     said = capsys.readouterr().out
     assert said.count("ended with -6") == 2
     assert "2 files: {'bad': 2}" in said
+
+
+def test_guided_fuzzing_needs_atheris(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(guided, "atheris", None)
+    guided.run(1, tmp_path)
+    assert "pip install atheris" in capsys.readouterr().out
+    assert not list(tmp_path.iterdir())

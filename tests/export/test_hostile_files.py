@@ -9,6 +9,7 @@ from importlib import import_module
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.sparse import csr_array
 
@@ -212,10 +213,10 @@ class TestDocuments:
             "attribute called 'a b'": (("objects", 0, "state", "a b"), 1),
             "attribute 'transform'": (("objects", 0, "state", "transform"), 1),
             "attribute 'own'": (("objects", 0, "state", "own"), 1),
-            "no object 999": (("objects", 0, "state", "decoder_"), {"$object": 999}),
+            "no object '999'": (("objects", 0, "state", "decoder_"), {"$object": 999}),
             "in themselves": (("objects", 0, "state", "decoder_"), {"$object": 0}),
-            "no array -1": (("objects", 0, "state", "embedding_"), {"$array": -1}),
-            "no array True": (("objects", 0, "state", "embedding_"), {"$array": True}),
+            "no array '-1'": (("objects", 0, "state", "embedding_"), {"$array": -1}),
+            "no array 'True'": (("objects", 0, "state", "embedding_"), {"$array": True}),
             "unknown kind": (("objects", 0, "state", "embedding_"), {"$code": "1"}),
             "kind '.items' is damaged": (("objects", 0, "state", "embedding_"), {"$items": [1]}),
             "kind '.tuple' is damaged": (("objects", 0, "state", "embedding_"), {"$tuple": 1}),
@@ -256,7 +257,22 @@ class TestDocuments:
     def test_versions_of_another_kind(self, content, tmp_path):
         forged = Forged(content)
         forged.document |= {"format": FORMAT + 1, "versions": [1]}
-        refused(forged.signed(), tmp_path, "of a later version")
+        refused(forged.signed(), tmp_path, "written by twofold 'later'")
+        forged.document["versions"] = {"twofold": "\x1b[31m9.0"}
+        refused(forged.signed(), tmp_path, r"twofold '\\x1b\[31m9.0'")
+
+    def test_time_zones_that_are_paths(self, tmp_path):
+        day = pd.date_range("2024-01-01", periods=30, tz="Europe/Berlin")
+        table = pd.DataFrame({"day": day, "size": np.arange(30.0)})
+        model = twofold.TableMap(TwoWay("pca", n_components=1, up="nw", down="nw")).fit(table)
+        forged = Forged(saved(model, tmp_path))
+        storage = next(
+            one["state"]
+            for one in forged.nodes
+            if one["class"] == "Storage" and "Berlin" in one["state"]["dtype"]
+        )
+        storage["dtype"] = f"datetime64[ns, dateutil/{tmp_path}/zone]"
+        refused(forged.signed(), tmp_path, "a time zone of dateutil")
 
     def test_missing_attributes(self, content, tmp_path):
         for number, node in enumerate(Forged(content).nodes):

@@ -97,7 +97,7 @@ class Decoder:
     @staticmethod
     def _at(things: list[Any], number: Any, what: str) -> Any:
         if isinstance(number, bool) or not isinstance(number, int) or not 0 <= number < len(things):
-            raise ModelFileError(f"there is no {what} {str(number)[:40]} in it")
+            raise ModelFileError(f"there is no {what} {str(number)[:40]!r} in it")
         return things[number]
 
     def _array(self, number: Any) -> AnyArray:

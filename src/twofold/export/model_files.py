@@ -334,11 +334,10 @@ def _document(archive: zipfile.ZipFile, mark: str) -> dict[str, Any]:
         raise ModelFileError(f"format={number!r} is not a number of a format")
     if number > FORMAT:
         versions = document.get("versions")
-        writer = versions.get("twofold") if isinstance(versions, dict) else None
-        writer = writer if isinstance(writer, str) else "of a later version"
+        writer = versions.get("twofold") if isinstance(versions, dict) else "later"
         raise ModelFileError(
-            f"format {number} was written by twofold {writer}; this version reads up to format "
-            f"{FORMAT}: upgrade twofold"
+            f"format {number} was written by twofold {str(writer)[:40]!r}; this version reads "
+            f"up to format {FORMAT}: upgrade twofold"
         )
     if _read(archive, "sha256", 64) != _digest(text).encode():
         raise ModelFileError("the digest of model.json does not match: the file is damaged")

@@ -120,6 +120,16 @@ def _one_feature_space(model: Any, scope: Scope) -> None:
         raise UnfitError(f"metric is {str(model.metric)[:40]!r}")
 
 
+def _maps_of_both_ways(model: Any, scope: Scope) -> None:
+    """Check that both encoders are coordinates and a map, or regressions of constant data."""
+    for name, way in model._ways.items():
+        if type(way).__name__ == "Chain":
+            steps = [type(one).__name__ for one in way.maps]
+            last = ("Projection",) if name == "project" else REGRESSIONS
+            if len(steps) != 2 or steps[0] != "Affine" or steps[1] not in last:
+                raise UnfitError(f"_ways[{name!r}] has other maps")
+
+
 _isomap: Final[dict[str, Field]] = {
     "residual_variance_": floats("dimensions", nan=True),
     "n_pieces_": whole(1),
@@ -172,6 +182,7 @@ TABLES: Final[dict[str, Contents]] = {
         },
         encoders=("Chain",),
         decoders=("Chain",),
+        agree=_maps_of_both_ways,
     ),
     "PrincipalManifold": two_way(
         {

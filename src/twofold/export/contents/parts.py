@@ -22,11 +22,13 @@ from twofold.export.contents.fields import (
     whole,
 )
 from twofold.kernels import KERNELS
-from twofold.numerics.factor_model import MOST_FACTORS
 
 LARGEST_EXPONENT: Final = 2_200
 MOST_POWER: Final = 1e6
 """Of a compact kernel."""
+
+MOST_PRODUCTS: Final = 10**8
+"""Products of two factors of a column, which take memory when gaps are filled."""
 
 jobs: Final = optional(whole(-(2**31), 2**31))
 radial: Final[Field] = either(text(*KERNELS), a("Gaussian", "Compact", "StudentT"))
@@ -55,8 +57,9 @@ def _units_of(columns: str) -> dict[str, Field]:
 
 
 def _few_factors(model: Any, scope: Scope) -> None:
-    if model.loadings.shape[1] > MOST_FACTORS:
-        raise UnfitError(f"has more than {MOST_FACTORS} factors")
+    n_columns, n_factors = model.loadings.shape
+    if n_factors > 1 and n_columns * n_factors**2 > MOST_PRODUCTS:
+        raise UnfitError(f"has {n_factors} factors of {n_columns} columns")
 
 
 def _gaps_of_all(donors: Any, scope: Scope) -> None:

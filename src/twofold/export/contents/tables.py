@@ -49,6 +49,14 @@ _limit: Final = either(record(text("decimal", "time", "date"), text()), _plain)
 level: Final = either(record(text("interval"), _limit, _limit, text()), _limit)
 """A level of a category: see `twofold.tables.cells.plain_level`."""
 
+
+def _data_type(value: Any, scope: Scope) -> None:
+    """Take the name of a data type. Time zones of dateutil may be paths, which it opens."""
+    text()(value, scope)
+    if "dateutil" in value:
+        raise UnfitError("names a time zone of dateutil")
+
+
 _column: Final[dict[str, Field]] = {
     "name": text(),
     "kind": text(*KINDS),
@@ -121,9 +129,9 @@ TABLES: Final[dict[str, Contents]] = {
     "Storage": Contents(
         {
             "library": text("pandas", "polars", "numpy"),
-            "dtype": text(),
+            "dtype": _data_type,
             "levels": tupled(level, "levels?"),
-            "levels_dtype": text(),
+            "levels_dtype": _data_type,
             "ordered": flag,
         }
     ),
