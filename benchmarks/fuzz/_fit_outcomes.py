@@ -30,6 +30,7 @@ WARNINGS = (
 ERRORS = (
     r"n_components=\d+ must be (less than n_samples|at most n_features)=\d+",
     r"n_components=\d+ must be between 0 and \d+",
+    r"domain='circle' has one dimension; n_components=\d+",
     r"\brange\b",
     r"[Rr]ow \d+ of X has only missing values",
     r"[Cc]olumn .* has only missing values",

@@ -1,7 +1,7 @@
 """Structures of arrays that are hard on estimators, each drawn for any number of rows and columns.
 
-A structure is a function ``(rng, n, d) -> X`` that returns an array (n, d), or of fixed columns where its
-name says so.
+A structure is a function ``(rng, n, d) -> X`` that returns an array (n, d), or with other columns
+where its name says so.
 """
 # ruff: noqa: ARG001 - all structures have the same arguments
 

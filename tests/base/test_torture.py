@@ -311,6 +311,34 @@ def test_19_wrong_width_and_not_fitted(name, X, models):
             getattr(make(name), method)(*(() if method == "sample" else (X,)))
 
 
+JOINED = {name for name, model in ESTIMATORS.items() if "isomap" in str(model.get_params())}
+JOINED |= {"two_way-nw", "isomap", "isomap-grnn"}
+"""Estimators whose latents come from one neighborhood graph of all rows."""
+
+
+def test_20_a_graph_in_pieces(name, X):
+    pieces = np.vstack([X[:40], X[40:] + 100.0])
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        model = make(name).fit(pieces)
+    assert_finite(model, pieces)
+    if name == "auto" or name not in JOINED:  # whose methods warn if one of them is chosen
+        pytest.skip("no graph of all rows")
+    assert any(
+        "had 2 connected components, which were joined" in str(one.message) for one in caught
+    )
+
+
+def test_21_as_many_neighbors_as_rows(name, X):
+    given = ESTIMATORS[name].get_params()
+    params = {"n_neighbors": 80, "init": "isomap:80", "embedding": "isomap:80"}
+    params = {parameter: value for parameter, value in params.items() if parameter in given}
+    if not params:
+        pytest.skip("no graph among the parameters")
+    with pytest.raises(ValueError, match=r"n_neighbors=80 must be .*(less than n_samples=80|79)"):
+        make(name, **params).fit(X)
+
+
 def test_22_labels(name, X, models):
     with pytest.raises(ValueError, match="inconsistent numbers of samples"):
         make(name).fit(X, np.zeros(7))
