@@ -1,19 +1,33 @@
 """Forged model files in child processes: documented outcomes, or a list of the others.
 
+    python -m benchmarks.fuzz files [--count 100000] [--seed 0] [--first 0] [--folder FOLDER]
+                                    [--checked]
+
+Saved models of every estimator are forged, loaded in child processes and used; half of the files
+with compiled loops for models of any size. With ``--checked`` these loops check their indices.
+Undocumented outcomes are printed, and the exit code is then 1.
+
 A child that dies, needs too much memory or stands still is an outcome too: its file is noted, and
 another child goes on with the next one.
 """
 
+import argparse
 import json
 import os
 import queue
 import subprocess
 import sys
+import tempfile
 import threading
 from collections import Counter
 from dataclasses import dataclass, field
+from pathlib import Path
 
+from benchmarks.fuzz import models
 from benchmarks.harness import ROOT
+
+PIECE = 1_000
+"""Files of a child."""
 
 MEGABYTES = 4_096
 """Address space of a child, most of which NumPy, SciPy and numba reserve without using it."""
@@ -103,3 +117,38 @@ def _read(stream, take):
         for line in stream:
             take(line)
     take(None)
+
+
+def main(arguments):
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.fuzz files")
+    parser.add_argument("--count", type=int, default=100_000)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--first", type=int, default=0, help="the first file, to continue a run")
+    parser.add_argument("--folder", type=Path, help="keeps the saved models")
+    parser.add_argument("--checked", action="store_true", help="compiled loops check indices")
+    options = parser.parse_args(arguments)
+    with tempfile.TemporaryDirectory() as scratch:
+        return 1 if _fuzz(options, options.folder or Path(scratch)) else 0
+
+
+def _fuzz(options, folder):
+    """Run forged files, and return how many had an undocumented outcome."""
+    names = sorted(folder.glob("*.twofold")) or models.save_all(folder)
+    print(f"{len(names)} models", flush=True)
+    counts, n_bad = Counter(), 0
+    for start in range(options.first, options.first + options.count, PIECE):
+        size = min(PIECE, options.first + options.count - start)
+        found = run(
+            folder,
+            size,
+            seed=options.seed,
+            first=start,
+            compiled=start // PIECE % 2 == 1,
+            checked=options.checked,
+        )
+        counts += found.counts
+        n_bad += len(found.bad)
+        for one in found.bad:
+            print(json.dumps(one), flush=True)
+        print(f"{sum(counts.values())} files: {dict(counts)}", flush=True)
+    return n_bad

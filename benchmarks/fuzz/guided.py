@@ -7,7 +7,9 @@ digests fit, one of its arrays, or the whole file. The second byte chooses the m
 that is not documented ends the run.
 """
 
+import argparse
 import json
+import subprocess
 import sys
 import tempfile
 from pathlib import Path
@@ -71,6 +73,16 @@ def run(seconds, folder):
     options += [f"-artifact_prefix={folder}/bad-", str(corpus)]
     atheris.Setup([sys.argv[0], *options], one_input)
     atheris.Fuzz()
+
+
+def main(arguments):
+    """Run in a process of its own, which instruments the library before it is imported."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.fuzz guided")
+    parser.add_argument("--seconds", type=int, default=600)
+    parser.add_argument("--folder", type=Path, help="keeps inputs of bad outcomes")
+    options = parser.parse_args(arguments)
+    rest = [str(options.seconds), *([str(options.folder)] if options.folder else [])]
+    return subprocess.call([sys.executable, "-m", "benchmarks.fuzz.guided", *rest])
 
 
 if __name__ == "__main__":

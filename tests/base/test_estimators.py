@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from expected_failures import unless_impossible
 from registry import CANNOT, ESTIMATORS
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
@@ -131,12 +132,11 @@ class TestPromises:
         np.testing.assert_array_equal(model.reconstruct(some), model.inverse_transform(Z))
 
     def test_training_data_come_back(self, name, fitted, data):
-        if (name, "smooth") in CANNOT:
-            pytest.xfail(CANNOT[name, "smooth"])
         model = fitted[name]
-        assert model.score(data) > 0.6
         relative = np.abs(model.transform(data) - model.embedding_).mean() / model.embedding_.std()
-        assert relative < 0.35
+        with unless_impossible(name, "smooth"):
+            assert model.score(data) > 0.6
+            assert relative < 0.35
 
     def test_batch_invariant(self, name, fitted, data):
         model = fitted[name]
@@ -175,13 +175,11 @@ class TestPromises:
         np.testing.assert_array_equal(Z, model.embedding_)
 
     def test_numbers_for_trust(self, name, fitted, data):
-        if (name, "euclidean") in CANNOT:
-            pytest.xfail(CANNOT[name, "euclidean"])
         model = fitted[name]
         errors = model.reconstruction_error(data)
-        np.testing.assert_allclose(
-            errors, np.linalg.norm(data - model.reconstruct(data), axis=1), rtol=1e-9, atol=1e-12
-        )
+        distances = np.linalg.norm(data - model.reconstruct(data), axis=1)
+        with unless_impossible(name, "euclidean"):
+            np.testing.assert_allclose(errors, distances, rtol=1e-9, atol=1e-12)
         variance = np.square(data - data.mean(axis=0)).sum(axis=1).mean()
         expected = 1.0 - np.square(errors).mean() / variance
         assert model.score(data) == pytest.approx(expected, rel=1e-9)

@@ -11,11 +11,12 @@ in full; a search ends where its two ends meet.
 
 from __future__ import annotations
 
-import numba
 import numpy as np
 
+from twofold.numerics.compiled_loops import compiled
 
-@numba.njit(nogil=True, cache=True)
+
+@compiled()
 def _pop(heap, place, distance, size):  # type: ignore[no-untyped-def]
     """Remove the nearest vertex from a heap of some size; the last one sinks from the root."""
     vertex = heap[0]
@@ -40,7 +41,7 @@ def _pop(heap, place, distance, size):  # type: ignore[no-untyped-def]
     return vertex
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled()
 def _raise(heap, place, distance, vertex, size):  # type: ignore[no-untyped-def]
     """Put a vertex whose distance fell where it belongs; return the new size of the heap."""
     hole = place[vertex]
@@ -57,7 +58,7 @@ def _raise(heap, place, distance, vertex, size):  # type: ignore[no-untyped-def]
     return size
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled()
 def shortest_paths(pointers, columns, lengths, sources, distances):  # type: ignore[no-untyped-def]
     """Write the shortest path lengths from each source to all vertices of a sparse graph."""
     n = len(pointers) - 1
@@ -78,7 +79,7 @@ def shortest_paths(pointers, columns, lengths, sources, distances):  # type: ign
                     size = _raise(heap, place, distance, columns[edge], size)
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled()
 def nearest_paths(pointers, columns, lengths, sources, found, distances):  # type: ignore[no-untyped-def]
     """Write the k nearest other vertices of each source, nearest first, and the path lengths.
 
@@ -116,7 +117,7 @@ def nearest_paths(pointers, columns, lengths, sources, found, distances):  # typ
             place[touched[which]] = -1
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled()
 def _step(pointers, columns, visited, begin, end, mark, own, other):  # type: ignore[no-untyped-def]
     """Append the new neighbors of ``visited[begin:end]``; return their end, -1 at the other's."""
     last = end
@@ -133,7 +134,7 @@ def _step(pointers, columns, visited, begin, end, mark, own, other):  # type: ig
     return last
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled()
 def linked_by_few(pointers, columns, starts, ends, most_steps, linked):  # type: ignore[no-untyped-def]
     """Write whether pairs of different vertices are linked by at most ``2 * most_steps`` edges.
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import numba
 import numpy as np
 
-serial = numba.njit(nogil=True, cache=True)
+from twofold.numerics.compiled_loops import compiled
+
+serial = compiled()
 
 
 @serial

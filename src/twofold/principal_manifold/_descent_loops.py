@@ -7,10 +7,11 @@ padded, how many there are (q,), which of them each node has (q, M), and the ban
 
 from __future__ import annotations
 
-import numba
 import numpy as np
 
-serial = numba.njit(nogil=True, cache=True, fastmath={"reassoc", "contract"})
+from twofold.numerics.compiled_loops import compiled
+
+serial = compiled(fastmath={"reassoc", "contract"})
 
 EPS = float(np.finfo(np.float64).eps)
 

@@ -7,11 +7,12 @@ time.
 
 from __future__ import annotations
 
-import numba
 import numpy as np
 
+from twofold.numerics.compiled_loops import compiled
+
 FAST = {"reassoc", "contract", "arcp", "nsz"}
-serial = numba.njit(nogil=True, cache=True, error_model="numpy", fastmath=FAST)
+serial = compiled(error_model="numpy", fastmath=FAST)
 
 
 @serial

@@ -6,10 +6,11 @@ the order of rounding.
 
 from __future__ import annotations
 
-import numba
 import numpy as np
 
-serial = numba.njit(nogil=True, cache=True, fastmath={"reassoc", "contract"})
+from twofold.numerics.compiled_loops import compiled
+
+serial = compiled(fastmath={"reassoc", "contract"})
 
 
 @serial
