@@ -45,6 +45,7 @@ from twofold.kernels import resolve_kernel
 from twofold.maps.left_out_widths import best_width
 from twofold.maps.normal import normal_products, normal_terms_of_blocks
 from twofold.numerics.bandwidths import width_grid
+from twofold.numerics.caches import ComputedAgain
 from twofold.numerics.linalg import row_norms_sq, shifted_exp, sqdist
 from twofold.numerics.sums.dense import DenseSums
 from twofold.numerics.sums.neighbors import LocalMeans, LocalWeights, Neighbors, target_blocks
@@ -56,7 +57,7 @@ SMALLEST_WIDTH = 1e-100
 """Smaller bandwidths are raised to this: the kernel is a nearest neighbor long before."""
 
 
-class NadarayaWatson(BaseEstimator):
+class NadarayaWatson(ComputedAgain, BaseEstimator):
     """Kernel-weighted means.
 
     Parameters

@@ -21,7 +21,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +29,7 @@ from sklearn.base import BaseEstimator
 
 from twofold.maps.features import LinearInFeatures
 from twofold.maps.local_projection import LocalProjection
+from twofold.numerics.caches import ComputedAgain
 from twofold.numerics.density import LatentDensity
 from twofold.numerics.linalg import k_smallest, row_norms_sq, row_product
 from twofold.numerics.neighbors import CellIndex
@@ -64,7 +65,7 @@ TIE = 1e-9
 """Relative difference of losses below which the first start wins, whatever the rounding."""
 
 
-class Projection(BaseEstimator):
+class Projection(ComputedAgain, BaseEstimator):
     """The down-map of an up-map: the nearest point on its manifold.
 
     Parameters
@@ -201,12 +202,6 @@ class Projection(BaseEstimator):
         center = self.images_.mean(axis=0)
         images = self.images_ - center
         return center, images, row_norms_sq(images)
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Leave out what is computed again when it is needed."""
-        computed = ("_local", "_centered_images")
-        state = super().__getstate__()
-        return {name: value for name, value in state.items() if name not in computed}
 
     @cached_property
     def _local(self) -> LocalProjection | None:

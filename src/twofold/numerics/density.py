@@ -32,6 +32,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from twofold.kernels import Compact, DensityKernel, Gaussian, resolve_kernel
 from twofold.numerics.bandwidths import width_grid
+from twofold.numerics.caches import ComputedAgain
 from twofold.numerics.linalg import shifted_exp, sqdist
 from twofold.numerics.row_weights import repeated_rows
 from twofold.numerics.sums.dense import DenseSums
@@ -49,7 +50,7 @@ MAX_CV_POINTS = 4_000
 MAX_POINTS = 20_000
 
 
-class LatentDensity(BaseEstimator):
+class LatentDensity(ComputedAgain, BaseEstimator):
     """A kernel density of latent points.
 
     The kernel must have a finite integral. ``points_`` (n, q) are the points, at most 20,000 of
