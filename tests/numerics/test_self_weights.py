@@ -98,6 +98,22 @@ def test_lists_and_matrices_equal_loops(way, groups, kernel):
     check(weights, Z, kernel, 1e-6 if kernel == "student3" else 1e-12, groups=groups)
 
 
+def test_half_of_a_matrix_is_computed():
+    sizes = []
+
+    class Counted:
+        def log_profile(self, sqdist):
+            sizes.append(sqdist.size)
+            return -0.5 * sqdist
+
+        def dlog_profile(self, sqdist):
+            return np.full_like(sqdist, -0.5)
+
+    DenseWeights.of(points(2), Counted())
+    assert max(sizes) <= 7**2
+    assert sum(sizes) <= (N**2 + 7 * N) / 2
+
+
 @ways
 @groupings
 def test_products_with_a_gram_matrix_equal_loops(way, groups):
@@ -113,6 +129,22 @@ def test_products_with_a_gram_matrix_equal_loops(way, groups):
     expected = naive_gradient(Z, slopes, scale[:, None] * (C @ gram + offset[:, None]))
     found = weights.pull_gradient(products, scale, offset)
     np.testing.assert_allclose(found, expected, rtol=1e-11, atol=1e-12)
+
+
+def test_products_of_more_points_than_16_bits_count():
+    n = (1 << 16) + 100
+    Z = 20.0 * np.arange(n)[:, None]
+    for number, first in enumerate((0, 400, n - 2, n - 3)):
+        Z[first + 1] = Z[first] + 0.5 + 0.2 * number
+    Z[n - 1] = Z[n - 2] + 0.4
+    weights = PairWeights.of(Z, KERNELS["gaussian"])
+    ones = np.broadcast_to(1.0, (n, n))  # the Gram matrix of equal rows, in no memory
+    error, own, products = weights.gram_products(np.ones(n), ones)
+    expected = weights.mass - 1.0
+    assert error == pytest.approx(np.square(expected).sum(), rel=1e-12)
+    np.testing.assert_allclose(own, weights.mass * expected, rtol=1e-12)
+    np.testing.assert_allclose(products[0], expected[weights.first], rtol=1e-12)
+    np.testing.assert_allclose(products[1], expected[weights.second], rtol=1e-12)
 
 
 @pytest.mark.parametrize("kernel", ["gaussian", "student3"])

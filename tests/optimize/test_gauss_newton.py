@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import re
 from dataclasses import dataclass
 
 import numpy as np
@@ -370,3 +371,11 @@ def test_a_system_with_one_bad_entry_is_not_solved():
     steps, solved = damped_steps(A, b, np.zeros(4))
     assert solved.tolist() == [False, False, False, True]
     np.testing.assert_allclose(steps, [[0.0] * 3] * 3 + [[1.0] * 3], rtol=1e-15)
+
+
+def test_defaults_are_those_of_the_docstring():
+    named = re.findall(r"(\w+) : \w+, default=(\S+)", GaussNewton.__doc__)
+    fields = dataclasses.fields(GaussNewton)
+    assert {field.name: float(field.default) for field in fields} == {
+        name: float(value) for name, value in named
+    }

@@ -1,6 +1,8 @@
 """What only `LBFGS` promises: its scale, and its walls."""
 
+import dataclasses
 import math
+import re
 
 import numpy as np
 import pytest
@@ -59,3 +61,11 @@ def test_the_memory_is_that_of_the_last_steps():
     )
     assert many.n_iter < few.n_iter
     assert many.value < 1e-8
+
+
+def test_defaults_are_those_of_the_docstring():
+    named = re.findall(r"(\w+) : \w+, default=(\S+)", LBFGS.__doc__)
+    fields = dataclasses.fields(LBFGS)
+    assert {field.name: float(field.default) for field in fields} == {
+        name: float(value) for name, value in named
+    }
