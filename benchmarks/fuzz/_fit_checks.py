@@ -36,7 +36,7 @@ def failures(case, seconds=60.0):
         with _time_limit(seconds), _warnings_into(found):
             _check(case, found)
     except TooSlow:
-        found.append(("slow", f"more than {seconds:g} s"))
+        found.append(("slow", f"more than {seconds:g} s of the processor"))
     except Exception as error:  # noqa: BLE001 - any error is a finding
         found.append(_described(error))
     return found
@@ -153,15 +153,15 @@ def _described(error):
 
 @contextmanager
 def _time_limit(seconds):
-    """Raise `TooSlow` when the time is up, in the main thread."""
+    """Raise `TooSlow` in the main thread when the process has computed for so long."""
 
     def stop(*_):
         raise TooSlow
 
-    old = signal.signal(signal.SIGALRM, stop)
-    signal.setitimer(signal.ITIMER_REAL, seconds)
+    old = signal.signal(signal.SIGPROF, stop)
+    signal.setitimer(signal.ITIMER_PROF, seconds)
     try:
         yield
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0.0)
-        signal.signal(signal.SIGALRM, old)
+        signal.setitimer(signal.ITIMER_PROF, 0.0)
+        signal.signal(signal.SIGPROF, old)

@@ -34,6 +34,7 @@ ERRORS = (
     r"\brange\b",
     r"[Rr]ow \d+ of X has only missing values",
     r"[Cc]olumn .* has only missing values",
+    r"Row \d+ has no observed value in a column that varies",
     r"y has (one|1) class",
     r"X contains (NaN|infinity)",
     r"Found array with 1 sample",

@@ -50,7 +50,7 @@ def main(arguments=None):
     parser.add_argument("--count", type=int, default=20_000, help="cases")
     parser.add_argument("--seconds", type=float, default=float("inf"), help="for the whole run")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--limit", type=float, default=60.0, help="seconds of a case")
+    parser.add_argument("--limit", type=float, default=60.0, help="processor seconds of a case")
     parser.add_argument("--only", nargs="+", default=list(ESTIMATORS), choices=list(ESTIMATORS))
     parser.add_argument("--case", type=Case.of, help="run this one alone")
     parser.add_argument("--output", type=Path, help="the file for the lines, too")

@@ -22,7 +22,7 @@ from dask_tables import (
 from distributed import Client, LocalCluster
 
 import twofold
-from twofold.dask import DistributedFitError, fit
+from twofold.dask import DistributedFitError, Levels, fit
 from twofold.dask._cluster import Cluster
 from twofold.dask._tasks import Task
 from twofold.principal_manifold.domains import Points
@@ -39,6 +39,23 @@ class TestDeaths:
         assert armed
         assert not flag.exists()
         assert_same_model(model, local)
+
+    @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+    def test_a_worker_dies_in_a_tile(self, client, monkeypatch, tmp_path):
+        def tiled(rows):
+            model = twofold.UKR(init="pca", max_iter=5, tol=1e-3, random_state=0)
+            levels = Levels(n_sample=60, tile_rows=120, n_sweeps=1)
+            return fit(model, rows, levels=levels, return_embedding=True)
+
+        flag = tmp_path / "die"
+        expected, latents = tiled(chunked(120, X[:240]))
+        armed = armed_in("refinement", flag, monkeypatch)
+        model, found = tiled(deadly_once(chunked(120, X[:240]), flag))
+        assert armed
+        assert not flag.exists()
+        np.testing.assert_array_equal(found.compute(), latents.compute())
+        np.testing.assert_array_equal(model.transform(X[:50]), expected.transform(X[:50]))
+        np.testing.assert_array_equal(model.refinement_history_, expected.refinement_history_)
 
     @pytest.mark.parametrize("what", ["embedding", "transform"])
     def test_a_worker_dies_in_a_map(self, client, local, tmp_path, what):
@@ -107,7 +124,7 @@ class TestBadBlocks:
 
     def test_a_small_block_that_raises_later_is_named(self, client, tmp_path, monkeypatch):
         flag = tmp_path / "fail"
-        bad = failing_block(chunked(300, X[:1_800]), 3, flag)
+        bad = failing_block(chunked(120, X[:1_800]), 3, flag)
         armed_in("moments", flag, monkeypatch)
         with pytest.raises(DistributedFitError, match=r"block 3 of 6.*the disk is on fire"):
             fit(twofold.DRUR(**QUICK), bad)
