@@ -3,7 +3,9 @@
 import pickle
 import sys
 import warnings
+from functools import partial
 from pathlib import Path
+from unittest.mock import patch
 
 import numpy as np
 import pandas as pd
@@ -15,6 +17,7 @@ from sklearn.preprocessing import StandardScaler
 
 import twofold
 from benchmarks.harness import ROOT
+from twofold.dask._checkpoint import FileJournal
 from twofold.datasets import make_s_curve
 from twofold.maps import MLP, NadarayaWatson
 from twofold.optimize import SpectralGuidance
@@ -157,12 +160,39 @@ def save_all(folder, names=None):
             model.fit(X, *labels)
         whole = twofold.from_pipeline(model) if hasattr(model, "steps") else model
         keep(folder / f"{name}.twofold", whole, X[:ROWS])
+    for name, model in CHECKPOINTED.items():
+        if names is None or name in names:
+            _save_checkpoint(folder / f"{name}.twofold", model)
     for path in sorted(FORMER.glob("format-*/*.twofold")):
         if names is None or path.stem in names:
             target = folder / f"{path.parent.name}-{path.stem}.twofold"
             target.write_bytes(path.read_bytes())
             _keep_rows(target, twofold.load(path), np.load(path.with_suffix(".npz"))["X"][:ROWS])
     return sorted(path.stem for path in folder.glob("*.twofold"))
+
+
+CHECKPOINTED = {
+    "checkpoint-drur": twofold.DRUR(n_centers=10, init="pca", random_state=0),
+    "checkpoint-manifold": twofold.PrincipalManifold(alpha=1e-2, init="pca", random_state=0),
+}
+"""Fits whose steps are saved as on a cluster."""
+
+
+def _save_checkpoint(path, model):
+    """Fit a model, and save the steps and states of the fit."""
+    journal = FileJournal(path, {}, np.random.default_rng(0), resume=False)
+    journal.step = partial(_noted, journal, journal.step)
+    with patch(f"{type(model).__module__}.Journal", return_value=journal):
+        model.fit(sheet())
+
+
+def _noted(journal, step, name, function):
+    """Make a step, and keep the states of its iteration, which the end of a step drops."""
+    result = function()
+    states = dict(journal._held.states)
+    step(name, lambda: result)
+    journal._held.states.update(states)
+    return result
 
 
 def keep(path, model, X):

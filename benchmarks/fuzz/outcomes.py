@@ -8,7 +8,8 @@ from pathlib import Path
 import numpy as np
 
 import twofold
-from twofold.export.model_files import describe
+from twofold.dask._checkpoint import MARK, Checkpoint
+from twofold.export.model_files import describe, load_objects
 
 ALLOWED = (ValueError,)
 """Errors of a loaded model, such as that of rows of another width."""
@@ -19,23 +20,27 @@ class Bad(Exception):
 
 
 def outcome_of(content, original, path):
-    """Return what becomes of a forged file: "refused", "used", "an error"; or raise `Bad`.
+    """Return what becomes of a forged file: "refused", "read", "used", "an error"; or raise `Bad`.
 
-    ``original`` is the file that was forged; rows to use the model on lie beside it.
+    ``original`` is the file that was forged. Rows to use a model on lie beside it; beside a
+    checkpoint, which is only read, there are none.
     """
     path = Path(path)
     path.write_bytes(content)
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
-        model = loaded(path)
+        rows = Path(original).with_suffix(".pickle")
+        model = loaded(path, is_model=rows.exists())
         if model is None:
             return "refused"
-        X, Z = pickle.loads(Path(original).with_suffix(".pickle").read_bytes())
+        if not rows.exists():
+            return "read"
+        X, Z = pickle.loads(rows.read_bytes())
         return "used" if _used(model, X, Z) else "an error"
 
 
-def loaded(path):
-    """Return the model of a file, None if it is refused; raise `Bad` for another outcome."""
+def loaded(path, *, is_model=True):
+    """Return the model of a file, or the checkpoint; None if it is refused, `Bad` for other ends."""
     try:
         describe(path)
     except twofold.ModelFileError:
@@ -43,7 +48,7 @@ def loaded(path):
     except Exception as error:
         raise Bad(f"describe: {error!r}") from error
     try:
-        return twofold.load(path)
+        return twofold.load(path) if is_model else load_objects(path, MARK, Checkpoint)
     except twofold.ModelFileError as error:
         if not isinstance(error.__cause__, EXPECTED):
             raise Bad(f"unforeseen: {error.__cause__!r}") from error

@@ -491,7 +491,7 @@ class TestArchives:
             with contextlib.suppress(ModelFileError):
                 load(bytes(changed), tmp_path)
             with contextlib.suppress(ModelFileError):
-                from_bytes(bytes(changed), MARK, "these bytes")
+                from_bytes(bytes(changed), MARK, TwoWay, "these bytes")
 
     def test_entries_that_share_bytes(self, content, tmp_path):
         """Many entries of the same bytes would be read one by one."""
@@ -520,7 +520,7 @@ class TestArchives:
     def test_bytes_raise_no_error_of_files(self):
         for content in (b"", b"PK", b"hello", bytes(100)):
             with pytest.raises(ModelFileError, match="these bytes"):
-                from_bytes(content, MARK, "these bytes")
+                from_bytes(content, MARK, TwoWay, "these bytes")
 
 
 class TestWriting:

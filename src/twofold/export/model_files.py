@@ -37,7 +37,7 @@ import zipfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from importlib.metadata import version
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
@@ -56,6 +56,7 @@ from twofold.protocols import AnyArray
 
 FORMAT: Final = max(UPGRADES)
 MARK: Final = "twofold model"
+Thing = TypeVar("Thing")
 MOST_JSON: Final = 256 * 2**20
 EPOCH: Final = (1980, 1, 1, 0, 0, 0)
 PACKAGES: Final = ("twofold", "numpy", "scipy", "scikit-learn")
@@ -130,10 +131,10 @@ def save_objects(thing: Any, path: str | os.PathLike[str], mark: str) -> None:
     _write_file(path, mark, {"class": type(thing).__name__}, encoder)
 
 
-def load_objects(path: str | os.PathLike[str], mark: str) -> Any:
-    """Read the object that `save_objects` wrote under this mark."""
+def load_objects(path: str | os.PathLike[str], mark: str, cls: type[Thing]) -> Thing:
+    """Read the object of a class that `save_objects` wrote under this mark."""
     with _opened(path) as archive:
-        return _object(archive, mark)
+        return _object(archive, mark, cls)
 
 
 def to_bytes(thing: Any, mark: str) -> bytes:
@@ -145,10 +146,10 @@ def to_bytes(thing: Any, mark: str) -> bytes:
     return content.getvalue()
 
 
-def from_bytes(content: bytes, mark: str, name: str) -> Any:
+def from_bytes(content: bytes, mark: str, cls: type[Thing], name: str) -> Thing:
     """Return the object of such content, which need not be trusted; errors call it ``name``."""
     with _opened(io.BytesIO(content), name) as archive:
-        return _object(archive, mark)
+        return _object(archive, mark, cls)
 
 
 def _write_file(
@@ -317,10 +318,13 @@ def _read(archive: zipfile.ZipFile, name: str, most: int) -> bytes:
     return archive.read(entry)
 
 
-def _object(archive: zipfile.ZipFile, mark: str) -> Any:
+def _object(archive: zipfile.ZipFile, mark: str, cls: type[Thing]) -> Thing:
     document = _document(archive, mark)
     arrays = _arrays(archive, document)
-    return Decoder(document.get("objects"), arrays, document["format"]).get()
+    found = Decoder(document.get("objects"), arrays, document["format"]).get()
+    if not isinstance(found, cls):
+        raise ModelFileError(f"it holds {type(found).__name__}, not {cls.__name__}")
+    return found
 
 
 def _document(archive: zipfile.ZipFile, mark: str) -> dict[str, Any]:

@@ -29,6 +29,7 @@ from twofold.export.contents.fields import (
     text,
     texts,
     tupled,
+    values,
 )
 
 WITH_LEVELS: Final = ("text", "category", "ordered")
@@ -125,6 +126,11 @@ def _columns_of_names(layout: Any, scope: Scope) -> None:
         raise UnfitError(f"cannot be decoded ({error})") from None
 
 
+def _measured_genes(cells: Any, scope: Scope) -> None:
+    if not set(cells.genes.tolist()) <= set(cells.measured_genes.tolist()):
+        raise UnfitError("has genes that were not measured")
+
+
 TABLES: Final[dict[str, Contents]] = {
     "Storage": Contents(
         {
@@ -195,9 +201,10 @@ TABLES: Final[dict[str, Contents]] = {
             "log_counts": either(none, a("LogCounts", features="measured genes")),
             "genes": texts("genes"),
             "measured_genes": texts("measured genes"),
-            "means": floats("genes"),
+            "means": values("genes"),
             "layer": optional(text()),
             "whole_numbers": flag,
-        }
+        },
+        agree=_measured_genes,
     ),
 }
