@@ -90,6 +90,9 @@ def test_equivalent_mutants_do_not_count(tmp_path):
     files, known = {"a.py": record.summarized(outcomes)}, record.reasons(examined)
     assert record.counted(files, known) == (7, 4, 1, 2)
     assert record.share(files, known) == 4 / 6
+    again = [(one, "killed") for one in every if one.line == 3]
+    files = {"a.py": record.merged(files["a.py"], again)}
+    assert record.counted(files, known) == (7, 5, 1, 1)
 
 
 def test_the_record_has_enough_mutants_and_the_guide_its_table():
