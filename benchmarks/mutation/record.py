@@ -36,13 +36,25 @@ def summarized(outcomes):
     }
 
 
+def keys(figures):
+    """Return the text of the line, what stood there and what stands there, of each survivor."""
+    return [(one["code"], one["before"], one["after"]) for one in figures["survivors"]]
+
+
+def merged(former, outcomes):
+    """Return the figures of a file after some of its survivors ran again."""
+    survived = {mutant.key for mutant, outcome in outcomes if outcome == "survived"}
+    killed = {mutant.key for mutant, _ in outcomes} - survived
+    left = [
+        one for one, key in zip(former["survivors"], keys(former), strict=True) if key not in killed
+    ]
+    n_killed = len(former["survivors"]) - len(left)
+    return former | {"killed": former["killed"] + n_killed, "survivors": left}
+
+
 def counted(files, known):
     """Return how many mutants of files there are, were killed, are equivalent, and are neither."""
-    survivors = [
-        (file, one["code"], one["before"], one["after"])
-        for file, found in files.items()
-        for one in found["survivors"]
-    ]
+    survivors = [(file, *key) for file, found in files.items() for key in keys(found)]
     n_equivalent = sum(one in known for one in survivors)
     n_mutants = sum(found["mutants"] for found in files.values())
     return n_mutants, n_mutants - len(survivors), n_equivalent, len(survivors) - n_equivalent

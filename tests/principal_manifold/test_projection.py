@@ -151,18 +151,19 @@ class TestLower:
         projection, rows = problem(loss=loss, n=40)
         projection = replace(projection, latent_noise=latent_noise)
 
-        def naive(row, Z):
+        def naive(few, Z):
+            """Return the losses of rows (n, D) at a place (q,)."""
             slopes = central_gradient(lambda z: projection.up.predict(z[None])[0], Z)
-            image = projection.up.predict(Z[None])[0]
-            return values(row - image) + latent_noise**2 * np.square(slopes).sum()
+            noise = latent_noise**2 * np.square(slopes).sum()
+            return values(few - projection.up.predict(Z[None])) + noise
 
-        on_grid = np.array([[naive(row, place) for place in projection.grid] for row in rows[:3]])
         few = rows[:3]
+        on_grid = np.stack([naive(few, place) for place in projection.grid], axis=1)
         found, losses = projection.lower(few, None, 0)
         np.testing.assert_array_equal(found, projection.grid[on_grid.argmin(axis=1)])
         np.testing.assert_allclose(losses, on_grid.min(axis=1), rtol=1e-6)
         given = np.random.default_rng(2).uniform(-0.5, 0.5, (3, 2))
-        at_given = np.array([naive(row, one) for row, one in zip(few, given, strict=True)])
+        at_given = np.array([naive(few[i : i + 1], given[i])[0] for i in range(3)])
         better = (at_given <= on_grid.min(axis=1))[:, None]
         found, losses = projection.lower(few, given, 0)
         np.testing.assert_array_equal(
