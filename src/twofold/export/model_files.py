@@ -173,7 +173,10 @@ def _write_entries(
         "objects": encoder.nodes,
         "arrays": [{"sha256": _digest(payload), "bytes": len(payload)} for payload in payloads],
     }
-    text = json.dumps(document, allow_nan=False, ensure_ascii=False, indent=1).encode()
+    # Names may hold half of a surrogate pair, which JSON can only escape.
+    text = json.dumps(document, allow_nan=False, ensure_ascii=False, indent=1).encode(
+        errors="backslashreplace"
+    )
     _write(archive, "model.json", text)
     _write(archive, "sha256", _digest(text).encode())
     for number, payload in enumerate(payloads):
