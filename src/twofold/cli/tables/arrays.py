@@ -69,7 +69,7 @@ def _arrays(source: str, stream: Any, messages: Messages) -> dict[str, AnyArray]
             try:
                 with archive.open(entry) as content:
                     array = _array(content, entry.file_size)
-                arrays[name] = array if name in ("X", FEATURE_NAMES) else _labels(array)
+                arrays[name] = array if name == "X" else _beside(array)
             except Exception as error:  # of zipfile, zlib and NumPy, which parses a line of Python
                 if name in ("X", FEATURE_NAMES):
                     raise ValueError(f"array {name}: {one_line(error)}") from error
@@ -92,7 +92,7 @@ def _array(stream: Any, n_bytes: int) -> AnyArray:
         raise ValueError(f"it states {size} bytes and has {rest}; is it complete?")
     stream.seek(0)
     array: AnyArray = np.lib.format.read_array(stream, allow_pickle=False)
-    return array
+    return array.astype(dtype.newbyteorder("="), copy=False)  # as Arrow needs it
 
 
 def _checked(name: str, array: AnyArray) -> AnyArray:
@@ -107,8 +107,8 @@ def _checked(name: str, array: AnyArray) -> AnyArray:
     return array.astype(np.float64) if array.dtype.itemsize > 8 else array
 
 
-def _labels(array: AnyArray) -> AnyArray:
-    """Return an array that may hold labels: numbers, dates or text."""
+def _beside(array: AnyArray) -> AnyArray:
+    """Return an array that may hold names or labels: numbers, dates or text."""
     if array.dtype.kind not in "biufmMUS":
         raise ValueError(f"its type is {array.dtype}; save it as numbers or with dtype=str")
     texts = np.char.decode(array, "utf-8") if array.dtype.kind == "S" else array
@@ -121,11 +121,11 @@ def _feature_names(source: str, given: AnyArray | None, n_columns: int) -> list[
     """Return the names of the columns, or None if the file has none."""
     if given is None:
         return None
-    if given.dtype.kind not in "US" or given.shape != (n_columns,):
+    if given.dtype.kind != "U" or given.shape != (n_columns,):
         raise click.ClickException(
             f"{source}: array {FEATURE_NAMES} has shape {given.shape} and type {given.dtype}; it "
             f"must hold the names of the {n_columns} columns as text: save it with dtype=str"
         )
-    names = np.char.decode(given, "utf-8") if given.dtype.kind == "S" else given
-    check_names(source, found := [str(name) for name in names.tolist()])
-    return found
+    names: list[str] = given.tolist()
+    check_names(source, names)
+    return names
