@@ -13,13 +13,7 @@ JOINERS: Final = "\u200c\u200d"
 
 
 def printable(text: str) -> str:
-    r"""Return text in which all other characters than printable ones are escaped, as in `repr`.
-
-    Examples
-    --------
-    >>> printable("a\x1b[31mb\u202ec\nd")
-    'a\\x1b[31mb\\u202ec\\nd'
-    """
+    """Return text in which all other characters than printable ones are escaped, as in `repr`."""
     if text.isprintable():
         return text
     return "".join(one if one.isprintable() or one in JOINERS else repr(one)[1:-1] for one in text)

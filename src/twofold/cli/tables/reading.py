@@ -72,7 +72,7 @@ CALLED: Final = {
     "feather": "Feather",
     "npy": "a NumPy file, as numpy.save writes",
     "npz": "a NumPy file, as numpy.savez writes",
-    "xlsx": "a workbook",
+    "xlsx": "an .xlsx workbook",
     "h5ad": "AnnData",
 }
 """What messages call the formats."""
