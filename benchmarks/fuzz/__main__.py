@@ -3,7 +3,7 @@
 import sys
 from importlib import import_module
 
-NAMES = ("files", "fits", "guided")
+NAMES = ("files", "fits", "guided", "interrupts", "tables")
 
 
 def main(arguments):

@@ -6,7 +6,6 @@ trust both maps.
 """
 
 from importlib import import_module as _import_module
-from importlib.metadata import version as _version
 from importlib.util import find_spec as _find_spec
 from typing import TYPE_CHECKING
 from typing import Any as _Any
@@ -25,6 +24,8 @@ if TYPE_CHECKING:
     from twofold.two_way import TwoWay
     from twofold.ukr import UKR
 
+    __version__: str
+
 __all__ = [
     "DRUR",
     "SNE",
@@ -42,8 +43,6 @@ __all__ = [
     "load",
     "save",
 ]
-
-__version__ = _version("twofold")
 
 _HOMES = {
     "DRUR": "twofold.drur",
@@ -66,6 +65,9 @@ _HOMES = {
 
 def __getattr__(name: str) -> _Any:
     """Import a public name on first use: importing scikit-learn takes a second."""
+    if name == "__version__":
+        globals()[name] = _import_module("importlib.metadata").version("twofold")
+        return globals()[name]
     if name in _HOMES:
         globals()[name] = getattr(_import_module(_HOMES[name]), name)
         return globals()[name]
