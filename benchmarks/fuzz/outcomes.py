@@ -40,7 +40,7 @@ def outcome_of(content, original, path):
 
 
 def loaded(path, *, is_model=True):
-    """Return the model of a file, or the checkpoint; None if it is refused, `Bad` for other ends."""
+    """Return the model or checkpoint of a file, None if it is refused; raise `Bad` otherwise."""
     try:
         describe(path)
     except twofold.ModelFileError:

@@ -19,11 +19,11 @@ def folder(tmp_path_factory):
 
 
 def test_outcomes_are_documented(folder):
-    found = files.run(folder, 150, seed=1)
+    found = files.run(folder, 100, seed=1)
     assert not found.bad
-    assert sum(found.counts.values()) == 150
+    assert sum(found.counts.values()) == 100
     assert found.counts["refused"] > 50
-    assert found.counts["used"] > 10
+    assert found.counts["used"] > 5
 
 
 def test_files_can_be_forged_again(folder):

@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from twofold.export.contents.checking import Contents
 from twofold.export.contents.fields import (
+    LARGEST,
     Field,
     Scope,
     UnfitError,
@@ -24,7 +25,7 @@ from twofold.export.contents.fields import (
     none,
     number,
     optional,
-    positive,
+    positive_amount,
     record,
     text,
     texts,
@@ -98,7 +99,7 @@ def two_way(
             "encoder_": a(*REGRESSIONS, *encoders, inputs="columns", outputs="latents"),
             "decoder_": a(*REGRESSIONS, *decoders, inputs="latents", outputs="columns"),
             "density_": a("LatentDensity", density, latents="latents"),
-            "_variance": number(low=0.0),
+            "_variance": number(low=0.0, high=LARGEST),
             **learned,
         },
         sometimes={
@@ -248,8 +249,8 @@ TABLES: Final[dict[str, Contents]] = {
     "LogCounts": Contents(
         learned={
             "n_features_in_": count("features"),
-            "target_sum_": positive,
-            "library_size_": positive,
+            "target_sum_": positive_amount,
+            "library_size_": positive_amount,
             "shares_": floats("features", low=0.0),
         },
         sometimes=anywhere,

@@ -21,7 +21,7 @@ import numpy as np
 from twofold.protocols import AnyArray
 
 FAR: Final = 1e150
-"""Values of arrays are within this, so that their squares are finite."""
+"""Numbers that are not in units of the data are within this: their squares are finite."""
 
 LARGEST: Final = float(np.finfo(np.float64).max)
 
@@ -97,14 +97,13 @@ def text(*choices: str) -> Field:
 
 
 def number(
-    *, low: float = -math.inf, above: float = -math.inf, high: float = math.inf, nan: bool = False
+    *, low: float = -FAR, above: float = -math.inf, high: float = FAR, nan: bool = False
 ) -> Field:
-    """Take a finite number within bounds; with ``nan`` every number."""
+    """Take a number within bounds; with ``nan`` every number."""
 
     def check(value: Any, scope: Scope) -> None:
         _require(_is_number(value), "is not a number")
-        inside = math.isfinite(value) and low <= value <= high and value > above
-        _require(nan or inside, f"is {value}")
+        _require(nan or (low <= value <= high and value > above), f"is {value}")
 
     return check
 
@@ -113,6 +112,14 @@ figure: Final = number(nan=True)
 """A number for people, whatever its value."""
 
 positive: Final = number(above=0.0)
+WIDEST: Final = 1e300
+width: Final = number(above=0.0, high=WIDEST)
+"""A bandwidth: very wide ones stand for infinity."""
+
+amount: Final = number(low=-LARGEST, high=LARGEST)
+"""A number in units of the data."""
+
+positive_amount: Final = number(above=0.0, high=LARGEST)
 
 
 def whole(low: int = -MOST_WHOLE, high: int = MOST_WHOLE) -> Field:

@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from twofold.export.contents.checking import Contents
 from twofold.export.contents.fields import (
+    WIDEST,
     Field,
     Scope,
     UnfitError,
@@ -21,6 +22,7 @@ from twofold.export.contents.fields import (
     text,
     tupled,
     whole,
+    width,
 )
 from twofold.export.contents.parts import LOSSES
 
@@ -39,7 +41,7 @@ _of_domain: Final = a(*DOMAINS, latents="inputs")
 _nodes: Final[dict[str, Field]] = {
     "nodes": floats("nodes?", "inputs"),
     "kernels": tupled(a(*NODE_KERNELS), "inputs"),
-    "widths": floats("inputs", above=0.0),
+    "widths": floats("inputs", above=0.0, high=WIDEST),
 }
 _state: Final[dict[str, Field]] = {
     "latents": floats("rows", "latents"),
@@ -127,7 +129,7 @@ TABLES: Final[dict[str, Contents]] = {
             "latent_noise": number(low=0.0),
             "max_iter": whole(1),
             "tol": number(low=0.0),
-            "limit": optional(positive),
+            "limit": optional(width),
         }
     ),
     "Fitted": Contents(

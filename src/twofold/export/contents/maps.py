@@ -13,6 +13,7 @@ from sklearn.metrics.pairwise import KERNEL_PARAMS, PAIRWISE_KERNEL_FUNCTIONS
 
 from twofold.export.contents.checking import Contents
 from twofold.export.contents.fields import (
+    LARGEST,
     Field,
     Scope,
     UnfitError,
@@ -29,7 +30,9 @@ from twofold.export.contents.fields import (
     positive,
     text,
     tupled,
+    values,
     whole,
+    width,
 )
 from twofold.export.contents.parts import jobs, radial
 from twofold.kernels import KERNELS
@@ -47,7 +50,7 @@ METRICS: Final = ("l1", "precomputed", *PAIRWISE_KERNEL_FUNCTIONS)
 _nearest_means: Final[dict[str, Field]] = {
     "inputs_": floats("rows", "inputs"),
     "targets_": floats("rows", "outputs"),
-    "bandwidth_": positive,
+    "bandwidth_": width,
 }
 _linear_in_features: Final[dict[str, Field]] = {
     "weights_": floats("features", "outputs"),
@@ -106,7 +109,7 @@ TABLES: Final[dict[str, Contents]] = {
         learned={
             "centers_": floats("features", "inputs"),
             **_linear_in_features,
-            "bandwidth_": positive,
+            "bandwidth_": width,
             "alpha_": number(low=0.0),
             "error_": figure,
         },
@@ -178,7 +181,7 @@ TABLES: Final[dict[str, Contents]] = {
         learned={
             "latents_": floats("points", "outputs"),
             "images_": floats("points", "inputs"),
-            "_floor": number(low=0.0),
+            "_floor": number(low=0.0, high=LARGEST),
         },
     ),
     "FeatureSpace": Contents(
@@ -188,7 +191,7 @@ TABLES: Final[dict[str, Contents]] = {
             "data": floats("rows", "inputs"),
             "coordinates": floats("rows", "coordinates"),
             "to_coordinates": floats("rows", "coordinates"),
-            "column_means": floats("rows"),
+            "column_means": values("rows"),
         },
         agree=_own_parameters,
     ),

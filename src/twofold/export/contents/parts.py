@@ -6,7 +6,6 @@ from typing import Any, Final
 
 from twofold.export.contents.checking import Contents
 from twofold.export.contents.fields import (
-    FAR,
     Field,
     Scope,
     UnfitError,
@@ -92,7 +91,7 @@ TABLES: Final[dict[str, Contents]] = {
     "LatentDensity": Contents(
         parameters={"kernel": with_density, "n_jobs": jobs},
         learned={
-            "bandwidth_": number(above=0.0, high=FAR),
+            "bandwidth_": positive,
             "points_": floats("points", "latents"),
             "log_densities_": floats("points"),
         },

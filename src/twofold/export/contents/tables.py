@@ -10,11 +10,13 @@ import numpy as np
 from twofold.export.contents.checking import Contents
 from twofold.export.contents.estimators import TWO_WAY, anywhere
 from twofold.export.contents.fields import (
+    LARGEST,
     Field,
     Scope,
     UnfitError,
     a,
     alone,
+    amount,
     count,
     either,
     flag,
@@ -25,6 +27,7 @@ from twofold.export.contents.fields import (
     number,
     optional,
     positive,
+    positive_amount,
     record,
     text,
     texts,
@@ -145,10 +148,10 @@ TABLES: Final[dict[str, Contents]] = {
     "NumberColumn": Contents(
         {
             **_column,
-            "center": number(),
-            "scale": positive,
+            "center": amount,
+            "scale": positive_amount,
             "log": flag,
-            **dict.fromkeys(("offset", "floor", "step"), number(low=0.0)),
+            **dict.fromkeys(("offset", "floor", "step"), number(low=0.0, high=LARGEST)),
             "in_text": flag,
         },
         agree=_measured,
