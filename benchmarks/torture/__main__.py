@@ -1,8 +1,9 @@
 """Run the tests of the torture table, and write the table of docs/guide/reliability.md.
 
-    python -m benchmarks.torture [--publish]
+    python -m benchmarks.torture [ROW ...] [--publish]
 
-Without ``--publish`` the section is printed. The exit code is that of pytest.
+Without ``--publish`` the section is printed. Rows that are run again replace their former outcomes.
+The exit code is that of pytest.
 """
 
 import argparse
@@ -13,9 +14,9 @@ import tempfile
 from pathlib import Path
 
 from benchmarks.harness import ROOT
-from benchmarks.harness.kept import origin, publish, recorded
+from benchmarks.harness.kept import origin, publish, read, recorded
 from benchmarks.torture.page import section
-from benchmarks.torture.rows import tests
+from benchmarks.torture.rows import ROWS, tests
 
 KEPT = ROOT / "benchmarks" / "torture" / "results.json"
 PAGE = ROOT / "docs" / "guide" / "reliability.md"
@@ -26,13 +27,13 @@ MARKS = (
 PART = "table"
 
 
-def run():
-    """Run the tests, and return the exit code of pytest and the outcomes."""
+def run(rows):
+    """Run the tests of rows, and return the exit code of pytest and the outcomes."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "outcomes.json"
         pytest = [sys.executable, "-m", "pytest", "-p", "benchmarks.torture.recorder"]
         ended = subprocess.run(
-            [*pytest, f"--torture={path}", "-q", *dict.fromkeys(tests())], cwd=ROOT, check=False
+            [*pytest, f"--torture={path}", "-q", *dict.fromkeys(tests(rows))], cwd=ROOT, check=False
         )
         return ended.returncode, json.loads(path.read_text(encoding="utf-8"))
 
@@ -50,12 +51,17 @@ def content(kept):
 
 def main():
     parser = argparse.ArgumentParser(prog="python -m benchmarks.torture", description=__doc__)
+    parser.add_argument("rows", nargs="*", type=int, metavar="ROW")
     parser.add_argument("--publish", action="store_true", help="keep the outcomes, write the page")
     options = parser.parse_args()
-    code, outcomes = run()
+    if unknown := set(options.rows) - set(ROWS):
+        parser.error(f"no such row: {sorted(unknown)}; rows are 1 to {max(ROWS)}")
+    code, outcomes = run(options.rows or list(ROWS))
     sys.path.append(str(ROOT / "tests" / "support"))
     from registry import ESTIMATORS
 
+    if options.rows and KEPT.is_file():
+        outcomes = read(KEPT)[PART]["figures"]["outcomes"] | outcomes
     measured = {PART: recorded({"outcomes": outcomes, "estimators": list(ESTIMATORS)})}
     if options.publish:
         publish(KEPT, measured, [PART], PAGE, MARKS, content)

@@ -43,7 +43,7 @@ class TestDeaths:
     @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
     def test_a_worker_dies_in_a_tile(self, client, monkeypatch, tmp_path):
         def tiled(rows):
-            model = twofold.UKR(init="pca", max_iter=5, tol=1e-3, random_state=0)
+            model = twofold.UKR(init="pca", homotopy=False, max_iter=5, tol=1e-3, random_state=0)
             levels = Levels(n_sample=60, tile_rows=120, n_sweeps=1)
             return fit(model, rows, levels=levels, return_embedding=True)
 
