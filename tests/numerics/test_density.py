@@ -159,6 +159,15 @@ class TestClassifier:
         with pytest.raises(ValueError, match="1 class"):
             KernelDensityClassifier().fit([[0.0], [1.0]], [1, 1])
 
+    @pytest.mark.parametrize(("value", "word"), [(np.nan, "NaN"), (-np.inf, "infinity")])
+    def test_values_that_are_not_finite_are_located(self, value, word):
+        X, y = load_iris(return_X_y=True)
+        model = KernelDensityClassifier().fit(X, y)
+        X[7, 2] = value
+        for method in (lambda X: model.fit(X, y), model.predict, model.predict_proba):
+            with pytest.raises(ValueError, match=f"X contains {word}, first in row 7, column 2"):
+                method(X)
+
 
 @pytest.mark.parametrize("kernel", ["gaussian", "quartic"])
 def test_density_over_neighbors_equals_that_over_all(kernel, monkeypatch):

@@ -39,7 +39,7 @@ from twofold.numerics.sums.dense import DenseSums
 from twofold.numerics.sums.neighbors import FARTHEST, LocalMeans, Neighbors, target_blocks
 from twofold.numerics.threads import map_blocks, row_blocks, some_rows
 from twofold.numerics.units import CenteredUnits
-from twofold.numerics.validation import RandomLike, check_real, check_rng
+from twofold.numerics.validation import RandomLike, check_finite, check_real, check_rng
 from twofold.protocols import Array, RadialKernel
 
 LOG_FLOOR = -1e4
@@ -257,7 +257,8 @@ class KernelDensityClassifier(ClassifierMixin, BaseEstimator):
             divisor repeat points, other weights are rounded to as many copies as there are points
             with a positive weight.
         """
-        X, y = validate_data(self, X, y, dtype=np.float64)
+        X, y = validate_data(self, X, y, dtype=np.float64, ensure_all_finite=False)
+        check_finite(X, "X")
         if sample_weight is not None:
             rows = repeated_rows(sample_weight, *X.shape)
             X, y = (X, y) if rows is None else (X[rows], y[rows])
@@ -286,7 +287,8 @@ class KernelDensityClassifier(ClassifierMixin, BaseEstimator):
     def predict_log_proba(self, X: Any) -> Array:
         """Return the log of each class's share of the density, shape (n, n_classes)."""
         check_is_fitted(self)
-        X = validate_data(self, X, dtype=np.float64, reset=False)
+        X = validate_data(self, X, dtype=np.float64, reset=False, ensure_all_finite=False)
+        check_finite(X, "X")
         points = self._units.into(X)
         joint = np.column_stack([density.log_density(points) for density in self.densities_])
         joint += self.log_priors_
