@@ -136,6 +136,7 @@ CANNOT = {
     ("supervised", "check_transformer_general"): CROSS_FITTED,
     ("supervised", "check_transformer_data_not_an_array"): CROSS_FITTED,
     ("supervised", "rotated"): "the test's labels go by the first column",
+    ("sne", "graph in pieces"): "pieces of the graph of its paths are joined without a warning",
     ("two_way-isomap", "rows permuted"): "held-out rows are drawn by their numbers",
     ("two_way-pca-rbf", "rows permuted"): "k-means starts from row numbers",
     ("two_way-function", "units"): "the latents are the data's own columns, in their units",
