@@ -75,7 +75,8 @@ def _count(entries):
         outcome: sum(entry.get(outcome, 0) for entry in entries)
         for outcome in ("passed", "expected failures", "skipped", "failed")
     }
-    return ", ".join(f"{count} {outcome}" for outcome, count in counts.items() if count)
+    text = ", ".join(f"{count} {outcome}" for outcome, count in counts.items() if count)
+    return text.replace(" 1 expected failures", " 1 expected failure")
 
 
 def _reasons(outcomes, estimators):

@@ -360,9 +360,13 @@ def test_19_wrong_width_and_not_fitted(name, X, models):
             getattr(make(name), method)(*(() if method == "sample" else (X,)))
 
 
-JOINED = {name for name, model in ESTIMATORS.items() if "isomap" in str(model.get_params())}
-JOINED |= {"two_way-nw", "isomap", "isomap-grnn"}
-"""Estimators whose latents come from one neighborhood graph of all rows."""
+NOT_JOINED = dict.fromkeys(
+    ("two_way-pca-rbf", "two_way-function", "ukr-quartic", "ukr-l1", "manifold", "manifold-norm"),
+    "no neighborhood graph",
+) | {
+    "auto": "its methods warn, if one of them wins",
+    "supervised": "the pieces are classes, which it links without a warning",
+}
 
 
 def test_20_a_graph_in_pieces(name, X):
@@ -371,11 +375,11 @@ def test_20_a_graph_in_pieces(name, X):
         warnings.simplefilter("always")
         model = make(name).fit(pieces)
     assert_finite(model, pieces)
-    if name == "auto" or name not in JOINED:  # whose methods warn if one of them is chosen
-        pytest.skip("no graph of all rows")
-    assert any(
-        "had 2 connected components, which were joined" in str(one.message) for one in caught
-    )
+    if name in NOT_JOINED:
+        pytest.skip(NOT_JOINED[name])
+    messages = " ".join(str(one.message) for one in caught)
+    with unless_listed(name, "graph in pieces"):
+        assert "had 2 connected components, which were joined" in messages
 
 
 def test_21_as_many_neighbors_as_rows(name, X):

@@ -166,6 +166,7 @@ CANNOT = {
     ("drur-defaults", "latents of permuted rows"): HELD_OUT,
     ("drur-defaults", "rows permuted"): HELD_OUT,
     ("sne-defaults", "rows permuted"): HELD_OUT,
+    ("sne", "graph in pieces"): "pieces of the graph of its paths are joined without a warning",
     ("two_way-pca-rbf", "rows permuted"): "k-means starts from row numbers",
     ("two_way-function", "units"): "the latents are the data's own columns, in their units",
     ("two_way-function", "powers of two"): "the latents are the data's own columns, in their units",
