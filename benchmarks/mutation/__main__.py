@@ -1,6 +1,6 @@
 """Do the tests notice a change of the code? Mutants of the numerical core, one at a time.
 
-    python -m benchmarks.mutation [FILE ...] [--most 25] [--seed 0] [--seconds 7200]
+    python -m benchmarks.mutation [FILE ...] [--most 17] [--seed 0] [--seconds 7200]
                                   [--json out.json] [--again] [--publish]
 
 A FILE is one of `targets.TARGETS`, such as ``numerics/linalg.py``. Its mutants are drawn by the
@@ -54,6 +54,8 @@ def measured(files, most, seed, ends, former):
                 if outcomes[-1][1] != "killed":
                     change = f"{mutant.before} -> {mutant.after}"
                     print(f"  {outcomes[-1][1]}: {mutant.line}: {mutant.code}  [{change}]")
+            if not outcomes:
+                break
             now = {"seed": seed} | record.summarized(outcomes)
             found[file] = now if before is None else record.merged(before, outcomes)
             print(told({file: found[file]}))
@@ -73,7 +75,7 @@ def main(arguments=None):
     """Read the command line, run, and write what was asked for."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("files", nargs="*", metavar="FILE", help="below src/twofold; all if none")
-    parser.add_argument("--most", type=int, default=25, help="mutants of a file")
+    parser.add_argument("--most", type=int, default=17, help="mutants of a file")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--seconds", type=float, default=7200.0, help="no new mutant after these")
     parser.add_argument("--json", type=Path)
