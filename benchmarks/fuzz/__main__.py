@@ -2,16 +2,14 @@
 
 import sys
 from importlib import import_module
+from pkgutil import iter_modules
 
-NAMES = ("files", "fits", "guided", "interrupts", "tables")
+from benchmarks import fuzz
 
-
-def main(arguments):
-    name, *rest = arguments or [""]
-    if name not in NAMES:
-        sys.exit(f"usage: python -m benchmarks.fuzz {{{','.join(NAMES)}}} [OPTIONS]")
-    return import_module(f"benchmarks.fuzz.{name}").main(rest)
-
+NAMES = [module.name for module in iter_modules(fuzz.__path__) if not module.name.startswith("_")]
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    name, *arguments = sys.argv[1:] or [""]
+    if name not in NAMES:
+        sys.exit(f"usage: python -m benchmarks.fuzz {{{','.join(NAMES)}}} [OPTIONS]")
+    sys.exit(import_module(f"benchmarks.fuzz.{name}").main(arguments))

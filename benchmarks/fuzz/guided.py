@@ -9,7 +9,6 @@ that is not documented ends the run.
 
 import argparse
 import json
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
@@ -33,15 +32,15 @@ def run(seconds, folder):
         print(MISSING)
         return
     with atheris.instrument_imports(include=["twofold.export"]):
-        from benchmarks.fuzz import models
-        from benchmarks.fuzz.forging import Forged
-        from benchmarks.fuzz.outcomes import loaded
+        from benchmarks.fuzz import _models
+        from benchmarks.fuzz._forging import Forged
+        from benchmarks.fuzz._outcomes import loaded
         from twofold.export.object_graph import CLASSES
 
     folder = Path(folder)
     saved, corpus = folder / "models", folder / "corpus"
     corpus.mkdir(parents=True, exist_ok=True)
-    models.save_all(saved, NAMES)
+    _models.save_all(saved, NAMES)
     paths = sorted(saved.glob("*.twofold"))
     for number, path in enumerate(paths):
         forged = Forged(path.read_bytes())
@@ -76,18 +75,11 @@ def run(seconds, folder):
 
 
 def main(arguments):
-    """Run in a process of its own, which instruments the library before it is imported."""
+    """Fuzz for some time, if atheris is there; it ends the process."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.fuzz guided")
     parser.add_argument("--seconds", type=int, default=600)
     parser.add_argument("--folder", type=Path, help="keeps inputs of bad outcomes")
     options = parser.parse_args(arguments)
-    rest = [str(options.seconds), *([str(options.folder)] if options.folder else [])]
-    return subprocess.call([sys.executable, "-m", "benchmarks.fuzz.guided", *rest])
-
-
-if __name__ == "__main__":
-    if len(sys.argv) > 2:
-        run(int(sys.argv[1]), sys.argv[2])
-    else:
-        with tempfile.TemporaryDirectory() as scratch:
-            run(int(sys.argv[1]), scratch)
+    with tempfile.TemporaryDirectory() as scratch:
+        run(options.seconds, options.folder or scratch)
+    return 0
