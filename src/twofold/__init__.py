@@ -6,7 +6,6 @@ trust both maps.
 """
 
 from importlib import import_module as _import_module
-from importlib.metadata import version as _version
 from importlib.util import find_spec as _find_spec
 from typing import TYPE_CHECKING
 from typing import Any as _Any
@@ -14,8 +13,8 @@ from typing import Any as _Any
 if TYPE_CHECKING:
     from twofold.auto import AutoTwoWay
     from twofold.drur import DRUR
+    from twofold.export.errors import ModelFileError
     from twofold.export.model_files import load, save
-    from twofold.export.object_graph import ModelFileError
     from twofold.isomap import AgglomerativeIsomap, SupervisedIsomap
     from twofold.numerics.density import KernelDensityClassifier
     from twofold.pipelines import from_pipeline
@@ -24,6 +23,8 @@ if TYPE_CHECKING:
     from twofold.tables import TableMap
     from twofold.two_way import TwoWay
     from twofold.ukr import UKR
+
+    __version__: str
 
 __all__ = [
     "DRUR",
@@ -43,8 +44,6 @@ __all__ = [
     "save",
 ]
 
-__version__ = _version("twofold")
-
 _HOMES = {
     "DRUR": "twofold.drur",
     "SNE": "twofold.sne",
@@ -52,7 +51,7 @@ _HOMES = {
     "AgglomerativeIsomap": "twofold.isomap",
     "AutoTwoWay": "twofold.auto",
     "KernelDensityClassifier": "twofold.numerics.density",
-    "ModelFileError": "twofold.export.object_graph",
+    "ModelFileError": "twofold.export.errors",
     "PrincipalManifold": "twofold.principal_manifold",
     "SupervisedIsomap": "twofold.isomap",
     "TableMap": "twofold.tables",
@@ -66,6 +65,9 @@ _HOMES = {
 
 def __getattr__(name: str) -> _Any:
     """Import a public name on first use: importing scikit-learn takes a second."""
+    if name == "__version__":
+        globals()[name] = _import_module("importlib.metadata").version("twofold")
+        return globals()[name]
     if name in _HOMES:
         globals()[name] = getattr(_import_module(_HOMES[name]), name)
         return globals()[name]

@@ -9,6 +9,7 @@ from scipy import sparse
 from sklearn.manifold import TSNE
 
 import twofold.anndata
+from benchmarks.fuzz.forging import Forged
 from twofold import UKR, AutoTwoWay, ModelFileError, TwoWay
 from twofold.anndata import AnnDataMap
 from twofold.counts import LogCounts
@@ -313,21 +314,38 @@ class TestTravel:
     @pytest.mark.parametrize(
         "change",
         [
-            {"genes": np.array(NAMES[:3], dtype=object)},
-            {"means": np.zeros(2)},
-            {"measured_genes": np.array(NAMES[:3], dtype=object)},
+            {"genes": {"$strings": NAMES[:3]}},
+            {"genes": {"$strings": [f"{name}x" for name in NAMES]}},
+            {"means": {"$strings": NAMES}},
+            {"measured_genes": {"$strings": NAMES[:3]}},
             {"model": None},
-            {"log_counts": LogCounts()},
+            {"log_counts": {"$object": 0}},
             {"layer": 5},
             {"whole_numbers": "yes"},
         ],
-        ids=lambda change: next(iter(change)),
+        ids=["genes", "others", "means", "measured", "model", "counts", "layer", "whole"],
     )
     def test_maps_with_wrong_parts(self, change, tmp_path):
-        fitted = twofold.anndata.fit(cells(), FLAT)
-        AnnDataMap(**(vars(fitted) | change)).save(tmp_path / "map.twofold")
-        with pytest.raises(ModelFileError, match="not a map of an AnnData"):
+        twofold.anndata.fit(cells(), FLAT).save(tmp_path / "map.twofold")
+        forged = Forged((tmp_path / "map.twofold").read_bytes())
+        forged.nodes[0]["state"] |= change
+        (tmp_path / "map.twofold").write_bytes(forged.signed())
+        with pytest.raises(ModelFileError, match=r"map\.twofold"):
             twofold.anndata.load(tmp_path / "map.twofold")
+
+    def test_maps_of_another_class(self, tmp_path):
+        twofold.anndata.fit(cells(), FLAT).save(tmp_path / "map.twofold")
+        forged = Forged((tmp_path / "map.twofold").read_bytes())
+        forged.document["objects"] = [{"class": "Gaussian", "state": {}}]
+        (tmp_path / "map.twofold").write_bytes(forged.signed())
+        with pytest.raises(ModelFileError, match="holds Gaussian, not AnnDataMap"):
+            twofold.anndata.load(tmp_path / "map.twofold")
+
+    def test_wrong_parts_are_not_written(self, tmp_path):
+        fitted = twofold.anndata.fit(cells(), FLAT)
+        for change in ({"log_counts": LogCounts()}, {"means": np.zeros(2)}, {"model": None}):
+            with pytest.raises(ModelFileError, match="cannot be written"):
+                AnnDataMap(**(vars(fitted) | change)).save(tmp_path / "map.twofold")
 
 
 class TestInputs:

@@ -43,10 +43,10 @@ def test_later_commands_need_no_option(colony, tmp_path):
     model, data = folder / "p.twofold", folder / "penguins.csv"
     page = tmp_path / "p.html"
     told = run("explore", model, data, "-o", page).stderr
-    assert told == "no label: colored by sex, 2 levels (--label names a column)\n"
+    assert told == "no label: colored by species, 3 levels (--label names a column)\n"
     assert "Chinstrap" in page.read_text(encoding="utf-8")
     told = run("plot", model, data, "-o", tmp_path / "p.png")
-    assert "colored by sex" in told.stderr
+    assert "colored by species" in told.stderr
     for kind in ("decoded", "error", "manifold"):
         run("plot", model, data, "--kind", kind, "-o", tmp_path / "p.png")
     latents = read_csv(run("transform", model, data).stdout)

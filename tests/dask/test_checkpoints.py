@@ -15,7 +15,7 @@ from dask_tables import (
 
 import twofold
 from twofold.dask import fit
-from twofold.dask._checkpoint import MARK, FileJournal
+from twofold.dask._checkpoint import MARK, Checkpoint, FileJournal
 from twofold.export.model_files import ModelFileError, load_objects, save_objects
 
 pytestmark = QUIET
@@ -144,7 +144,7 @@ class TestRefused:
             fitted(1, resume=True)
 
     def test_an_older_version(self, finished):
-        held = load_objects(finished, MARK)
+        held = load_objects(finished, MARK, Checkpoint)
         del held.facts["recenter"]
         save_objects(held, finished, MARK)
         with pytest.raises(ValueError, match="'recenter': None"):

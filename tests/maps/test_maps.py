@@ -356,6 +356,59 @@ class TestRBFNetwork:
         network = RBFNetwork(3, random_state=0).fit(np.ones((5, 2)), np.arange(5.0)[:, None])
         np.testing.assert_allclose(network.predict(np.ones((1, 2))), [[2.0]])
 
+    @pytest.mark.parametrize("n_targets", [2, 9])
+    def test_normal_terms_of_another_kernel_equal_the_jacobians(self, pairs, n_targets):
+        inputs, targets = pairs[0], np.tile(pairs[1], 5)[:, :n_targets]
+        network = RBFNetwork(7, kernel="student", bandwidth=0.9, random_state=0)
+        network.fit(inputs, targets)
+        J, r = network.jacobian(inputs), targets + 1.0 - network.predict(inputs)
+        JTJ, JTr, loss = network.normal_terms(inputs, targets + 1.0)
+        np.testing.assert_allclose(JTJ, np.einsum("ndq,ndp->nqp", J, J), rtol=1e-9, atol=1e-9)
+        np.testing.assert_allclose(JTr, np.einsum("ndq,nd->nq", J, r), rtol=1e-9, atol=1e-9)
+        np.testing.assert_allclose(loss, np.square(r).sum(axis=1), rtol=1e-12)
+
+    def test_penalty_is_the_norm_of_the_function(self, pairs):
+        network = RBFNetwork(7, bandwidth=0.8, alpha=0.3, random_state=0).fit(*pairs)
+        differences = network.centers_[:, None] - network.centers_
+        gram = np.exp(-0.5 * np.square(differences).sum(axis=2) / 0.8**2)
+        weights = network.weights_
+        expected = 0.3 * np.trace(weights.T @ gram @ weights)
+        assert network.penalty() == pytest.approx(expected, rel=1e-9)
+
+    def test_many_targets_are_all_learned(self):
+        """Leading coordinates choose width and ridge; error and weights are those of all."""
+        rng = np.random.default_rng(0)
+        inputs = rng.random((80, 2))
+        targets = np.sin(3.0 * inputs @ rng.standard_normal((2, 70))) + 0.1 * rng.random((80, 70))
+        network = RBFNetwork(9, random_state=0).fit(inputs, targets)
+        assert network.weights_.shape == (9, 70)
+        gram = network.features(network.centers_)
+        path = RidgePath.of(network.features(inputs), targets, gram, intercept=True)
+        assert network.error_ == pytest.approx(path.held_out_error(network.alpha_), rel=1e-9)
+        assert network.error_ < 0.2 * np.square(targets - targets.mean(axis=0)).sum(axis=1).mean()
+
+    @pytest.mark.parametrize("kernel", ["gaussian", "student"])
+    @pytest.mark.parametrize("distance", [1.0, 10.0])
+    def test_centers_many_bandwidths_from_each_other(self, kernel, distance):
+        """Distances and Jacobians as differences of products would lose their digits."""
+        rng = np.random.default_rng(0)
+        inputs = 1e-4 * rng.standard_normal((40, 2))
+        inputs[::2] += distance
+        inputs[1::2] -= distance
+        targets = np.sin(1e4 * inputs[:, [0]] + [0.0, 1.0, 2.0])
+        network = RBFNetwork(12, kernel=kernel, bandwidth=1e-4, alpha=1e-3, random_state=0)
+        network.fit(inputs, targets)
+        query = inputs[:5] + 3e-5
+        log_profile = network._radial_kernel().log_profile
+        differences = query[:, None] / 1e-4 - network.centers_ / 1e-4
+        expected = np.exp(log_profile(np.square(differences).sum(axis=2)))
+        np.testing.assert_allclose(network.features(query), expected, rtol=1e-9, atol=1e-9)
+        J, r = network.jacobian(query), targets[:5] - network.predict(query)
+        JTJ, JTr, loss = network.normal_terms(query, targets[:5])
+        np.testing.assert_allclose(JTJ, np.einsum("ndq,ndp->nqp", J, J), rtol=1e-9, atol=1e-2)
+        np.testing.assert_allclose(JTr, np.einsum("ndq,nd->nq", J, r), rtol=1e-9, atol=1e-6)
+        np.testing.assert_allclose(loss, np.square(r).sum(axis=1), rtol=1e-9)
+
 
 class TestNadarayaWatson:
     def test_limits_of_the_bandwidth(self, pairs):
@@ -438,10 +491,10 @@ def test_kernel_means_over_neighbors_equal_those_over_all(kernel, monkeypatch):
     inputs, targets = 200.0 * rng.random((600, 2)), rng.random((600, 5))
     queries = np.vstack([200.0 * rng.random((300, 2)), [[-9.0, 4.0], [500.0, -3.0]]])
     data = rng.random((302, 5))
-    near = NadarayaWatson(kernel=kernel, bandwidth=2.0).fit(inputs, targets)
+    near = NadarayaWatson(kernel=kernel, bandwidth=2.5).fit(inputs, targets)
     assert near._neighbors is not None
     monkeypatch.setattr("twofold.numerics.sums.neighbors.FEWEST_SOURCES", 10**9)
-    all_pairs = NadarayaWatson(kernel=kernel, bandwidth=2.0).fit(inputs, targets)
+    all_pairs = NadarayaWatson(kernel=kernel, bandwidth=2.5).fit(inputs, targets)
     assert all_pairs._neighbors is None
     np.testing.assert_allclose(
         near.predict(queries), all_pairs.predict(queries), rtol=1e-7, atol=1e-9

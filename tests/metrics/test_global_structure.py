@@ -133,7 +133,7 @@ class TestAll:
         X, Z = data_and_embedding()
         with pytest.raises(ValueError, match="inconsistent numbers of samples"):
             measure(X, Z[:-1])
-        with pytest.raises(ValueError, match="Z contains NaN"):
+        with pytest.raises(ValueError, match="Z contains NaN, first in row 0, column 0"):
             measure(X, np.full((40, 2), np.nan))
         with pytest.raises(ValueError, match=r"X has 1 samples: give at least [23]"):
             measure(X[:1], Z[:1])

@@ -159,6 +159,15 @@ class TestClassifier:
         with pytest.raises(ValueError, match="1 class"):
             KernelDensityClassifier().fit([[0.0], [1.0]], [1, 1])
 
+    @pytest.mark.parametrize(("value", "word"), [(np.nan, "NaN"), (-np.inf, "infinity")])
+    def test_values_that_are_not_finite_are_located(self, value, word):
+        X, y = load_iris(return_X_y=True)
+        model = KernelDensityClassifier().fit(X, y)
+        X[7, 2] = value
+        for method in (lambda X: model.fit(X, y), model.predict, model.predict_proba):
+            with pytest.raises(ValueError, match=f"X contains {word}, first in row 7, column 2"):
+                method(X)
+
 
 @pytest.mark.parametrize("kernel", ["gaussian", "quartic"])
 def test_density_over_neighbors_equals_that_over_all(kernel, monkeypatch):
@@ -182,3 +191,55 @@ def test_weights_of_a_classifier_equal_repeated_rows():
     repeated = KernelDensityClassifier().fit(X.repeat(counts, axis=0), y.repeat(counts))
     np.testing.assert_array_equal(weighted.predict_proba(X), repeated.predict_proba(X))
     assert weighted.bandwidth_ == repeated.bandwidth_
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_width_is_near_the_best_of_all(seed):
+    """Widths are tried at steps of a factor of 1.41."""
+    Z = np.random.default_rng(seed).standard_normal((80, 2))
+    sqdist = np.square(Z[:, None] - Z).sum(axis=2)
+    np.fill_diagonal(sqdist, np.inf)
+    widths = np.geomspace(0.05, 5.0, 400)
+    likelihoods = [
+        np.log(np.exp(-0.5 * sqdist / width**2).sum(axis=1)).sum() - 2 * 80 * np.log(width)
+        for width in widths
+    ]
+    best = widths[np.argmax(likelihoods)]
+    found = likelihood_cv_bandwidth(Z, Gaussian())
+    assert abs(np.log2(found / best)) < 0.3
+
+
+def test_widths_of_a_part_shrink_with_the_number_of_all_points():
+    Z = np.random.default_rng(0).standard_normal((900, 2))
+    part = likelihood_cv_bandwidth(Z, Gaussian(), most=90)
+    rows = np.sort(np.random.default_rng(0).permutation(900)[:90])
+    assert part == pytest.approx(likelihood_cv_bandwidth(Z[rows], Gaussian()) * 10.0 ** (-1 / 6))
+
+
+class Uniform:
+    """The indicator of [-1, 1]: a kernel of a user."""
+
+    def log_profile(self, sqdist):
+        return np.where(sqdist < 1.0, 0.0, -np.inf)
+
+    def dlog_profile(self, sqdist):
+        return np.zeros_like(sqdist)
+
+    def log_integral(self, n_components):
+        return np.log(2.0)
+
+    def sample(self, n_samples, n_components, rng):
+        return rng.uniform(-1.0, 1.0, (n_samples, n_components))
+
+
+def test_a_kernel_of_a_user():
+    density = LatentDensity(kernel=Uniform(), bandwidth=0.5).fit(np.array([[0.0], [0.2]]))
+    found = density.log_density(np.array([[0.0], [0.6], [-9.0]]))
+    np.testing.assert_allclose(np.exp(found), [2.0 / (2 * 2.0 * 0.5), 1.0 / (2 * 2.0 * 0.5), 0.0])
+    assert found[2] == pytest.approx(LOG_FLOOR - (9.0 / 0.5) ** 2 - density.log_unit)
+
+
+def test_a_density_that_no_point_reaches_falls_with_the_square_of_the_distance():
+    density = LatentDensity(kernel="quartic", bandwidth=2.0).fit(np.array([[0.0], [1.0]]))
+    found = density.log_density(np.array([[-4.0], [5.0]])) + density.log_unit
+    np.testing.assert_allclose(found, LOG_FLOOR - 4.0)

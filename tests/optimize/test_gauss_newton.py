@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import re
 from dataclasses import dataclass
 
 import numpy as np
@@ -300,3 +301,81 @@ def test_small_systems(q):
         size = np.trace(A[i])
         damped = A[i] / size + damping[i] / q * np.eye(q)
         np.testing.assert_allclose(steps[i], np.linalg.solve(damped, b[i] / size), rtol=1e-8)
+
+
+def test_a_loss_that_ends_at_zero_converges_at_its_rounding():
+    """In units of a million no relative decrease is small: the first loss's rounding decides."""
+    problem, start = waves(20, 2, noise=0.0)
+    large = Rows(
+        lambda Z: 1e6 * problem.function(Z),
+        lambda Z: 1e6 * problem.jacobian(Z),
+        1e6 * problem.targets,
+    )
+    result = GaussNewton(tol=0.0).minimize_rows(large, start)
+    assert result.converged.all()
+    assert (result.n_iter < 20).all()
+    assert (result.losses <= 1e-3).all()
+
+
+class Uphill:
+    """A wrong Jacobian: all steps lead up. Counts the trials."""
+
+    def __init__(self):
+        self.n_trials = 0
+
+    def losses(self, Z, rows):
+        self.n_trials += len(rows)
+        return 1.0 + np.square(Z).sum(axis=1)
+
+    def normal_terms(self, Z, rows):
+        return np.ones((len(rows), 1, 1)), Z.copy(), 1.0 + np.square(Z).sum(axis=1)
+
+
+@pytest.mark.parametrize("max_halvings", [0, 1, 12])
+def test_steps_are_halved_and_damped_so_often(max_halvings):
+    plain = Uphill()
+    options = {"damping": 0.0, "max_halvings": max_halvings}
+    result = GaussNewton(max_damping=0.0, **options).minimize_rows(plain, np.ones((1, 1)))
+    assert plain.n_trials == max_halvings + 1
+    assert result.n_iter[0] == 1
+    damped = Uphill()
+    result = GaussNewton(max_damping=100.0, **options).minimize_rows(damped, np.ones((1, 1)))
+    assert result.n_iter[0] == 5  # undamped, then with 0.1, 1, 10 and 100
+    assert damped.n_trials == 5 * (max_halvings + 1)
+    assert not result.converged.any()
+    assert result.Z[0, 0] == 1.0
+
+
+@pytest.mark.parametrize("options", [{"max_halvings": 0}, {"max_damping": 0.0}])
+def test_halving_and_damping_each_lead_to_the_end(options):
+    problem, start = waves(200, 2, noise=1.0)
+    result = GaussNewton(max_iter=200, **options).minimize_rows(problem, start)
+    assert result.converged.mean() > 0.95
+    both = GaussNewton(max_iter=200).minimize_rows(problem, start)
+    assert np.median(np.abs(result.losses - both.losses)) < 1e-4
+
+
+@pytest.mark.parametrize(
+    "bad", [{"max_iter": 0}, {"tol": -1.0}, {"damping": -1.0}, {"max_damping": -1.0}]
+)
+def test_settings_are_checked(bad):
+    with pytest.raises(ValueError, match=f"{next(iter(bad))}="):
+        GaussNewton(**bad)
+
+
+def test_a_system_with_one_bad_entry_is_not_solved():
+    A, b = np.stack([np.eye(3)] * 4), np.ones((4, 3))
+    A[0, 0, 2] = A[0, 2, 0] = math.inf
+    A[1, 0, 1] = A[1, 1, 0] = math.nan
+    A[2, 2, 2], b[2, 2] = 1e-10, 1e300  # one unknown overflows
+    steps, solved = damped_steps(A, b, np.zeros(4))
+    assert solved.tolist() == [False, False, False, True]
+    np.testing.assert_allclose(steps, [[0.0] * 3] * 3 + [[1.0] * 3], rtol=1e-15)
+
+
+def test_defaults_are_those_of_the_docstring():
+    named = re.findall(r"(\w+) : \w+, default=(\S+)", GaussNewton.__doc__)
+    fields = dataclasses.fields(GaussNewton)
+    assert {field.name: float(field.default) for field in fields} == {
+        name: float(value) for name, value in named
+    }

@@ -10,6 +10,7 @@ from sklearn.cluster import KMeans
 from sklearn.decomposition import PCA
 from sklearn.exceptions import ConvergenceWarning
 
+from benchmarks.fuzz.forging import Forged
 from twofold import PrincipalManifold, load
 from twofold.base.journal import Journal
 from twofold.datasets import make_s_curve, make_swiss_roll
@@ -581,8 +582,10 @@ def test_early_model_files_had_two_more_parameters(tmp_path):
     model = PrincipalManifold(alpha=CrossValidation(2, "one_se"), random_state=0).fit(X)
     expected = model.transform(X)
     for alpha, rule, n_folds in (("cv", "one_se", 2), ("cv", "min", 5), (0.1, "one_se", 2)):
-        model.alpha, model.alpha_rule, model.cv = alpha, rule, n_folds
-        model.save(tmp_path / "early.twofold")
+        model.save(tmp_path / "today.twofold")
+        early = Forged((tmp_path / "today.twofold").read_bytes())
+        early.nodes[0]["state"] |= {"alpha": alpha, "alpha_rule": rule, "cv": n_folds}
+        (tmp_path / "early.twofold").write_bytes(early.signed())
         loaded = load(tmp_path / "early.twofold")
         strategy = CrossValidation(2, "one_se") if rule == "one_se" else "cv"
         assert loaded.get_params()["alpha"] == (0.1 if alpha == 0.1 else strategy)

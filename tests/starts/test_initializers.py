@@ -73,6 +73,23 @@ def test_tiny_data(name, n):
     assert np.isfinite(Z).all()
 
 
+@pytest.mark.parametrize("name", INITIALIZERS)
+@pytest.mark.parametrize("n_columns", [1, 2])
+def test_fewer_columns_than_components(name, n_columns):
+    X = np.random.default_rng(0).standard_normal((40, n_columns))
+    Z = resolve_init(name, X, 4, rng())
+    assert Z.shape == (40, 4)
+    assert np.isfinite(Z).all()
+
+
+def test_laplacian_eigenmaps_of_many_rows_with_outliers():
+    # Edges to the outliers have no weight, so that the largest eigenvalues are equal.
+    X = np.random.default_rng(0).standard_cauchy((1_200, 2))
+    Z = laplacian_eigenmaps(X, 2, rng())
+    assert np.isfinite(Z).all()
+    assert (Z.std(axis=0) > 0.0).all()
+
+
 def test_pca_equals_scikit_learns(roll):
     assert procrustes_r2(PCA(2).fit_transform(roll[0]), pca(roll[0], 2)) > 1 - 1e-12
     assert not pca(np.zeros((3, 1)), 2).any()

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
+
 import numpy as np
+import pytest
 
 from twofold import (
     DRUR,
@@ -105,8 +108,21 @@ ESTIMATORS = {
 """Small-problem instances of every estimator. Each one runs the promises, scikit-learn's checks
 (all of them for the first of a class) and the torture table."""
 
+DEFAULTS = {
+    "auto-defaults": AutoTwoWay(random_state=0),
+    "two_way-defaults": TwoWay(random_state=0),
+    "ukr-defaults": UKR(random_state=0),
+    "drur-defaults": DRUR(random_state=0),
+    "manifold-defaults": PrincipalManifold(random_state=0),
+    "sne-defaults": SNE(random_state=0),
+}
+"""The classes whose listed instances have other settings than their defaults, with these: "isomap"
+and "supervised" above are defaults. They run the torture table, too."""
+
 TRAINING = "perceptrons are trained by many steps, which amplify rounding"
 CROSS_FITTED = "fit_transform predicts each row from the others, transform does not"
+CHAOTIC = "t-SNE amplifies the rounding of its sums, which run in the order of the rows"
+HELD_OUT = "held-out rows are drawn by their numbers"
 SHUFFLED = "the check shuffles the rows too; in the same order weights equal repeated rows exactly"
 
 CANNOT = {
@@ -136,8 +152,21 @@ CANNOT = {
     ("supervised", "check_transformer_general"): CROSS_FITTED,
     ("supervised", "check_transformer_data_not_an_array"): CROSS_FITTED,
     ("supervised", "rotated"): "the test's labels go by the first column",
+    ("two_way-isomap", "rows permuted"): HELD_OUT,
+    ("auto-defaults", "latents of permuted rows"): "the parts of the race go by row numbers",
+    ("auto-defaults", "rows permuted"): "the parts of the race go by row numbers",
+    ("manifold-defaults", "latents of permuted rows"): "folds are drawn by row numbers",
+    ("manifold-defaults", "rows permuted"): "folds are drawn by row numbers",
+    ("two_way-defaults", "latents of permuted rows"): CHAOTIC,
+    ("two_way-defaults", "rows permuted"): CHAOTIC,
+    ("two_way-defaults", "single precision"): "t-SNE amplifies the rounding of the data",
+    ("ukr-defaults", "latents of permuted rows"): HELD_OUT,
+    ("ukr-defaults", "rows permuted"): HELD_OUT,
+    ("ukr-defaults", "single precision"): "t-SNE, its start, amplifies the rounding of the data",
+    ("drur-defaults", "latents of permuted rows"): HELD_OUT,
+    ("drur-defaults", "rows permuted"): HELD_OUT,
+    ("sne-defaults", "rows permuted"): HELD_OUT,
     ("sne", "graph in pieces"): "pieces of the graph of its paths are joined without a warning",
-    ("two_way-isomap", "rows permuted"): "held-out rows are drawn by their numbers",
     ("two_way-pca-rbf", "rows permuted"): "k-means starts from row numbers",
     ("two_way-function", "units"): "the latents are the data's own columns, in their units",
     ("two_way-function", "powers of two"): "the latents are the data's own columns, in their units",
@@ -145,4 +174,18 @@ CANNOT = {
     ("two_way-function", "constant column"): "the latents are the data's own columns",
     ("two_way-function", "smooth"): "two columns do not determine the third",
 }
-"""What an estimator cannot meet, with the reason. The tests are strict: one that passes fails."""
+"""What an estimator cannot meet, with the reason."""
+
+
+@contextmanager
+def unless_listed(name, row):
+    """Expect the assertions inside to fail if `CANNOT` lists them; then to pass is an error."""
+    reason = CANNOT.get((name, row))
+    if reason is None:
+        yield
+        return
+    try:
+        yield
+    except AssertionError:
+        pytest.xfail(reason)
+    pytest.fail(f"this passes, so remove {name, row} from CANNOT: {reason}")

@@ -120,6 +120,21 @@ def test_identical_rows(metric):
     np.testing.assert_array_equal(model.inverse_transform(model.transform(X)), X)
 
 
+@pytest.mark.parametrize("metric", ["l1", "linear", "rbf"])
+def test_fewer_directions_of_feature_space_than_components(metric):
+    three = np.random.default_rng(0).random((3, 4))[np.arange(20) % 3]
+    with pytest.warns(UserWarning, match="only 2 directions, .* n_components=3"):
+        model = UKR(3, metric=metric, init="pca").fit(three)
+    Z = model.transform(three)
+    assert np.isfinite(model.inverse_transform(Z)).all()
+    assert model.score(three) > 0.9
+    # The data vary in more directions than their features.
+    X = np.random.default_rng(0).random((30, 4))
+    with pytest.warns(UserWarning, match="only 2 directions of the feature space of metric="):
+        model = UKR(3, metric=lambda A, B: A[:, :2] @ B[:, :2].T, init="pca").fit(X)
+    assert np.isfinite(model.transform(X)).all()
+
+
 def test_weighted_medians_minimize_absolute_differences(data):
     X, _ = data
     weights = np.random.default_rng(1).dirichlet(np.ones(30), size=5)

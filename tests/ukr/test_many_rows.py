@@ -219,10 +219,10 @@ def test_compiled_means_equal_their_twin(kernel, monkeypatch):
     inputs, targets = 200.0 * rng.random((600, 2)), rng.random((600, 5))
     queries = np.vstack([200.0 * rng.random((300, 2)), [[-90.0, 40.0], [5000.0, -30.0]]])
     data = rng.random((302, 5))
-    fast = NadarayaWatson(kernel=kernel, bandwidth=2.0).fit(inputs, targets)
+    fast = NadarayaWatson(kernel=kernel, bandwidth=2.5).fit(inputs, targets)
     assert fast._neighbors.local is not None
     monkeypatch.setattr("twofold.numerics.sums.neighbors.MANY_SOURCES", 10**9)
-    slow = NadarayaWatson(kernel=kernel, bandwidth=2.0).fit(inputs, targets)
+    slow = NadarayaWatson(kernel=kernel, bandwidth=2.5).fit(inputs, targets)
     assert slow._neighbors.local is None
     np.testing.assert_allclose(fast.predict(queries), slow.predict(queries), rtol=1e-10)
     for a, b in zip(

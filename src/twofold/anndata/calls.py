@@ -10,7 +10,6 @@ from sklearn.base import clone
 
 from twofold.anndata.gene_map import MARK, AnnDataMap
 from twofold.anndata.results import (
-    checked_map,
     gene_scores,
     gene_table,
     settings,
@@ -242,7 +241,7 @@ def load(path: str | os.PathLike[str]) -> AnnDataMap:
     ...     twofold.anndata.load(os.path.join(folder, "cells.twofold"))
     AnnDataMap(TwoWay, 60 of 60 genes, counts of X)
     """
-    return checked_map(load_objects(path, MARK), str(path))
+    return load_objects(path, MARK, AnnDataMap)
 
 
 def _estimator(model: Any, random_state: RandomLike) -> TwoWayEstimator:

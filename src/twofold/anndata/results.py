@@ -11,13 +11,11 @@ from typing import Any
 
 import numpy as np
 from scipy.sparse import issparse
-from sklearn.utils.validation import check_is_fitted
 
 from twofold.anndata.gene_map import MARK, AnnDataMap
 from twofold.base.estimator import TwoWayEstimator
-from twofold.counts.log_counts import LogCounts
+from twofold.export.errors import ModelFileError
 from twofold.export.model_files import from_bytes, to_bytes
-from twofold.export.object_graph import ModelFileError
 from twofold.numerics.threads import some_rows
 from twofold.protocols import AnyArray, Array, IntArray
 
@@ -115,28 +113,4 @@ def stored_map(adata: Any, key: str, name: str) -> AnnDataMap:
     if stored.dtype != np.uint8 or stored.ndim != 1:
         raise ModelFileError(f"{name}.uns[{key!r}]['model'] is not a model: it must be bytes.")
     place = f"{name}.uns[{key!r}]['model']"
-    return checked_map(from_bytes(stored.tobytes(), MARK, place), place)
-
-
-def checked_map(loaded: Any, place: str) -> AnnDataMap:
-    """Return a map that was read, after checks of its parts, which need not be trusted."""
-    try:
-        check_is_fitted(loaded.model)
-        n_features = int(loaded.model.n_features_in_)
-        sound = [
-            isinstance(loaded, AnnDataMap),
-            isinstance(loaded.model, TwoWayEstimator),
-            loaded.log_counts is None or isinstance(loaded.log_counts, LogCounts),
-            len(loaded.genes) == len(loaded.means) == n_features,
-            set(loaded.genes.tolist()) <= set(loaded.measured_genes.tolist()),
-            loaded.layer is None or isinstance(loaded.layer, str),
-            isinstance(loaded.whole_numbers, bool),
-        ]
-        if loaded.log_counts is not None:
-            check_is_fitted(loaded.log_counts)
-            sound.append(len(loaded.log_counts.shares_) == len(loaded.measured_genes))
-    except (AttributeError, TypeError, ValueError) as error:
-        raise ModelFileError(f"{place}: not a map of an AnnData ({error}).") from None
-    if not all(sound):
-        raise ModelFileError(f"{place}: not a map of an AnnData, or a damaged one.")
-    return loaded  # type: ignore[no-any-return]
+    return from_bytes(stored.tobytes(), MARK, AnnDataMap, place)

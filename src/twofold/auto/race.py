@@ -26,6 +26,7 @@ from twofold.numerics.linalg import row_norms_sq
 from twofold.numerics.quiet import quiet
 from twofold.numerics.threads import drawn_rows, map_blocks
 from twofold.protocols import Array, IntArray
+from twofold.starts.linear import pad
 from twofold.starts.named import attempt, resolve_init, unit_variance
 
 STARTS = ("pca", "isomap", "tsne")
@@ -90,9 +91,11 @@ class Rows:
         some = data[numbers]
         some = unit_variance(some - some.mean(axis=0))
         subspace = Affine.leading_subspace(some, problem.n_components)
-        self._inside: Array = subspace.into(some)
-        self._outside: Array = np.maximum(row_norms_sq(some) - row_norms_sq(self._inside), 0.0)
+        inside = subspace.into(some)
+        self._outside: Array = np.maximum(row_norms_sq(some) - row_norms_sq(inside), 0.0)
         self._n_components = problem.n_components
+        # Estimators ask for as many columns as latent dimensions.
+        self._inside: Array = pad(inside, max(inside.shape[1], self._n_components))
         order: IntArray = rng.permutation(len(some))
         self._seed = int(rng.integers(2**31))
         n_held_out = max(1, min(int(HELD_OUT_SHARE * len(order)), MOST_HELD_OUT))

@@ -28,11 +28,11 @@ def check_n_components(value: Any, n_samples: int, n_features: int) -> int:
     return n_components
 
 
-def warn_of_rank(rank: int, n_components: int) -> None:
-    """Warn if the data vary in fewer directions than the latents."""
+def warn_of_rank(rank: int, n_components: int, *, where: str = "") -> None:
+    """Warn if the data vary in fewer directions, ``where`` not the data space, than the latents."""
     if rank < n_components:
         warn_user(
-            f"The data vary in only {rank} directions, fewer than "
+            f"The data vary in only {rank} directions{where}, fewer than "
             f"n_components={n_components}; some latent coordinates carry nothing.",
             UserWarning,
         )

@@ -8,12 +8,15 @@ leaves no partial file and changes no file.
 from __future__ import annotations
 
 import sys
+from io import TextIOWrapper
 
 __all__ = ["main"]
 
 
 def main() -> None:
     """Run the command line."""
+    if isinstance(sys.stdout, TextIOWrapper):  # names may have letters that its encoding lacks
+        sys.stdout.reconfigure(errors="backslashreplace")
     try:
         from twofold.cli.application import cli  # slow, so Ctrl-C may arrive during the import
 

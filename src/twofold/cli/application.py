@@ -17,6 +17,7 @@ from twofold.cli.commands.info import info
 from twofold.cli.commands.maps import impute, reconstruct, sample, score, transform
 from twofold.cli.commands.show import explore, export, plot
 from twofold.cli.errors import Interrupted, translated
+from twofold.cli.messages import for_shells, shown
 from twofold.cli.options import examples
 
 
@@ -64,7 +65,7 @@ def _show(error: click.ClickException) -> None:
     message = " ".join(error.format_message().split())
     if isinstance(error, click.UsageError) and error.ctx is not None:
         message = f"{message.rstrip('.')} (see '{error.ctx.command_path} -h')"
-    click.echo(f"Error: {message}", err=True)
+    click.echo(shown(f"Error: {for_shells(message)}"), err=True)
 
 
 @click.group(

@@ -53,6 +53,21 @@ def translated() -> Iterator[None]:
 
 
 @contextmanager
+def parsing(name: str, what: str) -> Iterator[None]:
+    """Name the file in the errors of parsers, which raise exceptions of all kinds."""
+    try:
+        yield
+    except (click.ClickException, MemoryError):
+        raise
+    except Exception as error:
+        if os.environ.get(TRACEBACK):
+            raise
+        raise click.ClickException(
+            f"{name} cannot be read as {what} ({one_line(error)})"
+        ) from error
+
+
+@contextmanager
 def needing(extra: str) -> Iterator[None]:
     """Name the extra to install if an optional dependency is missing."""
     try:

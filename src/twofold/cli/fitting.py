@@ -143,7 +143,7 @@ def fit_rows(
     X = selection.take(training) if n_held_out else selection.features
     labels = None if selection.labels is None else selection.labels[training]
     start = time.perf_counter()
-    with shown_progress(messages), messages.warnings_as_lines():
+    with shown_progress(messages):
         estimator.fit(X, labels)
     model = Model(estimator, selection.roles)
     return Fitted(model, selection, training, held_out, time.perf_counter() - start)
@@ -197,8 +197,7 @@ def prepared(
     from twofold.tables.frames import as_frame
     from twofold.tables.measuring import measure
 
-    with messages.warnings_as_lines():
-        layout = measure(as_frame(selection.features), selection.kinds or None)
+    layout = measure(as_frame(selection.features), selection.kinds or None)
     _print(messages, name, selection, layout.kinds)
     n_left = sum(column.width for column in layout.columns)
     wanted = model.get_params(deep=False)["n_components"]

@@ -1,8 +1,13 @@
-"""Output of a command: results on standard output, notes and warnings on standard error."""
+"""Output of a command: results on standard output, notes and warnings on standard error.
+
+Names and texts come from files that nobody has checked. All output for people goes through `shown`;
+JSON and tables are data, which keep every character.
+"""
 
 from __future__ import annotations
 
 import json
+import re
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -12,8 +17,20 @@ from typing import Any, Final
 
 import click
 from rich.console import Console
+from rich.text import Text
 
 from twofold.cli.measurement import as_json
+from twofold.numerics.plain_text import printable
+
+LONGEST_LINE: Final = 2_000
+
+
+def shown(text: str) -> str:
+    """Return one line of text that is harmless on a terminal; the middle of a long one is cut."""
+    line = printable(text)
+    if len(line) <= LONGEST_LINE:
+        return line
+    return f"{line[: LONGEST_LINE // 2]} ... {line[-LONGEST_LINE // 4 :]}"
 
 
 @dataclass
@@ -36,7 +53,7 @@ class Messages:
 
     def line(self, text: str) -> None:
         """Print a line on standard error, above the progress bar if there is one."""
-        self.console.print(text, markup=False, highlight=False, soft_wrap=True)
+        self.console.print(Text(shown(text)), soft_wrap=True)
 
     def note(self, text: str) -> None:
         """Print a line unless the command is quiet."""
@@ -71,39 +88,44 @@ class Messages:
             return
         width = max((len(name) for name, _ in lines), default=0)
         for name, text in lines:
-            click.echo(f"{name:<{width}}  {text}", err=err)
+            click.echo(shown(f"{name:<{width}}  {text}"), err=err)
         widths = [max(map(len, column)) for column in zip(*table, strict=True)]
         if table:
             click.echo(err=err)
         for row in table:
             cells = (f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True))
-            click.echo("  ".join(cells).rstrip(), err=err)
+            click.echo(shown("  ".join(cells).rstrip()), err=err)
 
     @contextmanager
     def warnings_as_lines(self) -> Iterator[None]:
-        """Print each Python warning of the code inside as one line."""
+        """Print each warning of the code inside as one line, without those for programmers."""
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             warnings.simplefilter("always", UserWarning)
-            warnings.simplefilter("always", RuntimeWarning)
-            warnings.showwarning = lambda message, *_, **__: self.warning(_for_shells(message))
+            for package in READERS:
+                warnings.filterwarnings("ignore", module=package)
+            warnings.showwarning = lambda message, *_, **__: self.warning(for_shells(message))
             yield
 
 
+READERS: Final = ("openpyxl", "pandas", "pyarrow")
+"""Packages that warn of parts of a file that are no cells, such as styles."""
+
 SHELL_REMEDIES: Final = {
-    "set scale='standard', which makes the scaling of columns part of the model": "use --scale "
-    "standard, which makes the scaling of columns part of the model",
-    "; with scale='standard', or as the end of a pipeline with a scaler, a model takes the "
-    "original units.": "; a model of 'twofold fit --scale standard' takes the original units.",
+    r"set scale='standard', which makes": "use --scale standard, which makes",
+    r"; with scale='standard', or as the end of a pipeline with a scaler, a model takes the "
+    r"original units\.": "; a model of 'twofold fit --scale standard' takes the original units.",
+    r"kinds=\{(.*): 'drop'\}": r"--drop \1",
+    r"Glyph \d+ .* missing from font.*": "the font of pictures lacks some letters of the names",
 }
-"""Remedies of Python warnings, and what to do instead on the command line."""
+"""Remedies of Python messages as patterns, and what to do instead on the command line."""
 
 
-def _for_shells(message: Warning | str) -> str:
-    """Return the text of a Python warning, with remedies of the command line."""
+def for_shells(message: object) -> str:
+    """Return the text of a Python warning or error, with remedies of the command line."""
     text = str(message)
     for python, shell in SHELL_REMEDIES.items():
-        text = text.replace(python, shell)
+        text = re.sub(python, shell, text)
     return text
 
 

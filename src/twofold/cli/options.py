@@ -99,12 +99,21 @@ def _grouped(name: str, make: Callable[..., Any], *options: Decorator) -> Decora
     return add
 
 
-message_options = _grouped(
-    "messages",
-    Messages,
-    click.option("--quiet", is_flag=True, help="No progress and no notes on standard error."),
-    click.option("--json", "as_json", is_flag=True, help="The result as one JSON document."),
-)
+def message_options(command: Command) -> Command:
+    """Add ``--quiet`` and ``--json``; the command gets ``messages``, and its warnings are lines."""
+
+    @wraps(command)
+    def wrapped(*, messages: Messages, **values: Any) -> Any:
+        with messages.warnings_as_lines():
+            return command(messages=messages, **values)
+
+    quiet = click.option(
+        "--quiet", is_flag=True, help="No progress and no notes on standard error."
+    )
+    as_json = click.option(
+        "--json", "as_json", is_flag=True, help="The result as one JSON document."
+    )
+    return _grouped("messages", Messages, quiet, as_json)(wrapped)
 
 
 def _one_character(_: click.Context, __: click.Parameter, value: str | None) -> str | None:

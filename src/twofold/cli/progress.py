@@ -134,7 +134,11 @@ class Lines(logging.Handler):
 
 def _progress_bar(messages: Messages) -> Progress:
     """Return a bar on standard error that vanishes at its end."""
-    columns = TextColumn("{task.description}"), BarColumn(bar_width=24), StatusColumn()
+    columns = (
+        TextColumn("{task.description}", markup=False),
+        BarColumn(bar_width=24),
+        StatusColumn(),
+    )
     return Progress(*columns, console=messages.console, transient=True)
 
 

@@ -63,7 +63,7 @@ class FileJournal(Journal):
         self._rng = rng
         self._held = Checkpoint(facts)
         # Other files raise an error: they are not overwritten.
-        known: Checkpoint | None = load_objects(path, MARK) if self._path.exists() else None
+        known = load_objects(path, MARK, Checkpoint) if self._path.exists() else None
         if known is None or not resume:
             return
         self._held, held = known, known.facts

@@ -10,7 +10,9 @@ file is a zip archive without compression:
 
 **Reading runs nothing from the file.** Arrays are read with ``allow_pickle=False``; classes come
 from a list and are made without calling them; sizes are checked before memory is allocated; digests
-are compared. Anything else raises a `ModelFileError`.
+are compared. They tell damage, not intent: anyone can compute them. So every object is checked
+against the table of its class (`twofold.export.contents`), and what it computes from its attributes
+is not stored. Anything else raises a `ModelFileError`.
 
 **Later versions read earlier files.** The format's number rises when a reader has to know
 something new: a reader of format 1 does not know the classes of format 2, and says so.
@@ -29,21 +31,23 @@ import errno
 import hashlib
 import io
 import json
-import math
 import os
 import platform
 import zipfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from importlib.metadata import version
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
-import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
-from twofold.export.object_graph import ESTIMATORS, Decoder, Encoder, ModelFileError
+from twofold.export.decoder import Decoder
+from twofold.export.documents import as_npy, from_npy, parsed
+from twofold.export.encoder import Encoder
+from twofold.export.errors import ModelFileError
+from twofold.export.object_graph import ESTIMATORS
 from twofold.export.roles import Roles
 from twofold.export.upgrades import UPGRADES
 from twofold.numerics.files import whole_file
@@ -52,9 +56,8 @@ from twofold.protocols import AnyArray
 
 FORMAT: Final = max(UPGRADES)
 MARK: Final = "twofold model"
+Thing = TypeVar("Thing")
 MOST_JSON: Final = 256 * 2**20
-DAMAGES: Final = (zipfile.BadZipFile, EOFError, OSError, RuntimeError)
-"""Errors of damaged archives; RuntimeError: encryption, unknown versions, deep nesting."""
 EPOCH: Final = (1980, 1, 1, 0, 0, 0)
 PACKAGES: Final = ("twofold", "numpy", "scipy", "scikit-learn")
 
@@ -128,10 +131,10 @@ def save_objects(thing: Any, path: str | os.PathLike[str], mark: str) -> None:
     _write_file(path, mark, {"class": type(thing).__name__}, encoder)
 
 
-def load_objects(path: str | os.PathLike[str], mark: str) -> Any:
-    """Read the object that `save_objects` wrote under this mark."""
+def load_objects(path: str | os.PathLike[str], mark: str, cls: type[Thing]) -> Thing:
+    """Read the object of a class that `save_objects` wrote under this mark."""
     with _opened(path) as archive:
-        return _object(archive, mark)
+        return _object(archive, mark, cls)
 
 
 def to_bytes(thing: Any, mark: str) -> bytes:
@@ -143,15 +146,10 @@ def to_bytes(thing: Any, mark: str) -> bytes:
     return content.getvalue()
 
 
-def from_bytes(content: bytes, mark: str, name: str) -> Any:
+def from_bytes(content: bytes, mark: str, cls: type[Thing], name: str) -> Thing:
     """Return the object of such content, which need not be trusted; errors call it ``name``."""
-    try:
-        with _opened(io.BytesIO(content), name) as archive:
-            return _object(archive, mark)
-    except ModelFileError:
-        raise
-    except ValueError as error:  # places outside the content, where a file raises an OSError
-        raise ModelFileError(f"{name}: not a model file, or a damaged one ({error}).") from None
+    with _opened(io.BytesIO(content), name) as archive:
+        return _object(archive, mark, cls)
 
 
 def _write_file(
@@ -164,7 +162,7 @@ def _write_file(
 def _write_entries(
     archive: zipfile.ZipFile, mark: str, facts: dict[str, Any], encoder: Encoder
 ) -> None:
-    payloads = [_as_npy(array) for array in encoder.arrays]
+    payloads = [as_npy(array) for array in encoder.arrays]
     document = {
         "mark": mark,
         "format": FORMAT,
@@ -173,7 +171,12 @@ def _write_entries(
         "objects": encoder.nodes,
         "arrays": [{"sha256": _digest(payload), "bytes": len(payload)} for payload in payloads],
     }
-    text = json.dumps(document, allow_nan=False, ensure_ascii=False, indent=1).encode()
+    try:
+        text = json.dumps(document, allow_nan=False, ensure_ascii=False, indent=1).encode()
+    except UnicodeEncodeError as error:
+        raise ModelFileError(
+            f"the text {error.object[error.start : error.end]!r} cannot be written to a model file."
+        ) from None
     _write(archive, "model.json", text)
     _write(archive, "sha256", _digest(text).encode())
     for number, payload in enumerate(payloads):
@@ -251,6 +254,7 @@ def _check_facts(document: dict[str, Any]) -> None:
     good = {
         "class": isinstance(document.get("class"), str),
         "n_features": isinstance(document.get("n_features"), int),
+        "n_components": isinstance(document.get("n_components"), int | None),
         "feature_names": names is None or (isinstance(names, list) and _are_texts(names)),
         "parameters": isinstance(parameters, dict) and _are_texts(parameters.values()),
         "versions": isinstance(versions, dict) and _are_texts(versions.values()),
@@ -272,13 +276,27 @@ def _opened(
     called = path if name is None else name
     try:
         with zipfile.ZipFile(path) as archive:
+            _check_sizes(archive)
             yield archive
     except ModelFileError as error:
         raise ModelFileError(f"{called}: {error}.") from None
-    except DAMAGES as error:
-        if isinstance(error, OSError) and error.errno != errno.EINVAL:  # EINVAL: outside the file
+    except MemoryError:
+        raise
+    except Exception as error:
+        # An error of the file system; EINVAL is that of a place outside the file.
+        if isinstance(error, OSError) and error.errno not in (None, errno.EINVAL) and name is None:
             raise
-        raise ModelFileError(f"{called}: not a model file, or a damaged one ({error}).") from None
+        raise ModelFileError(f"{called}: not a model file, or a damaged one ({error}).") from error
+
+
+def _check_sizes(archive: zipfile.ZipFile) -> None:
+    """Raise an error if entries share bytes: then there could be any number of large ones."""
+    entries, file = archive.infolist(), archive.fp
+    assert file is not None
+    if sum(entry.compress_size for entry in entries) > file.seek(0, os.SEEK_END):
+        raise ModelFileError("its entries are larger than the file")
+    if len({entry.filename for entry in entries}) < len(entries):
+        raise ModelFileError("it has two entries of one name")
 
 
 def _write(archive: zipfile.ZipFile, name: str, content: bytes) -> None:
@@ -292,36 +310,38 @@ def _read(archive: zipfile.ZipFile, name: str, most: int) -> bytes:
         entry = archive.getinfo(name)
     except KeyError:
         raise ModelFileError(f"{name} is missing") from None
-    if entry.compress_type != zipfile.ZIP_STORED or entry.file_size > most:
+    stored = entry.compress_type == zipfile.ZIP_STORED and entry.file_size == entry.compress_size
+    if not stored or entry.file_size > most:
         raise ModelFileError(
             f"{name} is compressed or has {entry.file_size} bytes, at most {most} are expected"
         )
     return archive.read(entry)
 
 
-def _object(archive: zipfile.ZipFile, mark: str) -> Any:
+def _object(archive: zipfile.ZipFile, mark: str, cls: type[Thing]) -> Thing:
     document = _document(archive, mark)
     arrays = _arrays(archive, document)
-    return Decoder(document.get("objects"), arrays, document["format"]).get()
+    found = Decoder(document.get("objects"), arrays, document["format"]).get()
+    if not isinstance(found, cls):
+        raise ModelFileError(f"it holds {type(found).__name__}, not {cls.__name__}")
+    return found
 
 
 def _document(archive: zipfile.ZipFile, mark: str) -> dict[str, Any]:
     """Return the checked contents of ``model.json``."""
     text = _read(archive, "model.json", MOST_JSON)
-    try:
-        document = json.loads(text)
-    except ValueError as error:
-        raise ModelFileError(f"model.json cannot be read ({error})") from None
+    document = parsed(text)
     if not isinstance(document, dict) or document.get("mark") != mark:
         raise ModelFileError(f"model.json is not that of a {mark}")
     number = document.get("format")
     if isinstance(number, bool) or not isinstance(number, int) or number < 1:
         raise ModelFileError(f"format={number!r} is not a number of a format")
     if number > FORMAT:
-        writer = (document.get("versions") or {}).get("twofold", "a later version")
+        versions = document.get("versions")
+        writer = versions.get("twofold") if isinstance(versions, dict) else "later"
         raise ModelFileError(
-            f"format {number} was written by twofold {writer}; this version reads up to format "
-            f"{FORMAT}: upgrade twofold"
+            f"format {number} was written by twofold {str(writer)[:40]!r}; this version reads "
+            f"up to format {FORMAT}: upgrade twofold"
         )
     if _read(archive, "sha256", 64) != _digest(text).encode():
         raise ModelFileError("the digest of model.json does not match: the file is damaged")
@@ -342,34 +362,10 @@ def _arrays(archive: zipfile.ZipFile, document: dict[str, Any]) -> list[AnyArray
                 f"the digest of array {number} does not match: the file is damaged"
             )
         try:
-            arrays.append(_from_npy(payload))
-        except (ValueError, EOFError, OverflowError) as error:
+            arrays.append(from_npy(payload))
+        except ValueError as error:
             raise ModelFileError(f"array {number} cannot be read ({error})") from None
     return arrays
-
-
-def _as_npy(array: AnyArray) -> bytes:
-    buffer = io.BytesIO()
-    np.lib.format.write_array(buffer, array, allow_pickle=False)
-    return buffer.getvalue()
-
-
-def _from_npy(payload: bytes) -> AnyArray:
-    """Return the array, after checking its stated size: memory is allocated by it."""
-    buffer = io.BytesIO(payload)
-    first = np.lib.format.read_magic(buffer)
-    headers = {
-        (1, 0): np.lib.format.read_array_header_1_0,
-        (2, 0): np.lib.format.read_array_header_2_0,
-    }
-    if first not in headers:
-        raise ValueError(f"its version is {first}")
-    shape, _, dtype = headers[first](buffer)
-    if dtype.hasobject or math.prod(shape) * dtype.itemsize != len(payload) - buffer.tell():
-        raise ValueError("its size is not the stated one")
-    buffer.seek(0)
-    array: AnyArray = np.lib.format.read_array(buffer, allow_pickle=False)
-    return array
 
 
 def _digest(content: bytes) -> str:

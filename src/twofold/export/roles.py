@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any, Final
 
-from twofold.export.object_graph import ModelFileError
+from twofold.export.errors import ModelFileError
 
 LONGEST_NAME: Final = 100_000
 MOST_NAMES: Final = 1_000_000

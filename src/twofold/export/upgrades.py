@@ -9,6 +9,7 @@ format 1  the first; `FROM_FORMAT_1` lists its classes
 format 2  one `KernelRidgeMap`, one `Affine` and one `Chain` in place of eight classes;
           American spelling
 format 3  units with factors and ranges of the columns, and `AffineUnits`
+format 4  nothing that objects compute from their other attributes
 ========  ===========================================================================
 """
 
@@ -24,7 +25,6 @@ from twofold.maps.kernel_ridge import KernelRidgeMap
 from twofold.maps.nadaraya_watson import GRNN, NadarayaWatson
 from twofold.maps.rbf_network import RBFNetwork
 from twofold.numerics.density import LatentDensity
-from twofold.numerics.sums.neighbors import Neighbors
 from twofold.numerics.units import CenteredUnits
 
 State = dict[str, Any]
@@ -75,9 +75,31 @@ FROM_FORMAT_1: Final[dict[str, Callable[[State], Any]]] = {
     "GRNN": _respelled(GRNN),
     "LatentDensity": _respelled(LatentDensity),
     "NadarayaWatson": _respelled(NadarayaWatson),
-    "Neighbours": _respelled(Neighbors),
 }
 """Former classes, and functions that make the new object from their attributes."""
 
-UPGRADES: Final[dict[int, dict[str, Callable[[State], Any]]]] = {1: FROM_FORMAT_1, 2: {}, 3: {}}
+UPGRADES: Final[dict[int, dict[str, Callable[[State], Any]]]] = {
+    1: FROM_FORMAT_1,
+    2: {},
+    3: {},
+    4: {},
+}
 """The table of each format that can be read; the last one is written."""
+
+COMPUTED: Final = {
+    "GRNN": ("_neighbors", "_neighbours"),
+    "LatentDensity": ("_neighbors", "_neighbours"),
+    "NadarayaWatson": ("_neighbors", "_neighbours"),
+    "NodeExpansion": ("_basis", "_gram", "_grid", "_places"),
+    "Projection": ("_index",),
+}
+"""Attributes up to format 3 that objects compute now. They hold indices for compiled loops, so they
+are not read."""
+
+DERIVED: Final[dict[int, dict[str, tuple[str, ...]]]] = {
+    1: COMPUTED,
+    2: COMPUTED,
+    3: COMPUTED,
+    4: {},
+}
+"""The attributes that are left out of each format."""

@@ -13,7 +13,7 @@ import numpy as np
 
 from twofold.maps.nadaraya_watson import NadarayaWatson
 from twofold.numerics.density import LOG_FLOOR, LatentDensity
-from twofold.numerics.sums._compiled import compiled
+from twofold.numerics.sums._compiled import check_shape, compiled
 from twofold.numerics.sums.cells import sorted_into_columns
 from twofold.numerics.sums.neighbors import LocalMeans
 from twofold.numerics.threads import map_blocks, row_blocks
@@ -81,6 +81,11 @@ class LocalProjection:
         Losses have a floor; of starts with equal losses, up to the share ``tie``, the first counts.
         """
         loop = compiled(1 << 62, LOOPS).project  # type: ignore[union-attr]
+        n, (n_sources, q) = len(data), self.decoder.points.shape
+        check_shape("values", self.values, n_sources, self.values.shape[1])
+        check_shape("data", data, n, self.values.shape[1])
+        check_shape("starts", starts, n, starts.shape[1], q)
+        check_shape("points of the density", self.domain[1][0], len(self.domain[1][1]), q)
         data = np.ascontiguousarray(data)
         starts = np.ascontiguousarray(starts) / self.bandwidth
         latents = np.empty((len(starts), starts.shape[2]))

@@ -34,6 +34,7 @@ learning. Expert Systems with Applications 39(9), 2012.
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Self
 
 import numpy as np
@@ -44,6 +45,7 @@ from twofold.kernels import resolve_kernel
 from twofold.maps.left_out_widths import best_width
 from twofold.maps.normal import normal_products, normal_terms_of_blocks
 from twofold.numerics.bandwidths import width_grid
+from twofold.numerics.caches import ComputedAgain
 from twofold.numerics.linalg import row_norms_sq, shifted_exp, sqdist
 from twofold.numerics.sums.dense import DenseSums
 from twofold.numerics.sums.neighbors import LocalMeans, LocalWeights, Neighbors, target_blocks
@@ -55,7 +57,7 @@ SMALLEST_WIDTH = 1e-100
 """Smaller bandwidths are raised to this: the kernel is a nearest neighbor long before."""
 
 
-class NadarayaWatson(BaseEstimator):
+class NadarayaWatson(ComputedAgain, BaseEstimator):
     """Kernel-weighted means.
 
     Parameters
@@ -123,9 +125,7 @@ class NadarayaWatson(BaseEstimator):
         else:
             width = check_real("bandwidth", self.bandwidth, also='"auto"')
             self.bandwidth_, self.error_ = max(width, SMALLEST_WIDTH), np.nan
-        with np.errstate(over="ignore"):
-            sources = self.inputs_ / self.bandwidth_
-        self._neighbors = Neighbors.if_few(sources, resolve_kernel(self.kernel))
+        self.__dict__.pop("_neighbors", None)
         return self
 
     def predict(self, inputs: Array) -> Array:
@@ -150,6 +150,13 @@ class NadarayaWatson(BaseEstimator):
 
         map_blocks(work, target_blocks(len(inputs)), n_jobs=self.n_jobs)
         return means
+
+    @cached_property
+    def _neighbors(self) -> Neighbors | None:
+        """The training inputs in a tree; None if the kernel reaches many of them."""
+        with np.errstate(over="ignore"):
+            sources = self.inputs_ / self.bandwidth_
+        return Neighbors.if_few(sources, resolve_kernel(self.kernel))
 
     @property
     def _columns(self) -> LocalMeans | None:

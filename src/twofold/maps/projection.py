@@ -21,7 +21,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +29,7 @@ from sklearn.base import BaseEstimator
 
 from twofold.maps.features import LinearInFeatures
 from twofold.maps.local_projection import LocalProjection
+from twofold.numerics.caches import ComputedAgain
 from twofold.numerics.density import LatentDensity
 from twofold.numerics.linalg import k_smallest, row_norms_sq, row_product
 from twofold.numerics.neighbors import CellIndex
@@ -64,7 +65,7 @@ TIE = 1e-9
 """Relative difference of losses below which the first start wins, whatever the rounding."""
 
 
-class Projection(BaseEstimator):
+class Projection(ComputedAgain, BaseEstimator):
     """The down-map of an up-map: the nearest point on its manifold.
 
     Parameters
@@ -152,11 +153,8 @@ class Projection(BaseEstimator):
         )
         variance = row_norms_sq(self.images_ - self.images_.mean(axis=0)).mean()
         self._floor = NEGLIGIBLE_LOSS * float(variance)
-        self._index = None
-        for made_on_first_use in ("_local", "_centered_images"):
+        for made_on_first_use in ("_local", "_centered_images", "_index"):
             self.__dict__.pop(made_on_first_use, None)
-        if len(distinct) > MAX_COMPARED:
-            self._index = CellIndex.of(self.images_, np.random.default_rng(0))
         return self
 
     def _fitted_decoder(self) -> Map:
@@ -192,17 +190,18 @@ class Projection(BaseEstimator):
         return starts
 
     @cached_property
+    def _index(self) -> CellIndex | None:
+        """The images in cells, if they are many."""
+        if len(self.latents_) <= MAX_COMPARED:
+            return None
+        return CellIndex.of(self.images_, np.random.default_rng(0))
+
+    @cached_property
     def _centered_images(self) -> tuple[Array, Array, Array]:
         """The mean of the images (D,), the images less it (n, D), and their squared norms (n,)."""
         center = self.images_.mean(axis=0)
         images = self.images_ - center
         return center, images, row_norms_sq(images)
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Leave out what is computed again when it is needed."""
-        computed = ("_local", "_centered_images")
-        state = super().__getstate__()
-        return {name: value for name, value in state.items() if name not in computed}
 
     @cached_property
     def _local(self) -> LocalProjection | None:

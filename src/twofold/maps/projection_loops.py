@@ -270,7 +270,7 @@ def project(  # type: ignore[no-untyped-def]
             latents[row] = np.nan
             continue
         best = 0
-        while losses[best] > lowest * (1.0 + tie):
+        while best < n_starts - 1 and losses[best] > lowest * (1.0 + tie):
             best += 1
         _copy(ends[best], latents[row])
         _polish(x, latents[row], decoder, values, floor, density, limits, room)

@@ -16,7 +16,7 @@ def smallest(values, columns, found):  # type: ignore[no-untyped-def]
     A value that is among the smallest so far is inserted in its place. Few are, after the first.
     """
     k = columns.shape[1]
-    for row in range(len(values)):
+    for row in range(len(values) if k else 0):
         best, order = found[row], columns[row]
         best[:] = np.inf
         order[:] = 0

@@ -23,11 +23,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from scipy.optimize import nnls
 
+from twofold.numerics.caches import ComputedAgain
 from twofold.numerics.factor_model import BoolArray, FactorModel
 from twofold.numerics.linalg import row_norms_sq, row_product
 from twofold.numerics.threads import map_blocks, row_blocks, some_rows
@@ -203,7 +203,7 @@ class Completion:
 
 
 @dataclass(frozen=True)
-class GapFilling:
+class GapFilling(ComputedAgain):
     """What a model remembers of its training table to fill gaps later.
 
     A model of a table without gaps keeps donors only, and ``errors`` is None. What else is needed
@@ -234,10 +234,6 @@ class GapFilling:
         rows = self.donors.rows.astype(np.float64)
         donors, errors = _filled_donors(rows, self.donors.numbers)
         return Completion(donors, donors.differences(), errors)
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Leave out what is computed again when it is needed."""
-        return {"donors": self.donors, "errors": self.errors, "model": self.model}
 
 
 @dataclass(frozen=True)

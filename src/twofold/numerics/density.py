@@ -19,6 +19,7 @@ B. W. Silverman. Density estimation for statistics and data analysis. Chapman & 
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
@@ -31,13 +32,14 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from twofold.kernels import Compact, DensityKernel, Gaussian, resolve_kernel
 from twofold.numerics.bandwidths import width_grid
+from twofold.numerics.caches import ComputedAgain
 from twofold.numerics.linalg import shifted_exp, sqdist
 from twofold.numerics.row_weights import repeated_rows
 from twofold.numerics.sums.dense import DenseSums
 from twofold.numerics.sums.neighbors import FARTHEST, LocalMeans, Neighbors, target_blocks
 from twofold.numerics.threads import map_blocks, row_blocks, some_rows
 from twofold.numerics.units import CenteredUnits
-from twofold.numerics.validation import RandomLike, check_real, check_rng
+from twofold.numerics.validation import RandomLike, check_finite, check_real, check_rng
 from twofold.protocols import Array, RadialKernel
 
 LOG_FLOOR = -1e4
@@ -48,7 +50,7 @@ MAX_CV_POINTS = 4_000
 MAX_POINTS = 20_000
 
 
-class LatentDensity(BaseEstimator):
+class LatentDensity(ComputedAgain, BaseEstimator):
     """A kernel density of latent points.
 
     The kernel must have a finite integral. ``points_`` (n, q) are the points, at most 20,000 of
@@ -74,9 +76,10 @@ class LatentDensity(BaseEstimator):
         else:
             self.bandwidth_ = max(check_real("bandwidth", self.bandwidth), SMALLEST_WIDTH)
         self.points_ = Z
-        self._neighbors = Neighbors.if_few(Z / self.bandwidth_, kernel)
-        if self._neighbors is None:
+        self.__dict__.pop("_neighbors", None)
+        if len(Z) > MAX_POINTS and self._neighbors is None:
             self.points_ = Z[some_rows(len(Z), MAX_POINTS)]
+            del self._neighbors
         self.log_densities_ = self.log_density(self.points_)
         return self
 
@@ -100,6 +103,11 @@ class LatentDensity(BaseEstimator):
         n, q = self.points_.shape
         integral = _density_kernel(self.kernel).log_integral(q)
         return float(integral + q * np.log(self.bandwidth_) + np.log(n))
+
+    @cached_property
+    def _neighbors(self) -> Neighbors | None:
+        """The points in a tree; None if the kernel reaches many of them."""
+        return Neighbors.if_few(self.points_ / self.bandwidth_, _density_kernel(self.kernel))
 
     @property
     def columns(self) -> LocalMeans | None:
@@ -249,7 +257,8 @@ class KernelDensityClassifier(ClassifierMixin, BaseEstimator):
             divisor repeat points, other weights are rounded to as many copies as there are points
             with a positive weight.
         """
-        X, y = validate_data(self, X, y, dtype=np.float64)
+        X, y = validate_data(self, X, y, dtype=np.float64, ensure_all_finite=False)
+        check_finite(X, "X")
         if sample_weight is not None:
             rows = repeated_rows(sample_weight, *X.shape)
             X, y = (X, y) if rows is None else (X[rows], y[rows])
@@ -278,7 +287,8 @@ class KernelDensityClassifier(ClassifierMixin, BaseEstimator):
     def predict_log_proba(self, X: Any) -> Array:
         """Return the log of each class's share of the density, shape (n, n_classes)."""
         check_is_fitted(self)
-        X = validate_data(self, X, dtype=np.float64, reset=False)
+        X = validate_data(self, X, dtype=np.float64, reset=False, ensure_all_finite=False)
+        check_finite(X, "X")
         points = self._units.into(X)
         joint = np.column_stack([density.log_density(points) for density in self.densities_])
         joint += self.log_priors_

@@ -94,6 +94,10 @@ def principal_axes(X: Array, n_axes: int) -> tuple[Array, Array]:
     Variances (n_axes,) descend.
     """
     n_samples, n_features = X.shape
+    if n_axes > min(X.shape):
+        axes, variances = principal_axes(X, min(X.shape))
+        missing = n_axes - len(axes)
+        return np.pad(axes, ((0, missing), (0, 0))), np.pad(variances, (0, missing))
     if n_features <= n_samples:
         return axes_of_products(X.T @ X, n_samples, n_axes)
     eigenvalues, vectors = _top_eigenpairs(X @ X.T, n_axes)

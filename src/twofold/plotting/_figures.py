@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from twofold.numerics.files import whole_file
+from twofold.numerics.plain_text import printable
 from twofold.protocols import Array
 
 if TYPE_CHECKING:
@@ -185,8 +186,8 @@ def set_extent(ax: Any, extent: Extent) -> None:
 
 
 def plain(text: Any, most: int = LONGEST_NAME) -> str:
-    """Return a name as one short line, without line breaks, cut if it is long."""
-    line = " ".join(str(text).split())
+    """Return a name as one short printable line, cut if it is long."""
+    line = printable(" ".join(str(text).split()))
     return line if len(line) <= most else f"{line[: most - 1]}…"
 
 

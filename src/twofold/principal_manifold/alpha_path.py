@@ -45,12 +45,10 @@ def choose_alpha(
     The fits of the folds start from ``latents`` (n, q), which come from a fit to all rows; they do
     not use its map.
     """
-    n_folds = validation.n_folds
     alphas = tuple(sorted(validation.alphas or ALPHAS, reverse=True))
     rows = some_rows(len(data), MOST_CV_ROWS)
     data, latents = data[rows], latents[rows]
-    if n_folds > len(data):
-        raise ValueError(f"n_folds={n_folds} must not exceed the number of rows, {len(data)}.")
+    n_folds = validation.folds_of(len(data))
     fold = rng.permutation(np.arange(len(data)) % n_folds)
 
     def errors_of(number: int) -> Array:

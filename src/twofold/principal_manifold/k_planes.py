@@ -238,9 +238,8 @@ class KPlanes(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin, B
         centers = np.array([part.mean(axis=0) for part in parts])
         axes = np.zeros((len(parts), q, n_columns))
         for number, (part, center) in enumerate(zip(parts, centers, strict=True)):
-            found = min(q, *part.shape)
-            if found:
-                axes[number, :found] = principal_axes(part - center, found)[0]
+            if q:
+                axes[number] = principal_axes(part - center, q)[0]
         return Planes(centers, axes)
 
     def predict(self, X: Any) -> IntArray:

@@ -25,9 +25,9 @@ JMLR 1, 2001.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import reduce
-from typing import Any, Self
+import math
+from functools import cached_property, reduce
+from typing import Self
 
 import numpy as np
 from scipy import linalg
@@ -70,14 +70,12 @@ class NodeExpansion(LinearInFeatures):
 
     def gram(self) -> Array:
         """Return ``K_z``, the kernel matrix of the nodes (M, M)."""
-        gram: Array = self._once("_gram", lambda: self.features(self.nodes))
-        return gram
+        return self._gram
 
-    def _once(self, name: str, make: Callable[[], Any]) -> Any:
-        """Return what depends on nodes and kernels only; copies share it."""
-        if name not in self.__dict__:
-            self.__dict__[name] = make()
-        return self.__dict__[name]
+    # What follows depends on nodes and kernels only, and copies share it.
+    @cached_property
+    def _gram(self) -> Array:
+        return self.features(self.nodes)
 
     def whitening(self) -> Array:
         """Return ``B`` (M, r) with ``B^T K_z B = I``: ``f = phi B C`` has the penalty ``|C|^2``.
@@ -86,10 +84,10 @@ class NodeExpansion(LinearInFeatures):
         out. The columns are functions of more and more detail: those of the largest eigenvalues,
         which cost least, come first.
         """
-        basis: Array = self._once("_basis", self._find_basis)
-        return basis
+        return self._basis
 
-    def _find_basis(self) -> Array:
+    @cached_property
+    def _basis(self) -> Array:
         values, vectors = linalg.eigh(self.gram())
         kept = np.flatnonzero(values > SMALLEST_EIGENVALUE * values[-1])[::-1]
         basis: Array = vectors[:, kept] / np.sqrt(values[kept])
@@ -110,7 +108,7 @@ class NodeExpansion(LinearInFeatures):
         factors = [self._factor(inputs, column, "values") for column in dimensions]
         slopes = [self._factor(inputs, column, "slopes") for column in dimensions]
         if self._is_additive:
-            parts = zip(slopes, self._distinct(), strict=True)
+            parts = zip(slopes, self._places, strict=True)
             return self._combined(factors), [slope[:, numbers] for slope, (_, numbers) in parts]
         gradients = [
             self._combined([*factors[:column], slopes[column], *factors[column + 1 :]])
@@ -118,49 +116,44 @@ class NodeExpansion(LinearInFeatures):
         ]
         return self._combined(factors), gradients
 
-    def _distinct(self) -> list[tuple[Array, IntArray]]:
-        """Return the distinct places of nodes along each dimension, and which each node has."""
-        places: list[tuple[Array, IntArray]] = self._once(
-            "_places", lambda: [np.unique(one, return_inverse=True) for one in self.nodes.T]
-        )
-        return places
+    @cached_property
+    def _places(self) -> list[tuple[Array, IntArray]]:
+        """The distinct places of nodes along each dimension, and which of them each node has."""
+        return [np.unique(one, return_inverse=True) for one in self.nodes.T]
 
     def _factor(self, inputs: Array, column: int, what: str) -> Array:
         """Return values or slopes along one dimension at its distinct places (n, k)."""
         function = getattr(self.kernels[column], what)
-        places, _ = self._distinct()[column]
+        places, _ = self._places[column]
         factor: Array = function(inputs[:, column], places, float(self.widths[column]))
         return factor
 
     def _combined(self, factors: list[Array]) -> Array:
         """Return the product of factors (n, k) at the nodes (n, M), or their sum."""
-        if self._is_grid() and not self._is_additive:
+        if self._grid and not self._is_additive:
             product = factors[0]
             for factor in factors[1:]:
                 n_places = product.shape[1] * factor.shape[1]
                 outer = product[:, :, None] * factor[:, None, :]
                 product = outer.reshape(len(factor), n_places)
             return product
-        parts = zip(factors, self._distinct(), strict=True)
+        parts = zip(factors, self._places, strict=True)
         at_nodes = [factor[:, numbers] for factor, (_, numbers) in parts]
         return reduce(np.add if self._is_additive else np.multiply, at_nodes)
 
-    def _is_grid(self) -> bool:
+    @cached_property
+    def _grid(self) -> bool:
         """Whether the nodes are all combinations of their places, the last dimension fastest."""
-
-        def compare() -> bool:
-            shape = tuple(len(places) for places, _ in self._distinct())
-            if np.prod(shape) != len(self.nodes):
-                return False
-            numbers = [numbers for _, numbers in self._distinct()]
-            return bool((np.indices(shape).reshape(len(shape), -1) == numbers).all())
-
-        return bool(self._once("_grid", compare))
+        shape = tuple(len(places) for places, _ in self._places)
+        if math.prod(shape) != len(self.nodes):
+            return False
+        numbers = [numbers for _, numbers in self._places]
+        return bool((np.indices(shape).reshape(len(shape), -1) == numbers).all())
 
     def axes(self) -> tuple[Array, IntArray, IntArray, Array]:
         """Return places (q, k), padded, their counts (q,), numbers (q, M) and bandwidths (q,)."""
-        counts = np.array([len(places) for places, _ in self._distinct()])
+        counts = np.array([len(places) for places, _ in self._places])
         padded = np.zeros((len(counts), counts.max()))
-        for row, (places, _) in zip(padded, self._distinct(), strict=True):
+        for row, (places, _) in zip(padded, self._places, strict=True):
             row[: len(places)] = places
-        return padded, counts, np.array([numbers for _, numbers in self._distinct()]), self.widths
+        return padded, counts, np.array([numbers for _, numbers in self._places]), self.widths

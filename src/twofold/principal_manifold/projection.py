@@ -31,7 +31,7 @@ import numpy as np
 from twofold.losses import L1, Huber, Loss, Norm, Squared
 from twofold.numerics.linalg import row_norms_sq, row_product, sqdist
 from twofold.numerics.neighbors import nearest
-from twofold.numerics.sums._compiled import WORTH_COMPILING, compiled
+from twofold.numerics.sums._compiled import WORTH_COMPILING, check_shape, compiled
 from twofold.numerics.threads import map_blocks, row_blocks
 from twofold.optimize._small_systems import damped_steps
 from twofold.principal_manifold.domains import PERIOD, Domain, Points
@@ -213,6 +213,7 @@ class DomainProjection:
         if loops is not None:
             assert isinstance(self.domain, Domain)
             rows, weights = np.ascontiguousarray(data), np.ascontiguousarray(self.up.weights_.T)
+            self._check_shapes(rows, Z)
             up = weights, self.up.intercept_, self.up.axes()
             loops.descend(rows, Z, losses, up, self.domain.ends, n_steps, DAMPINGS, SMALLEST_GAIN)
             return Z, losses
@@ -248,6 +249,15 @@ class DomainProjection:
                     break
             active = active[gained > SMALLEST_GAIN]
         return Z, losses
+
+    def _check_shapes(self, data: Array, Z: Array) -> None:
+        """Raise an error unless rows, latents, map and domain fit together."""
+        (n, n_columns), (n_nodes, q) = data.shape, self.up.nodes.shape
+        check_shape("latents", Z, n, q)
+        check_shape("weights", self.up.weights_, n_nodes, n_columns)
+        check_shape("intercept", self.up.intercept_, n_columns)
+        check_shape("widths", self.up.widths, q)
+        check_shape("ends of the domain", self.domain.ends, q)
 
     def _loops(self) -> ModuleType | None:
         """Return the compiled loops, if they pay off and know the kernels and the loss."""

@@ -16,6 +16,7 @@ from twofold.numerics.validation import (
     check_methods,
     check_not_negative,
     check_real,
+    is_auto,
 )
 from twofold.principal_manifold.circle_kernels import FourierKernel, WrappedKernel
 from twofold.principal_manifold.domains import PERIOD, Domain, Points, resolve_domain
@@ -44,6 +45,9 @@ MOST_MEASURED = 20_000
 ROWS_OF_A_START = 1_000
 """Rows to which automatic starts are fitted."""
 
+FOLDS = 5
+"""Folds of a cross-validation, unless there are fewer rows."""
+
 MOST_CV_ROWS = 2_000
 """Rows of a cross-validation."""
 
@@ -66,8 +70,8 @@ class CrossValidation:
 
     Parameters
     ----------
-    n_folds : int, default=5
-        Number of folds.
+    n_folds : int or "auto", default="auto"
+        Number of folds; "auto" means five, or as many as there are rows if there are fewer.
     rule : {"min", "one_se"}, default="min"
         "min" takes the weight of the lowest held-out error; "one_se" the largest weight whose error
         is within one standard error of the lowest. The lowest error of noisy curves tends to belong
@@ -88,12 +92,13 @@ class CrossValidation:
     (array([0.01  , 0.0001]), (2, 2))
     """
 
-    n_folds: int = 5
+    n_folds: int | str = "auto"
     rule: str = "min"
     alphas: Sequence[float] | None = None
 
     def __post_init__(self) -> None:
-        check_int("n_folds", self.n_folds, low=2)
+        if not is_auto(self.n_folds):
+            check_int("n_folds", self.n_folds, low=2, also="'auto'")
         check_choice("rule", self.rule, ("min", "one_se"))
         if self.alphas is None:
             return
@@ -101,6 +106,16 @@ class CrossValidation:
             raise ValueError(f"alphas={self.alphas!r} must be a list of at least one weight.")
         alphas = tuple(check_not_negative("alphas", alpha) for alpha in self.alphas)
         object.__setattr__(self, "alphas", alphas)
+
+    def folds_of(self, n_rows: int) -> int:
+        """Return the number of folds of so many rows."""
+        if is_auto(self.n_folds):
+            return min(FOLDS, n_rows)
+        if int(self.n_folds) > n_rows:
+            raise ValueError(
+                f"n_folds={self.n_folds} must not exceed the number of rows, {n_rows}."
+            )
+        return int(self.n_folds)
 
 
 @dataclass(frozen=True)

@@ -207,9 +207,9 @@ def _in_box(
 def _identity(descent: DescentSettings, data: Array, alpha: float) -> Start:
     """Return the data, scaled to the domain, as latents: there is nothing to unfold."""
     q = descent.layout.domain.n_components
-    axes, _ = principal_axes(data - data.mean(axis=0), min(q, *data.shape))
-    latents = np.zeros((len(data), q))
-    latents[:, : len(axes)] = (data - data.mean(axis=0)) @ axes.T
+    centered = data - data.mean(axis=0)
+    axes, _ = principal_axes(centered, q)
+    latents = centered @ axes.T
     latents *= descent.layout.domain.ends / np.maximum(np.abs(latents).max(axis=0), 1e-300)
     return Start("identity", descent.at_latents(data, alpha, latents), descent, latents)
 

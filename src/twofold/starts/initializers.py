@@ -61,6 +61,7 @@ from twofold.starts.tsne import few_points, many_points
 DENSE_EIGEN = 1_000
 MOST_RESTARTS = 100
 BEYOND_SPECTRUM = 1e-6
+LEAST_WEIGHT = 1e-8
 MAX_EXACT = 5_000
 DEFAULT_LANDMARKS = 2_000
 GEODESIC_LANDMARKS = 5_000
@@ -141,11 +142,11 @@ def lle(
 
     model = LocallyLinearEmbedding(
         n_neighbors=min(12, len(X) - 1) if n_neighbors is None else n_neighbors,
-        n_components=n_components,
+        n_components=min(n_components, X.shape[1]),
         eigen_solver="dense" if len(X) <= DENSE_EIGEN else "arpack",
         random_state=int(rng.integers(2**31)),
     )
-    return fix_signs(model.fit_transform(X))
+    return pad(fix_signs(model.fit_transform(X)), n_components)
 
 
 @_on_landmarks
@@ -188,12 +189,12 @@ def laplacian_eigenmaps(
     # separate, each shrunk to a single point, so the edge counts as one of median length.
     graph.data = np.where(graph.data > longest, np.median(graph.data), graph.data)
     weights = heat_affinity(graph)
-    affinity = normalized_affinity(weights)
     n, k = len(X), min(n_components + 1, len(X))
     if n <= DENSE_EIGEN:
-        _, vectors = linalg.eigh(affinity.toarray(), subset_by_index=(n - k, n - 1))
+        affinity = normalized_affinity(weights).toarray()
+        _, vectors = linalg.eigh(affinity, subset_by_index=(n - k, n - 1))
     else:
-        vectors = _leading_eigenvectors(affinity, k, rng.standard_normal(n))
+        vectors = _leading_eigenvectors(weights, k, rng.standard_normal(n))
     # The first eigenvector is the constant function; the others, over the root of the degrees, are
     # the generalized eigenvectors of the Laplacian.
     degrees = np.asarray(weights.sum(axis=1)).ravel()
@@ -210,16 +211,21 @@ def tsne(X: Array, n_components: int, rng: np.random.Generator) -> Array:
     return many_points(X, n_components, rng)
 
 
-def _leading_eigenvectors(affinity: csr_array, k: int, start: Array) -> Array:
-    """Return the eigenvectors (n, k) of the largest eigenvalues, ascending.
+def _leading_eigenvectors(weights: csr_array, k: int, start: Array) -> Array:
+    """Return the eigenvectors (n, k) of normalized weights with the largest eigenvalues, ascending.
 
     The largest is one. Where the data have clusters, the others differ from it by so little that
     plain Lanczos iterations may need minutes. Then the graph has few edges between its parts, and
-    factors of the shifted matrix are sparse; its inverse spreads the eigenvalues.
+    factors of the shifted matrix are sparse; its inverse spreads the eigenvalues. Edges to outliers
+    may have no weight at all, which makes eigenvalues equal, so they get a little.
     """
+    affinity = normalized_affinity(weights)
     try:
         _, vectors = eigsh(affinity, k, which="LA", v0=start, maxiter=MOST_RESTARTS)
     except ArpackNoConvergence:
+        joined = weights.copy()
+        joined.data = np.maximum(joined.data, LEAST_WEIGHT)
+        affinity = normalized_affinity(joined)
         _, vectors = eigsh(affinity, k, sigma=1.0 + BEYOND_SPECTRUM, v0=start)
     return vectors  # type: ignore[no-any-return]
 

@@ -17,8 +17,9 @@ def pca(X: Array, n_components: int, rng: np.random.Generator | None = None) -> 
     """Return the coordinates along the leading principal axes."""
     del rng
     centered = X - X.mean(axis=0)
-    axes, _ = principal_axes(centered, min(n_components, *X.shape))
-    return pad(centered @ axes.T, n_components)
+    axes, _ = principal_axes(centered, n_components)
+    latents: Array = centered @ axes.T
+    return latents
 
 
 def pad(Z: Array, n_components: int) -> Array:

@@ -7,17 +7,19 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.base import clone
 
-from twofold.base.problem import Problem
 from twofold.numerics.linalg import row_norms_sq
 from twofold.numerics.quiet import quiet
 from twofold.numerics.validation import is_auto
 from twofold.protocols import Array, IntArray
 from twofold.starts.initializers import INITIALIZERS, Initializer
+
+if TYPE_CHECKING:  # twofold.base imports this module
+    from twofold.base.problem import Problem
 
 
 def resolve_init(

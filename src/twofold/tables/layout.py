@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from twofold.numerics.caches import ComputedAgain
 from twofold.numerics.validation import warn_user
 from twofold.protocols import AnyArray, Array
 from twofold.tables.cells import WITH_LEVELS, Cells, Level, level_label
@@ -26,7 +27,7 @@ from twofold.tables.one_hot import one_hot_values
 
 
 @dataclass(frozen=True)
-class TableLayout:
+class TableLayout(ComputedAgain):
     """Encodes frames as arrays of numbers, and decodes them.
 
     `twofold.tables.measuring.measure` makes the layout of a frame. With ``value = encoded * scale +

@@ -7,13 +7,14 @@ from dataclasses import replace
 import numpy as np
 
 from twofold.base.convergence import warn_if_cut_short
+from twofold.base.dimensions import warn_of_rank
 from twofold.base.guidance import prepare_guide
 from twofold.base.problem import Learned, Problem
 from twofold.kernels import DensityKernel, Gaussian
 from twofold.maps.affine import Affine, Chain, Predictor
 from twofold.maps.projection import Projection
 from twofold.numerics.density import LatentDensity
-from twofold.numerics.linalg import row_norms_sq
+from twofold.numerics.linalg import rank_up_to, row_norms_sq
 from twofold.numerics.threads import single_threaded_blas
 from twofold.numerics.units import CenteredUnits
 from twofold.protocols import Array, IntArray
@@ -162,12 +163,13 @@ def _space_and_data(settings: UKRSettings, problem: Problem) -> tuple[Space | No
     check_memory(len(data), 4 * 8.0 * len(data), "matrices of all pairs")
     space = FeatureSpace.of(data, metric, settings.metric_params)
     n_directions = space.coordinates.shape[1]
-    if n_directions < q:
+    if not n_directions:
         raise ValueError(
-            f"metric={metric!r}: the data vary in only {n_directions} directions of feature "
-            f"space, fewer than n_components={q}. Check for equal rows, and for a kernel whose "
-            "scale is far from that of the data."
+            f"metric={metric!r}: the data vary in no directions of feature space. Check for equal "
+            "rows, and for a kernel whose scale is far from that of the data."
         )
+    if rank_up_to(data, q) == q:  # otherwise a warning has been given
+        warn_of_rank(n_directions, q, where=f" of the feature space of metric={metric!r}")
     return space, space.coordinates
 
 

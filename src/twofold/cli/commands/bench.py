@@ -8,11 +8,11 @@ from typing import Any, Final
 import click
 import numpy as np
 from rich.console import Console
-from rich.markup import escape
 from rich.table import Table as Printed
+from rich.text import Text
 
 from twofold.cli.inputs import complete_rows
-from twofold.cli.messages import Messages, counted, table_size
+from twofold.cli.messages import Messages, counted, shown, table_size
 from twofold.cli.methods import METHODS
 from twofold.cli.options import (
     column_options,
@@ -158,7 +158,7 @@ def _table(results: list[dict[str, Any]]) -> Printed:
         column.justify = "right"
     for one in results:
         if one["failed"]:
-            table.add_row(one["method"], escape(f"failed: {one['failed']}"))
+            table.add_row(one["method"], Text(shown(f"failed: {one['failed']}")))
             continue
         errors = [one["error"], *([] if size is None else [one["codebook_errors"][size]])]
         seconds = (one[f"{what}_seconds"] for what in ("fit", "transform", "inverse"))

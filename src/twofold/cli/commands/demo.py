@@ -60,7 +60,7 @@ def demo(output: Path, effort: str | float | None, seed: int, messages: Messages
     model = AutoTwoWay(effort=effort or "balanced", random_state=seed)
     messages.note(f"fitting {len(X)} digits of {X.shape[1]} pixels")
     start = time.perf_counter()
-    with shown_progress(messages), messages.warnings_as_lines():
+    with shown_progress(messages):
         model.fit(X)
     fitted = time.perf_counter()
     Z_test = model.transform(X_test)

@@ -40,8 +40,7 @@ def transform(model: Path, table: InputTable, output: Output, messages: Messages
     """
     loaded = load_model(model)
     selection = table.select_for(loaded, messages)
-    with messages.warnings_as_lines():
-        Z = in_blocks(loaded.estimator.transform, selection.features, "transform", messages)
+    Z = in_blocks(loaded.estimator.transform, selection.features, "transform", messages)
     output.write_result(ResultTable.of(loaded.latent_names, Z, selection), messages)
 
 
@@ -70,8 +69,7 @@ def reconstruct(
     selection = select(loaded, messages)
     estimator = loaded.estimator
     call = estimator.inverse_transform if from_latents else estimator.reconstruct
-    with messages.warnings_as_lines():
-        X = in_blocks(call, selection.features, "reconstruct", messages)
+    X = in_blocks(call, selection.features, "reconstruct", messages)
     output.write_result(ResultTable.of(_names(loaded, X), X, selection), messages)
 
 
@@ -105,8 +103,7 @@ def impute(model: Path, table: InputTable, std: bool, output: Output, messages: 
     content = table.read(messages)
     selection = table.select_in(content, loaded, messages)
     features = selection.features
-    with messages.warnings_as_lines():
-        filled, spread = loaded.estimator.impute(features, return_std=True)
+    filled, spread = loaded.estimator.impute(features, return_std=True)
     if not hasattr(filled, "columns"):
         filled = pd.DataFrame(filled, columns=selection.names or content.names)
         spread = pd.DataFrame(spread, columns=filled.columns)
@@ -135,8 +132,7 @@ def sample(model: Path, rows: int, seed: int, output: Output, messages: Messages
     Latents are drawn from their density and decoded.
     """
     loaded = load_model(model)
-    with messages.warnings_as_lines():
-        X = loaded.estimator.sample(rows, random_state=seed)
+    X = loaded.estimator.sample(rows, random_state=seed)
     output.write_result(ResultTable(_names(loaded, X), X), messages)
 
 
@@ -162,13 +158,10 @@ def score(model: Path, table: InputTable, output: Output | None, messages: Messa
     loaded = load_model(model)
     estimator = loaded.estimator
     selection = table.select_for(loaded, messages)
-    with messages.warnings_as_lines():
-        kept = float(estimator.score(selection.features))
-        distances = in_blocks(
-            estimator.reconstruction_error, selection.features, "distances", messages
-        )
-        Z = in_blocks(estimator.transform, selection.features, "latents", messages)
-        quality = _quality(loaded, selection.features, Z, messages)
+    kept = float(estimator.score(selection.features))
+    distances = in_blocks(estimator.reconstruction_error, selection.features, "distances", messages)
+    Z = in_blocks(estimator.transform, selection.features, "latents", messages)
+    quality = _quality(loaded, selection.features, Z, messages)
     if output is not None:
         density = in_blocks(estimator.log_density, Z, "densities", messages)
         values = np.column_stack([distances, density])

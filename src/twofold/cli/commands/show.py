@@ -118,10 +118,9 @@ def plot(
             color = color_column(chosen, messages)
             labels = None if color is None else as_texts(chosen.features[color])
         labels = _with_gaps_as(labels, "missing")
-    with messages.warnings_as_lines():
-        display = draw(kind, model.core, X, labels, image_shape)
-        with needing("plot"), whole_file(output) as path:
-            save_figure(display, path)
+    display = draw(kind, model.core, X, labels, image_shape)
+    with needing("plot"), whole_file(output) as path:
+        save_figure(display, path)
     _tell({"picture": str(output), "kind": kind}, ("picture", str(output)), fitted, messages)
 
 
@@ -226,7 +225,7 @@ def explore(
     if not columns and (found := color_column(chosen, messages)) is not None:
         columns = {found: as_texts(chosen.features[found])}
     columns = {name: _with_gaps_as(values, None) for name, values in columns.items()}
-    with messages.warnings_as_lines(), whole_file(output) as path:
+    with whole_file(output) as path:
         write(
             model.estimator,
             chosen.features,
@@ -308,7 +307,7 @@ def export(
     loaded = load_model(model)
     chosen = None if table is None else table.select_for(loaded, messages)
     rows = None if chosen is None else chosen.features
-    with messages.warnings_as_lines(), whole_file(output) as path, needing("onnx"):
+    with whole_file(output) as path, needing("onnx"):
         try:
             report = write(loaded.estimator, path, map=direction, distill=distill, X=rows)
         except NoClosedForm as error:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from shlex import quote
 from typing import TYPE_CHECKING, Any, Final
 
 import click
@@ -16,7 +17,7 @@ import numpy as np
 from twofold.cli.messages import Messages, counted, did_you_mean, listed
 from twofold.cli.tables.guessing import guess, is_text, parse_kinds, warn_if_transposed, with_gaps
 from twofold.cli.tables.reading import Table, frame_of
-from twofold.cli.tables.text_cells import check_text, text_message
+from twofold.cli.tables.text_cells import check_signs, check_text, text_message
 from twofold.export.roles import Roles
 from twofold.protocols import AnyArray, Array
 
@@ -119,6 +120,8 @@ class Columns:
                 continue
             check_text(table, name, column)
             found = guess(table, name, column)
+            if found.role != "feature" and is_text(column):
+                check_signs(table, name, column)
             if found.role == "id":
                 if id_ is None:
                     id_ = name
@@ -130,7 +133,7 @@ class Columns:
             elif name in table.nameless:
                 raise click.ClickException(
                     f"{table.name}: column {table.names.index(name) + 1} has no name in the "
-                    f"header; leave it out with --drop {name}, or name it"
+                    f"header; leave it out with --drop {quote(name)}, or name it"
                 )
             else:
                 features[name] = column
@@ -139,7 +142,7 @@ class Columns:
             raise click.ClickException(f"{table.name} has no column left to use{why}")
         import pandas as pd
 
-        frame = pd.DataFrame(features, copy=False)
+        frame = pd.DataFrame(features, table.frame.index, copy=False)
         given = {name: kind for name, kind in kinds.items() if kind != "drop"}
         chosen = self._selection(table, frame, table.named, label, id_, messages)
         return replace(chosen, kinds=given, left_out=left_out)
@@ -158,15 +161,17 @@ class Columns:
         ``needed`` is None for a model without feature names; ``owner`` names the model in messages.
         ``natives`` has the natural kind of each column, if columns are of several kinds.
         """
+        import pandas as pd
+
         label, id_, names = self._roles(table, {}, messages)
         if needed is not None and table.named:
             # A label that the model needs was a feature of its fit, and stays one: plots may be
             # colored by it.
             names += [name for name in {label, id_} if name is not None and name in needed]
             self._match(table, names, needed, owner, messages)
-            frame = table.frame[needed].copy(deep=False)
-            for name in needed:
-                frame[name] = _as_before(table, name, (natives or {}).get(name, "number"))
+            kinds = natives or {}
+            features = {name: _as_before(table, name, kinds.get(name, "number")) for name in needed}
+            frame = pd.DataFrame(features, table.frame.index, needed, copy=False)
             return self._selection(table, frame, True, label, id_, messages)
         numbers = [name for name in names if name in table.numeric]
         if len(numbers) != n_needed:
@@ -216,7 +221,8 @@ class Columns:
         self, table: Table, names: list[str], needed: list[str], owner: str, messages: Messages
     ) -> None:
         """Raise an error if columns are missing; print which columns are not used."""
-        missing = [name for name in needed if name not in set(names)]
+        known, before = set(names), set(self.roles.left_out)
+        missing = [name for name in needed if name not in known]
         if dropped := [name for name in missing if name in table.names]:
             raise click.ClickException(
                 f"{owner} needs the column {listed(dropped)} of {table.name}, which --drop removes"
@@ -226,12 +232,11 @@ class Columns:
                 f"{table.name} lacks {len(missing)} of the {len(needed)} columns that {owner} "
                 f"needs: {listed(missing)}; it has {listed(names)}"
             )
-        extra = [name for name in names if name not in {*needed, *self.keep}]
-        before = [name for name in extra if name in self.roles.left_out]
-        unknown = [name for name in extra if name not in self.roles.left_out]
-        if before:
-            messages.note(f"{table.name}: left out, as in the fit: {listed(before)}")
-        if unknown:
+        expected = {*needed, *self.keep}
+        extra = [name for name in names if name not in expected]
+        if left_out := [name for name in extra if name in before]:
+            messages.note(f"{table.name}: left out, as in the fit: {listed(left_out)}")
+        if unknown := [name for name in extra if name not in before]:
             messages.note(f"{table.name}: ignored, {owner} does not know them: {listed(unknown)}")
 
     def _selection(
@@ -318,7 +323,7 @@ MOST_COLORS: Final = 12
 
 
 def color_column(chosen: Selection, messages: Messages) -> str | None:
-    """Return the category with the fewest levels to color a picture by, and print it."""
+    """Return the first category with few levels to color a picture by, and print it."""
     counts: dict[str, int] = {}
     for name in chosen.names or []:
         column = chosen.features[name]
@@ -327,7 +332,7 @@ def color_column(chosen: Selection, messages: Messages) -> str | None:
     few = {name: count for name, count in counts.items() if 2 <= count <= MOST_COLORS}
     if not few:
         return None
-    found = min(few, key=lambda name: few[name])
+    found = next(iter(few))
     messages.note(f"no label: colored by {found}, {few[found]} levels (--label names a column)")
     return found
 

@@ -8,16 +8,14 @@ goes through the lines to name the line of the error.
 from __future__ import annotations
 
 import csv
-import gzip
 import io
-import zlib
+import sys
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from twofold.cli.errors import one_line
 from twofold.cli.messages import Messages, counted
 from twofold.cli.tables.reading import Reading, Source, Table, check_names
 
@@ -25,7 +23,6 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 DELIMITERS: Final = {",": "commas", "\t": "tabs", ";": "semicolons", "|": "bars"}
-DAMAGED: Final = (EOFError, zlib.error, gzip.BadGzipFile)
 SMALLEST_BLOCK: Final = 2**22
 LARGEST_BLOCK: Final = 2**31 - 1
 LINES_IN_BLOCK: Final = 16
@@ -38,6 +35,11 @@ def read_delimited(source: Source, usual: str, reading: Reading, messages: Messa
     """Read a table of text; ``usual`` is the delimiter that needs no note."""
     with _text_of(source) as text:
         line = next((line for line in text if line.strip()), "")
+    if "\0" in line:
+        raise click.ClickException(
+            f"{source.name} is not UTF-8 text (it has zero bytes); save it as UTF-8, or name its "
+            "format with --format if it is not CSV"
+        )
     if not line:
         raise click.ClickException(
             f"{source.name} is empty; a table has a line of column names and rows"
@@ -52,7 +54,7 @@ def read_delimited(source: Source, usual: str, reading: Reading, messages: Messa
     first, n_lines = next(records)
     is_alone = next(records, None) is None
     records.close()
-    header = _has_header(source, first, reading, messages)
+    header = has_header(source.name, first, reading, messages)
     if header and is_alone:
         raise click.ClickException(f"{source.name} has {counted(len(first), 'column')} and no rows")
     given = [name.strip() for name in first] if header else [f"x{i}" for i in range(len(first))]
@@ -68,7 +70,14 @@ def read_delimited(source: Source, usual: str, reading: Reading, messages: Messa
                 return f"line {line}"
         return f"row {row + 1}"  # pragma: no cover - all rows were found before
 
-    return Table(source.name, frame, named=header, nameless=nameless, place=place)
+    return Table(
+        source.name,
+        frame,
+        named=header,
+        nameless=nameless,
+        place=place,
+        decimal=reading.decimal,
+    )
 
 
 def _likely_delimiter(line: str) -> str:
@@ -77,34 +86,37 @@ def _likely_delimiter(line: str) -> str:
     return max(DELIMITERS, key=lambda one: (bare.count(one), one == ","))
 
 
-def _has_header(source: Source, first: list[str], reading: Reading, messages: Messages) -> bool:
+def has_header(name: str, first: list[str], reading: Reading, messages: Messages) -> bool:
     """Whether the first line names the columns: by the user's option, or if it has no numbers."""
     if reading.header is not None:
         return reading.header
-    numbers = [cell for cell in first if _is_number(cell, reading.decimal)]
+    numbers = [cell for cell in first if is_number(cell, reading.decimal)]
     if not numbers:
         return True
     other = next((cell for cell in first if cell.strip() and cell not in numbers), None)
     if other is not None:
         raise click.ClickException(
-            f"{source.name}: the first line has both names ({other!r}) and numbers "
+            f"{name}: the first line has both names ({other!r}) and numbers "
             f"({numbers[0]!r}); use --header if it names the columns, --no-header if it is data"
         )
     many = len(first) > 1
     names = f"columns are called x0 to x{len(first) - 1}" if many else "the column is called x0"
     messages.note(
-        f"{source.name}: the first line is numbers and read as data; {names} (use --header if the "
+        f"{name}: the first line is numbers and read as data; {names} (use --header if the "
         "line names the columns)"
     )
     return False
 
 
-def _is_number(cell: str, decimal: str) -> bool:
+def is_number(cell: str, decimal: str = ".") -> bool:
+    """Whether Arrow reads a cell as a number; Python also reads 1_000 and digits of all scripts."""
+    if "_" in cell or not cell.isascii() or (decimal == "," and "." in cell):
+        return False
     try:
         float(cell.replace(decimal, "."))
     except ValueError:
         return False
-    return "_" not in cell  # Python reads 1_000, other programs do not
+    return True
 
 
 def _parse(
@@ -124,23 +136,25 @@ def _parse(
             )
 
     try:
-        return _as_frame(read(block, breaks=False))
-    except (*DAMAGED, pa.ArrowInvalid, OSError) as error:
+        return _as_frame(read(block, breaks=False), decimal)
+    except (pa.ArrowInvalid, OSError) as error:
         _check_lines(source, delimiter, len(names))
         with source.open() as stream:
             size = stream.seek(0, io.SEEK_END)
         try:  # line breaks in cells, and lines longer than a block
-            return _as_frame(read(min(size + 1, LARGEST_BLOCK), breaks=True))
+            return _as_frame(read(min(size + 1, LARGEST_BLOCK), breaks=True), decimal)
         except (pa.ArrowInvalid, OSError):
-            raise click.ClickException(
-                f"{source.name} cannot be read as a table ({one_line(error)})"
-            ) from error
+            raise error from None
 
 
-def _as_frame(table: Any) -> DataFrame:
+def _as_frame(table: Any, decimal: str) -> DataFrame:
     """Return a table of Arrow as a frame; integers with gaps stay integers, times are text."""
     import pyarrow as pa
 
+    for number, column in enumerate(table.columns):
+        if pa.types.is_string(column.type):
+            name = table.column_names[number]
+            table = table.set_column(number, name, _numbers_with_gaps(column, decimal))
     frame: DataFrame = table.to_pandas()
     for name, column in zip(table.column_names, table.columns, strict=True):
         if pa.types.is_integer(column.type) and column.null_count:
@@ -148,6 +162,26 @@ def _as_frame(table: Any) -> DataFrame:
         elif pa.types.is_time(column.type):
             frame[name] = frame[name].map(str, na_action="ignore")
     return frame
+
+
+def _numbers_with_gaps(column: Any, decimal: str) -> Any:
+    """Return a column of text as numbers if all cells are, but for spaces around marks of gaps."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    cells = pc.utf8_trim_whitespace(column)
+    is_gap = pc.is_in(cells, value_set=pa.array(GAPS))
+    if not pc.any(is_gap).as_py() or pc.all(is_gap).as_py():
+        return column
+    observed = pc.if_else(is_gap, None, cells)
+    if decimal != ".":
+        observed = pc.replace_substring(observed, decimal, ".")
+    for kind in (pa.int64(), pa.float64()):
+        try:
+            return observed.cast(kind)
+        except pa.ArrowInvalid:
+            continue
+    return column
 
 
 def _check_lines(source: Source, delimiter: str, n_columns: int) -> None:
@@ -172,14 +206,11 @@ def _text_of(source: Source) -> Iterator[io.TextIOWrapper]:
                 f"{source.name} is not UTF-8 text (byte 0x{error.object[error.start]:02x}); save "
                 "it as UTF-8, or name its format with --format if it is not CSV"
             ) from error
-        except DAMAGED as error:
-            raise click.ClickException(
-                f"{source.name} cannot be unpacked ({one_line(error)}); is it complete?"
-            ) from error
 
 
 def _records(source: Source, delimiter: str) -> Generator[tuple[list[str], int]]:
     """Yield the cells of each record that is not empty, with the number of its last line."""
+    csv.field_size_limit(sys.maxsize)
     with _text_of(source) as text:
         reader = csv.reader(text, delimiter=delimiter, strict=True)
         try:

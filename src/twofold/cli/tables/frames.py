@@ -1,106 +1,77 @@
-"""Read Parquet, Feather, Excel and AnnData files."""
+"""Read Parquet, Feather and AnnData files, and Excel workbooks."""
 
 from __future__ import annotations
 
-import gzip
-import io
-import zipfile
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import click
 import numpy as np
 
-from twofold.cli.errors import needing, one_line
+from twofold.cli.errors import needing
 from twofold.cli.messages import Messages, listed
-from twofold.cli.tables.reading import Source, Table, check_names, frame_of
+from twofold.cli.tables.reading import (
+    Reading,
+    Source,
+    Table,
+    check_memory,
+    check_names,
+    frame_of,
+)
+from twofold.cli.tables.workbooks import read_workbook
 from twofold.protocols import AnyArray
-
-if TYPE_CHECKING:
-    from pandas import DataFrame
 
 MOST_BYTES: Final = 2**31
 """The largest dense matrix that is made of an AnnData file."""
 
 
-def _read_arrow(source: Source, messages: Messages, name: str, read: Any) -> Table:
-    """Read a file of Arrow by a function of its stream, and return its columns."""
-    import pandas as pd
-    import pyarrow as pa
-
-    try:
-        with source.open() as stream:
-            compressed = isinstance(stream, gzip.GzipFile)  # which cannot seek from its end
-            frame = read(io.BytesIO(stream.read()) if compressed else stream)
-        for column, cells in frame.items():
-            if pd.api.types.infer_dtype(cells, skipna=True) == "decimal":
-                frame[column] = cells.astype(np.float64)
-    except (pa.ArrowException, OSError) as error:
-        raise click.ClickException(
-            f"{source.name} cannot be read as {name} ({one_line(error)})"
-        ) from error
-    if not isinstance(frame.index, pd.RangeIndex):
-        messages.note(f"{source.name}: the row index is left out; only columns are read")
-        frame = frame.reset_index(drop=True)
-    return _named(source, frame)
+BYTES_PER_CELL: Final = 8
 
 
-def _named(source: Source, frame: DataFrame) -> Table:
-    frame.columns = [str(name) for name in frame.columns]
-    check_names(source.name, list(frame.columns))
-    return Table(source.name, frame)
+def _read_parquet(source: Source, _: Reading, messages: Messages) -> Table:
+    from pyarrow import parquet
+
+    with source.open() as stream:
+        file = parquet.ParquetFile(stream)
+        # A column of equal values takes no room in the file.
+        check_memory(
+            source.name, BYTES_PER_CELL * file.metadata.num_rows * file.metadata.num_columns
+        )
+        return _of_arrow(source, file.read(), messages)
 
 
-def _read_parquet(source: Source, messages: Messages) -> Table:
-    import pandas as pd
-
-    return _read_arrow(source, messages, "Parquet", pd.read_parquet)
-
-
-def _read_feather(source: Source, messages: Messages) -> Table:
+def _read_feather(source: Source, _: Reading, messages: Messages) -> Table:
     """Read a Feather file, or a file or stream of Arrow."""
     import pyarrow as pa
     from pyarrow import ipc
 
-    def read(stream: Any) -> Any:
+    with source.open() as stream:
         content = pa.py_buffer(stream.read())
-        try:
-            return ipc.open_file(content).read_all().to_pandas()
-        except pa.ArrowInvalid:
-            return ipc.open_stream(content).read_all().to_pandas()
+    try:
+        table = ipc.open_file(content).read_all()
+    except pa.ArrowInvalid:
+        table = ipc.open_stream(content).read_all()
+    return _of_arrow(source, table, messages)
 
-    return _read_arrow(source, messages, "Feather", read)
 
-
-def _read_xlsx(source: Source, messages: Messages) -> Table:
-    """Read the first sheet of a workbook."""
+def _of_arrow(source: Source, table: Any, messages: Messages) -> Table:
+    """Return the columns of a table of Arrow, after checking its texts and categories."""
     import pandas as pd
 
-    with needing("xlsx"):
-        import openpyxl  # noqa: F401
-    try:
-        with source.open() as stream, pd.ExcelFile(stream, engine="openpyxl") as book:
-            sheets = [str(name) for name in book.sheet_names]
-            frame = pd.read_excel(book, sheet_name=sheets[0])
-    except (ValueError, KeyError, OSError, EOFError, zipfile.BadZipFile) as error:
-        raise click.ClickException(
-            f"{source.name} cannot be read as a workbook ({one_line(error)}); save it as .xlsx or "
-            ".csv"
-        ) from error
-    if len(sheets) > 1:
-        others = listed(sheets[1:])
-        messages.note(f"{source.name}: sheet {sheets[0]} is read; other sheets: {others}")
-    table = _named(source, frame)
-    nameless = [name for name in table.names if name.startswith("Unnamed: ")]
-    return Table(
-        source.name,
-        frame,
-        nameless=frozenset(nameless),
-        place=lambda row: f"row {row + 2} of the sheet",
-    )
+    check_names(source.name, table.column_names)
+    table.validate(full=True)
+    frame = table.to_pandas()
+    for column, cells in frame.items():
+        if pd.api.types.infer_dtype(cells, skipna=True) == "decimal":
+            frame[column] = cells.astype(np.float64)
+    if not isinstance(frame.index, pd.RangeIndex):
+        messages.note(f"{source.name}: the row index is left out; only columns are read")
+        frame = frame.reset_index(drop=True)
+    frame.columns = [str(name) for name in frame.columns]
+    return Table(source.name, frame)
 
 
-def _read_h5ad(source: Source, messages: Messages) -> Table:
+def _read_h5ad(source: Source, _: Reading, messages: Messages) -> Table:
     """Read the matrix ``X`` of an AnnData file; the columns of ``obs`` stand beside it."""
     from scipy.sparse import issparse
 
@@ -108,12 +79,7 @@ def _read_h5ad(source: Source, messages: Messages) -> Table:
         import anndata
     if source.path is None:
         raise click.UsageError("AnnData cannot be read from a pipe: name a file")
-    try:
-        data: Any = anndata.read_h5ad(source.path)
-    except Exception as error:  # h5py and anndata raise errors of many kinds for damaged files
-        raise click.ClickException(
-            f"{source.name} cannot be read as AnnData ({one_line(error)})"
-        ) from error
+    data: Any = anndata.read_h5ad(source.path)
     X = data.X
     if X is None:
         raise click.ClickException(f"{source.name} has no matrix X")
@@ -141,9 +107,9 @@ def _read_h5ad(source: Source, messages: Messages) -> Table:
     return Table(source.name, frame_of(np.asarray(X), names), aside=aside, id="obs_names")
 
 
-READERS: Final[dict[str, Callable[[Source, Messages], Table]]] = {
+READERS: Final[dict[str, Callable[[Source, Reading, Messages], Table]]] = {
     "parquet": _read_parquet,
     "feather": _read_feather,
-    "xlsx": _read_xlsx,
+    "xlsx": read_workbook,
     "h5ad": _read_h5ad,
 }

@@ -43,6 +43,8 @@ SAMPLE: Final = re.compile(
 )
 """Names of samples and cells, which belong in rows."""
 
+DATE: Final = re.compile(r"\d{1,4}([./-])\d{1,2}\1\d{1,4}([ T].*)?")
+
 SHARE_OF_NAMES: Final = 0.8
 FEWEST_SAMPLES: Final = 3
 
@@ -86,6 +88,8 @@ def guess(table: Table, name: str, column: Series) -> Guess:
     observed = column.dropna().map(str)
     n_levels, n_observed = observed.nunique(), len(observed)
     unique = n_levels == n_observed == n_rows
+    if n_levels > FEW_LEVELS and observed.map(lambda cell: bool(DATE.fullmatch(cell))).all():
+        return Guess("left out", "dates that are not written as 2024-12-31")
     if unique and n_rows > 2 and observed.str.len().max() <= LONGEST_ID:
         return Guess("id")
     if str(column.dtype) == "category":

@@ -1,22 +1,27 @@
-"""Read a table from a file or a pipe, with pandas and NumPy."""
+"""Read a table from a file or a pipe, with pandas and NumPy.
+
+Files are not trusted: what a small file would fill the memory with is an error before it does.
+"""
 
 from __future__ import annotations
 
 import gzip
 import io
 import sys
+import zlib
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO, Final, cast
+from typing import TYPE_CHECKING, Any, BinaryIO, Final
 
 import click
 
-from twofold.cli.errors import needing
+from twofold.cli.errors import needing, one_line, parsing
 from twofold.cli.messages import Messages, counted, listed
+from twofold.numerics.memory import check_memory_for
 from twofold.protocols import AnyArray
 
 if TYPE_CHECKING:
@@ -60,6 +65,21 @@ ADVICE: Final = {
 """What to do with files of other formats, by suffix."""
 
 
+CALLED: Final = {
+    "csv": "CSV",
+    "tsv": "TSV",
+    "parquet": "Parquet",
+    "feather": "Feather",
+    "npy": "a NumPy file, as numpy.save writes",
+    "npz": "a NumPy file, as numpy.savez writes",
+    "xlsx": "an .xlsx workbook",
+    "h5ad": "AnnData",
+}
+"""What messages call the formats."""
+
+CHUNK: Final = 2**24
+
+
 @dataclass(frozen=True)
 class Reading:
     """The user's options for reading a table; None means to detect the value."""
@@ -72,7 +92,7 @@ class Reading:
 
 @dataclass(frozen=True)
 class Source:
-    """A file that can be opened again (``path``), or the bytes that came through a pipe."""
+    """A file that can be opened again (``path``), or bytes of a pipe or a compressed file."""
 
     name: str
     path: Path | None = None
@@ -82,23 +102,50 @@ class Source:
     def of(cls, text: str) -> Source:
         """Return the source that a command line argument names."""
         if text == STANDARD:
-            return cls("standard input", content=sys.stdin.buffer.read())
+            return cls("standard input", content=_all_bytes(sys.stdin.buffer, "standard input"))
         path = Path(text)
         if path.is_dir():
             raise click.ClickException(f"{text} is a folder; name a file in it")
-        if path.exists() and not path.is_file():  # a named pipe can be read only once
-            return cls(text, content=path.read_bytes())
+        if path.is_char_device() or path.is_block_device():  # which may have no end
+            raise click.ClickException(f"{text} is a device; name a file, or '-' for a pipe")
         if not path.exists():
+            if path.is_symlink():
+                raise click.ClickException(f"{text} is a link to a file that does not exist")
             raise click.ClickException(f"{text}: no such file{_similar_file(path)}")
+        if path.suffix.lower() == ".gz":
+            return cls(text, content=_unpacked(path))
+        if not path.is_file():  # a named pipe can be read only once
+            with path.open("rb") as stream:
+                return cls(text, content=_all_bytes(stream, text))
         return cls(text, path)
 
     def open(self) -> BinaryIO:
         """Open the uncompressed bytes as a stream."""
-        if self.path is None:
-            return io.BytesIO(self.content)
-        if self.path.suffix.lower() == ".gz":
-            return cast(BinaryIO, gzip.open(self.path))
-        return self.path.open("rb")
+        return io.BytesIO(self.content) if self.path is None else self.path.open("rb")
+
+
+def _all_bytes(stream: Any, name: str) -> bytes:
+    """Return all bytes of a stream of unknown length."""
+    content = bytearray()
+    while chunk := stream.read(CHUNK):
+        content += chunk
+        check_memory(name, len(content))  # the cells need at least as much again
+    return bytes(content)
+
+
+def _unpacked(path: Path) -> bytes:
+    try:
+        with gzip.open(path) as stream:
+            return _all_bytes(stream, str(path))
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise click.ClickException(
+            f"{path} cannot be unpacked ({one_line(error)}); is it complete?"
+        ) from error
+
+
+def check_memory(name: str, n_bytes: float) -> None:
+    """Raise an error if the memory that is free does not suffice for a table."""
+    check_memory_for(name, n_bytes, "its cells", "Take fewer rows or columns.")
 
 
 @dataclass(frozen=True)
@@ -108,7 +155,7 @@ class Table:
     ``named`` is False if the column names are made up, ``nameless`` has the columns without a name
     in a header that names others. ``aside`` holds arrays beside the table, such as labels in an
     NPZ file; ``id`` names the one that names rows. ``place`` names the line or row of a row index,
-    for messages.
+    for messages. ``decimal`` is the decimal mark in texts.
     """
 
     name: str
@@ -118,6 +165,7 @@ class Table:
     aside: Mapping[str, AnyArray] = field(default_factory=dict)
     id: str | None = None
     place: Callable[[int], str] = lambda row: f"row {row + 1}"
+    decimal: str = "."
 
     @property
     def names(self) -> list[str]:
@@ -144,18 +192,19 @@ def read_table(argument: str, reading: Reading, messages: Messages) -> Table:
         import pyarrow  # noqa: F401, ICN001
     source = Source.of(argument)
     kind = reading.format or ("csv" if source.path is None else format_of(source.path, "--format"))
-    if kind in ("csv", "tsv"):
-        from twofold.cli.tables.delimited import read_delimited
+    with parsing(source.name, CALLED[kind]):
+        if kind in ("csv", "tsv"):
+            from twofold.cli.tables.delimited import read_delimited
 
-        table = read_delimited(source, "\t" if kind == "tsv" else ",", reading, messages)
-    elif kind in ("npy", "npz"):
-        from twofold.cli.tables.arrays import read_arrays
+            table = read_delimited(source, "\t" if kind == "tsv" else ",", reading, messages)
+        elif kind in ("npy", "npz"):
+            from twofold.cli.tables.arrays import read_arrays
 
-        table = read_arrays(source, kind, messages)
-    else:
-        from twofold.cli.tables.frames import READERS
+            table = read_arrays(source, kind, messages)
+        else:
+            from twofold.cli.tables.frames import READERS
 
-        table = READERS[kind](source, messages)
+            table = READERS[kind](source, reading, messages)
     n_rows, n_columns = table.frame.shape
     if not n_columns:
         raise click.ClickException(f"{table.name} has no columns")
@@ -183,12 +232,25 @@ def format_of(path: Path, option: str, known: Mapping[str, str] = FORMATS) -> st
 
 
 def check_names(source: str, names: list[str]) -> None:
-    """Raise an error if two columns have the same name."""
-    if twice := [name for name, count in Counter(names).items() if count > 1]:
+    """Raise an error if two columns have the same name, or a name is not text."""
+    if wrong := [name for name in names if not is_unicode(name)]:
+        raise click.ClickException(
+            f"{source} has a column whose name {listed(wrong)} is not Unicode text; rename it"
+        )
+    if twice := [name or "''" for name, count in Counter(names).items() if count > 1]:
         raise click.ClickException(
             f"{source} has more than one column with the name {listed(twice)}; column names must "
             "be unique"
         )
+
+
+def is_unicode(text: str) -> bool:
+    """Whether a text can be written: it has no half of a surrogate pair."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def frame_of(values: AnyArray, names: list[str] | None = None) -> DataFrame:
@@ -205,5 +267,6 @@ def _similar_file(path: Path) -> str:
     folder = path.parent
     if not folder.is_dir():
         return f", and no folder {folder}"
-    close = get_close_matches(path.name, [one.name for one in folder.iterdir()], n=1, cutoff=0.7)
+    names = [one.name for one in folder.iterdir()]
+    close = get_close_matches(path.name, names, n=1, cutoff=0.7)
     return f"; did you mean {folder / close[0]}?" if close else ""

@@ -21,6 +21,7 @@ from twofold.cli.tables.arrays import FEATURE_NAMES
 from twofold.cli.tables.columns import LABELS, Selection
 from twofold.cli.tables.reading import STANDARD, WRITTEN, format_of
 from twofold.numerics.files import whole_file
+from twofold.numerics.plain_text import printable
 from twofold.protocols import AnyArray, Array
 
 
@@ -132,6 +133,8 @@ class Output:
             left_out = listed(table.beside)
             messages.note(f"NPY holds one table of numbers: {left_out} is left out (NPZ keeps it)")
         if self.is_standard:
+            if sys.stdout.isatty():  # a file keeps what would steer a terminal
+                content = memoryview(_for_terminal(bytes(content)))
             while content:  # unbuffered streams may take only a part
                 content = content[sys.stdout.buffer.write(content) :]
             sys.stdout.buffer.flush()
@@ -151,6 +154,12 @@ class Output:
             messages.result(document | {"written": self.target}, [])
         elif not self.is_standard:
             messages.note(f"{self.target}: {table_size((len(table.values), len(columns)))}")
+
+
+def _for_terminal(content: bytes) -> bytes:
+    """Return lines of text in which only line ends and tabs are not printable."""
+    lines = content.decode().split("\n")
+    return "\n".join("\t".join(map(printable, line.split("\t"))) for line in lines).encode()
 
 
 def _free_name(name: str, taken: Container[str]) -> str:

@@ -142,7 +142,8 @@ def write(
             UserWarning,
         )
     with whole_file(path) as unfinished:
-        unfinished.write_text(text, encoding="utf-8", newline="\n")
+        # Names may hold half of a surrogate pair, which JSON can only escape.
+        unfinished.write_text(text, encoding="utf-8", errors="backslashreplace", newline="\n")
     return Path(path)
 
 

@@ -314,7 +314,7 @@ def _describe(
         "n_components": str(found.model.embedding_.shape[1]),
     }
     if found.names is not None:
-        properties["feature_names"] = json.dumps(found.names, ensure_ascii=False)
+        properties["feature_names"] = json.dumps(found.names)
     if distillation is not None:
         properties["distillation"] = json.dumps(asdict(distillation))
     for key, value in (properties | measured).items():

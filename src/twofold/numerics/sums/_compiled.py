@@ -2,7 +2,8 @@
 
 numba is imported on first use, never with the package. Import and compilation take a second or two,
 so small problems use NumPy. So does an installation where numba is missing or broken, with the same
-results. Compiled functions are serial and release the GIL.
+results. Compiled functions are serial and release the GIL. They do not check indices, so shapes are
+checked before a call.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from importlib import import_module
 from types import ModuleType
 
 from twofold.kernels import Compact, Gaussian
-from twofold.protocols import RadialKernel
+from twofold.protocols import AnyArray, RadialKernel
 
 WORTH_COMPILING = 10**5
 """Multiplications in one call above which loops are compiled; a fit makes hundreds of calls."""
@@ -32,6 +33,12 @@ def compiled_power(kernel: RadialKernel) -> float | None:
     if isinstance(kernel, Gaussian):
         return 0.0
     return float(kernel.power) if isinstance(kernel, Compact) else None
+
+
+def check_shape(name: str, array: AnyArray, *shape: int) -> None:
+    """Raise an error unless an argument of a compiled loop has this shape."""
+    if array.shape != shape:
+        raise ValueError(f"{name} has shape {array.shape}, but {shape} is needed.")
 
 
 @cache

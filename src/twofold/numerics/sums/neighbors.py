@@ -22,7 +22,7 @@ from scipy.sparse import csr_array
 from scipy.spatial import cKDTree
 
 from twofold.numerics.linalg import sqdist
-from twofold.numerics.sums._compiled import compiled, compiled_power
+from twofold.numerics.sums._compiled import check_shape, compiled, compiled_power
 from twofold.numerics.sums.cells import sorted_into_columns
 from twofold.numerics.sums.reach import kernel_radius
 from twofold.numerics.threads import map_blocks, row_blocks, some_rows
@@ -142,6 +142,7 @@ class LocalMeans:
 
         Only targets whose distances overflow are not.
         """
+        self._check(values)
         mass, shift = np.empty(len(targets)), np.empty(len(targets))
         means = np.empty((len(targets), values.shape[1]))
         self._run("local_means", targets, n_jobs, values, mass, shift, means)
@@ -152,13 +153,20 @@ class LocalMeans:
     ) -> tuple[NormalTerms, Mask]:
         """Return ``J^T J``, ``J^T r`` and ``|r|^2`` of the means, and which targets are covered."""
         m, q = targets.shape
+        self._check(values)
+        check_shape("data", data, m, values.shape[1])
         mass = np.empty(m)
         JTJ, JTr, loss = np.zeros((m, q, q)), np.zeros((m, q)), np.zeros(m)
         self._run("local_normal_terms", targets, n_jobs, values, data, mass, JTJ, JTr, loss)
         return (JTJ, JTr, loss), mass > 0.0
 
+    def _check(self, values: Array) -> None:
+        """Raise an error unless there is a row of values for each source."""
+        check_shape("values", values, len(self.order), values.shape[1])
+
     def _run(self, name: str, targets: Array, n_jobs: int | None, *arguments: Array) -> None:
         """Run a compiled loop over the targets; it writes into the last of the arguments."""
+        check_shape("targets", targets, len(targets), self.points.shape[1])
         loop = getattr(compiled(1 << 62, "_local_loops"), name)
         targets = np.ascontiguousarray(targets)
         arguments = tuple(np.ascontiguousarray(argument) for argument in arguments)
