@@ -124,7 +124,7 @@ class TestBadBlocks:
 
     def test_a_small_block_that_raises_later_is_named(self, client, tmp_path, monkeypatch):
         flag = tmp_path / "fail"
-        bad = failing_block(chunked(120, X[:1_800]), 3, flag)
+        bad = failing_block(chunked(300, X[:1_800]), 3, flag)
         armed_in("moments", flag, monkeypatch)
         with pytest.raises(DistributedFitError, match=r"block 3 of 6.*the disk is on fire"):
             fit(twofold.DRUR(**QUICK), bad)
