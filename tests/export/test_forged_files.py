@@ -5,7 +5,7 @@ import sys
 import numpy as np
 import pytest
 
-from benchmarks.fuzz import _outcomes, files, guided
+from benchmarks.fuzz import _models, _outcomes, files, guided
 from benchmarks.fuzz._file_worker import forged
 from benchmarks.fuzz._forging import WAYS, Forged, NothingLeftError, forge
 
