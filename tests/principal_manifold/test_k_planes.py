@@ -47,6 +47,14 @@ class TestSpecialCases:
         total = np.square(X - X.mean(axis=0)).sum()
         assert model.history_[-1] * total == pytest.approx(rival.inertia_, rel=1e-6)
 
+    @pytest.mark.parametrize("seed", range(3))
+    def test_rows_on_several_planes_belong_to_the_first(self, seed):
+        X = np.random.default_rng(seed).standard_normal((40, 2))
+        model = KPlanes(n_planes=2, n_components=2, random_state=0).fit(X)
+        assert model.score(X) == 1.0
+        assert not model.predict(X).any()
+        assert not any(model.predict(X[[row]]).any() for row in range(40))
+
     def test_all_dimensions_lose_nothing(self):
         X, _ = crossing()
         assert KPlanes(2, 3, random_state=0).fit(X).score(X) == pytest.approx(1.0)

@@ -51,6 +51,9 @@ from twofold.protocols import Array, IntArray
 ROWS_OF_A_START = 3
 """Rows that span a first plane, in multiples of ``q + 1``."""
 
+ROUNDING = 4.0 * float(np.finfo(np.float64).eps)
+"""Of a distance to a plane, for each column, as a share of the distance to its center."""
+
 
 @dataclass(frozen=True)
 class Planes:
@@ -60,11 +63,18 @@ class Planes:
     axes: Array
 
     def squares(self, data: Array) -> Array:
-        """Return the squared distances of rows to all planes (n, k)."""
+        """Return the squared distances of rows to all planes (n, k).
+
+        Those that are only rounding are 0: a row on several planes belongs to the first of them,
+        whatever the other rows.
+        """
         found = np.empty((len(data), len(self.centers)))
+        rounding = ROUNDING * data.shape[1]
         for number, (center, axes) in enumerate(zip(self.centers, self.axes, strict=True)):
             offsets = data - center
-            found[:, number] = row_norms_sq(offsets - (offsets @ axes.T) @ axes)
+            squares = row_norms_sq(offsets - (offsets @ axes.T) @ axes)
+            squares[squares <= rounding**2 * row_norms_sq(offsets)] = 0.0
+            found[:, number] = squares
         return found
 
 
