@@ -282,6 +282,41 @@ def test_nasty_labels(browser, tmp_path):
     opened.close()
 
 
+def test_long_names_and_halves_of_surrogate_pairs(browser, tmp_path):
+    X, y = load_iris(return_X_y=True)
+    names = np.array(["n" * 10_000, "</title>\ud800", "long label " * 1_000], dtype=object)
+    model = DRUR(2, n_centers=10, alpha=1e-3, init="pca", random_state=0).fit(X)
+    path = explorer.write(
+        model,
+        X,
+        names[y],
+        path=tmp_path / "p.html",
+        title="\udc00" + names[0],
+        feature_names=[*names, "width"],
+        row_names=[f"{name}{row}" for row, name in enumerate(names[y])],
+        columns={names[0]: y, "__proto__": X[:, 0]},
+    )
+    opened = Opened(browser, path)
+    opened.pin(7)
+    opened.use("box")
+    x, y0 = opened.place_of(7)
+    opened.drag((x - 9, y0 - 9), (x + 9, y0 + 9))
+    longest = (
+        "[...document.querySelectorAll('body *:not(script)')].filter((one) => !one.children.length)"
+    )
+    assert (
+        opened.page.evaluate(f"Math.max(...{longest}.map((one) => one.textContent.length))") < 700
+    )
+    map_box = opened.page.locator("#map").bounding_box()
+    assert map_box["width"] > 500
+    assert map_box["height"] > 300
+    assert opened.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    table = list(csv.reader(io.StringIO(opened.page.evaluate("window.twofold.csv()"))))
+    assert names[0] in table[0]
+    assert table[1][0].startswith("n" * 10_000)
+    opened.close()
+
+
 @pytest.mark.parametrize("n_components", [1, 3, 4])
 def test_other_dimensions(browser, tmp_path, n_components):
     rng = np.random.default_rng(0)

@@ -81,7 +81,9 @@ def guess(table: Table, name: str, column: Series) -> Guess:
 
     n_rows = len(column)
     if name in table.numeric:
-        numbers_rows = name in table.nameless or ROW_NUMBERS.fullmatch(name.strip().lower())
+        if name in table.nameless:  # as R and pandas write the numbers of rows, perhaps of some
+            return Guess("id") if _are_places(column) else Guess("feature")
+        numbers_rows = ROW_NUMBERS.fullmatch(name.strip().lower())
         return Guess("id") if numbers_rows and _is_consecutive(column) else Guess("feature")
     if not is_text(column):
         return Guess("feature")
@@ -104,6 +106,13 @@ def guess(table: Table, name: str, column: Series) -> Guess:
 def _is_consecutive(column: Series) -> bool:
     values = column.to_numpy(dtype=np.float64, na_value=np.nan)
     return len(values) > 1 and bool((np.diff(values) == 1.0).all())
+
+
+def _are_places(column: Series) -> bool:
+    """Whether cells are different whole numbers from 0."""
+    values = column.to_numpy(dtype=np.float64, na_value=np.nan)
+    whole = bool(((values >= 0.0) & (values == np.floor(values))).all())
+    return whole and len(np.unique(values)) == len(values) > 1
 
 
 def warn_if_transposed(table: Table, messages: Messages) -> None:

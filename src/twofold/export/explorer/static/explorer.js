@@ -43,7 +43,7 @@ class Explorer {
 
   start() {
     const { model, n_rows: total, appearance } = this.content;
-    byId("title").textContent = this.content.title;
+    byId("title").textContent = shownText(this.content.title);
     const some = this.points.n < total ? ` (${this.points.n.toLocaleString("en")} shown)` : "";
     byId("summary").textContent =
       `${model.name} · ${total.toLocaleString("en")} rows${some} · ${model.n_features} features as ${this.q} latents · ${appearance.kind}`;
@@ -246,7 +246,7 @@ class Explorer {
     const row = this.points.nearest(x, this.q === 1 ? 0.5 * this.camera.height : y, this.q === 1 ? Infinity : REACH);
     const isTable = this.content.appearance.kind === "table";
     this.shape.show(this.decode(this.here), isTable && row >= 0 ? this.rows.row(row) : null);
-    const near = row < 0 ? "" : ` · near ${this.rowName(row)} (${rowText(this.column, row)})`;
+    const near = row < 0 ? "" : ` · near ${isolated(this.rowName(row))} (${isolated(rowText(this.column, row))})`;
     const support = this.landscape.support(this.here);
     byId("place").textContent = `(${Array.from(this.here, shortNumber).join(", ")})${support && ` · ${support}`}${near}`;
     if (this.sliders) this.sliders.forEach((slider, l) => (slider.value = this.here[l]));

@@ -40,9 +40,9 @@ class Pins {
   card(row) {
     const { content, fields, rowName, column } = this.explorer;
     const { data, rebuilt, error } = this.of(row);
-    const name = element("span", { dir: "auto", textContent: `${rowName(row)}${column ? ` · ${rowText(column, row)}` : ""}` });
+    const name = element("span", { dir: "auto" }, isolated(rowName(row)), column ? ` · ${isolated(rowText(column, row))}` : "");
     const close = element("button", { type: "button", textContent: "×", title: "Unpin" });
-    close.setAttribute("aria-label", `Unpin ${rowName(row)}`);
+    close.setAttribute("aria-label", `Unpin ${shownText(rowName(row))}`);
     close.addEventListener("click", () => {
       this.toggle(row);
       this.explorer.drawMarks();

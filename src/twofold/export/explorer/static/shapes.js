@@ -5,8 +5,21 @@ function breakable(name) {
   return name.split(/(?<=[_.\-/])/).flatMap((part) => [part, element("wbr")]);
 }
 
+const LONGEST_TEXT = 200;
+
+// A name as it is shown: cut if it is long. Downloads have all of it.
+function shownText(text) {
+  return text.length > LONGEST_TEXT ? `${text.slice(0, LONGEST_TEXT - 1)}…` : text;
+}
+
+// A name within a sentence, which keeps its direction whatever that of the name is.
+function isolated(text) {
+  return /^[ -~]*$/.test(text) ? shownText(text) : `\u2068${shownText(text)}\u2069`;
+}
+
 function element(tag, properties = {}, ...children) {
   const made = Object.assign(document.createElement(tag), properties);
+  if ("textContent" in properties) made.textContent = shownText(properties.textContent);
   made.append(...children);
   return made;
 }
@@ -92,7 +105,7 @@ class TableShape {
     const body = element("tbody");
     this.lines = fields.map((field) => {
       const cells = columns.map(() => new ValueCell());
-      body.append(element("tr", {}, element("th", { dir: "auto", scope: "row" }, ...breakable(field.name)), ...cells.map((cell) => cell.node)));
+      body.append(element("tr", {}, element("th", { dir: "auto", scope: "row" }, ...breakable(shownText(field.name))), ...cells.map((cell) => cell.node)));
       const bars = this.withBars && field.levels ? new Bars(field, columns.length + 1) : null;
       if (bars) body.append(bars.node);
       return { field, cells, bars };
@@ -128,7 +141,7 @@ class ValueCell {
   }
 
   show(text, share = null, isMissing = false) {
-    this.word.textContent = text;
+    this.word.textContent = shownText(text);
     this.share.textContent = share === null ? "" : ` ${shareText(share)}`;
     this.node.classList.toggle("missing", isMissing);
   }
@@ -155,8 +168,7 @@ class Bars {
     const leading = this.field.leading(x);
     this.bars.forEach(({ level, fill, share }, k) => {
       const [number, value] = leading[k];
-      level.textContent = this.field.levels[number];
-      level.title = this.field.levels[number];
+      level.textContent = level.title = shownText(this.field.levels[number]);
       fill.style.width = `${100 * value}%`;
       share.textContent = shareText(value);
     });
