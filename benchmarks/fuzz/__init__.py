@@ -1,6 +1,7 @@
-"""Fuzzing: hostile input in large numbers, and nothing but documented outcomes.
+"""Fuzzing: hostile input made at random, for which only documented outcomes are allowed.
 
-``forging`` changes saved models and signs them again, ``models`` has the models, ``outcomes`` loads
-and uses one file, ``worker`` is a process that takes many files in a row, and ``files`` runs such
-processes and reports what they found. ``guided`` fuzzes the reader guided by coverage.
+    python -m benchmarks.fuzz NAME [OPTIONS]
+
+Each module of this package without a leading underscore is one fuzzer, and has ``main(arguments)``,
+which returns an exit code: 0 if every outcome was allowed.
 """

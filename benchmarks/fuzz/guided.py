@@ -7,6 +7,7 @@ digests fit, one of its arrays, or the whole file. The second byte chooses the m
 that is not documented ends the run.
 """
 
+import argparse
 import json
 import sys
 import tempfile
@@ -31,15 +32,15 @@ def run(seconds, folder):
         print(MISSING)
         return
     with atheris.instrument_imports(include=["twofold.export"]):
-        from benchmarks.fuzz import models
-        from benchmarks.fuzz.forging import Forged
-        from benchmarks.fuzz.outcomes import loaded
+        from benchmarks.fuzz import _models
+        from benchmarks.fuzz._forging import Forged
+        from benchmarks.fuzz._outcomes import loaded
         from twofold.export.object_graph import CLASSES
 
     folder = Path(folder)
     saved, corpus = folder / "models", folder / "corpus"
     corpus.mkdir(parents=True, exist_ok=True)
-    models.save_all(saved, NAMES)
+    _models.save_all(saved, NAMES)
     paths = sorted(saved.glob("*.twofold"))
     for number, path in enumerate(paths):
         forged = Forged(path.read_bytes())
@@ -73,9 +74,12 @@ def run(seconds, folder):
     atheris.Fuzz()
 
 
-if __name__ == "__main__":
-    if len(sys.argv) > 2:
-        run(int(sys.argv[1]), sys.argv[2])
-    else:
-        with tempfile.TemporaryDirectory() as scratch:
-            run(int(sys.argv[1]), scratch)
+def main(arguments):
+    """Fuzz for some time, if atheris is there; it ends the process."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.fuzz guided")
+    parser.add_argument("--seconds", type=int, default=600)
+    parser.add_argument("--folder", type=Path, help="keeps inputs of bad outcomes")
+    options = parser.parse_args(arguments)
+    with tempfile.TemporaryDirectory() as scratch:
+        run(options.seconds, options.folder or scratch)
+    return 0

@@ -9,7 +9,7 @@ from scipy import sparse
 from sklearn.manifold import TSNE
 
 import twofold.anndata
-from benchmarks.fuzz.forging import Forged
+from benchmarks.fuzz._forging import Forged
 from twofold import UKR, AutoTwoWay, ModelFileError, TwoWay
 from twofold.anndata import AnnDataMap
 from twofold.counts import LogCounts

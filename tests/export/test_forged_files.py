@@ -1,12 +1,13 @@
 """A short run of forged model files; `python -m benchmarks.fuzz files` is the long one."""
 
+import sys
+
 import numpy as np
 import pytest
 
-from benchmarks.fuzz import __main__ as command
-from benchmarks.fuzz import files, guided, models, outcomes
-from benchmarks.fuzz.forging import WAYS, Forged, NothingLeftError, forge
-from benchmarks.fuzz.worker import forged
+from benchmarks.fuzz import _models, _outcomes, files, guided
+from benchmarks.fuzz._file_worker import forged
+from benchmarks.fuzz._forging import WAYS, Forged, NothingLeftError, forge
 
 QUICK = ("two_way-nw", "kplanes", "points", "table", "twister", "first", "ukr-columns", "drur-axes")
 
@@ -14,7 +15,7 @@ QUICK = ("two_way-nw", "kplanes", "points", "table", "twister", "first", "ukr-co
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("models")
-    assert len(models.save_all(folder, QUICK)) == len(QUICK)
+    assert len(_models.save_all(folder, QUICK)) == len(QUICK)
     return folder
 
 
@@ -51,7 +52,7 @@ def test_a_model_that_is_not_changed_is_used(folder, tmp_path):
         content = Forged(path.read_bytes()).signed()
         former = path.stem.startswith("format-1")  # whose models fill no gaps
         expected = "an error" if former else "used"
-        assert outcomes.outcome_of(content, path, tmp_path / "same.twofold") == expected
+        assert _outcomes.outcome_of(content, path, tmp_path / "same.twofold") == expected
 
 
 def test_undocumented_outcomes_are_found(folder, tmp_path, monkeypatch):
@@ -63,8 +64,8 @@ def test_undocumented_outcomes_are_found(folder, tmp_path, monkeypatch):
             raise error
 
         monkeypatch.setattr("twofold.load", failing)
-        with pytest.raises(outcomes.Bad, match="load: "):
-            outcomes.outcome_of(content, path, tmp_path / "one.twofold")
+        with pytest.raises(_outcomes.Bad, match="load: "):
+            _outcomes.outcome_of(content, path, tmp_path / "one.twofold")
     monkeypatch.undo()
     content = Forged(path.read_bytes()).signed()
     for name, found in (
@@ -75,22 +76,20 @@ def test_undocumented_outcomes_are_found(folder, tmp_path, monkeypatch):
     ):
         with monkeypatch.context() as patched:
             patched.setattr(f"twofold.TwoWay.{name}", found)
-            with pytest.raises(outcomes.Bad):
-                outcomes.outcome_of(content, path, tmp_path / "one.twofold")
+            with pytest.raises(_outcomes.Bad):
+                _outcomes.outcome_of(content, path, tmp_path / "one.twofold")
 
 
 def test_children_that_end_are_noted(folder, monkeypatch, capsys):
     """A child that is killed at each file: all files are bad, and the run comes to its end."""
     dying = "import sys, os; print('{\"begins\": ' + sys.argv[4] + '}', flush=True); os.abort()"
-    monkeypatch.setattr(files.sys, "executable", "python-that-dies")
-    popen = files.subprocess.Popen
+    popen, python = files.subprocess.Popen, sys.executable
 
     def start(arguments, **options):
-        return popen([command.sys.orig_argv[0], "-c", dying, *arguments[2:]], **options)
+        return popen([python, "-c", dying, *arguments[2:]], **options)
 
     monkeypatch.setattr(files.subprocess, "Popen", start)
-    with pytest.raises(SystemExit, match="1"):
-        command.main(["files", "--folder", str(folder), "--count", "2"])
+    assert files.main(["--folder", str(folder), "--count", "2"]) == 1
     said = capsys.readouterr().out
     assert said.count("ended with -6") == 2
     assert "2 files: {'bad': 2}" in said

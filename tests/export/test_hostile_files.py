@@ -14,7 +14,7 @@ import pytest
 from scipy.sparse import csr_array
 
 import twofold
-from benchmarks.fuzz.forging import Forged, zipped
+from benchmarks.fuzz._forging import Forged, zipped
 from twofold import UKR, ModelFileError, TwoWay
 from twofold.datasets import make_s_curve
 from twofold.export.contents import CONTENTS

@@ -10,7 +10,7 @@ from sklearn.cluster import KMeans
 from sklearn.decomposition import PCA
 from sklearn.exceptions import ConvergenceWarning
 
-from benchmarks.fuzz.forging import Forged
+from benchmarks.fuzz._forging import Forged
 from twofold import PrincipalManifold, load
 from twofold.base.journal import Journal
 from twofold.datasets import make_s_curve, make_swiss_roll

@@ -1,6 +1,6 @@
 """A process that takes many forged files in a row, started by `benchmarks.fuzz.files`.
 
-    python -m benchmarks.fuzz.worker FOLDER SEED FIRST COUNT MEGABYTES [compiled]
+    python -m benchmarks.fuzz._file_worker FOLDER SEED FIRST COUNT MEGABYTES [compiled]
 
 It writes a line of JSON before and after each file, so that its parent knows which file ended it.
 With *compiled*, loops compiled by numba are used for small models too.
@@ -15,8 +15,8 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.fuzz.forging import forge
-from benchmarks.fuzz.outcomes import Bad, outcome_of
+from benchmarks.fuzz._forging import forge
+from benchmarks.fuzz._outcomes import Bad, outcome_of
 
 
 def forged(folder, seed, number):
