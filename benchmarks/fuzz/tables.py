@@ -101,6 +101,7 @@ def outcomes(options):
             number = found["number"] + 1
             yield found
         timer.cancel()
+        child.stdout.close()
         if child.wait() or number < last:
             number = begun["number"] + 1
             why = f"{begun['kind']}: the process ends with code {child.returncode}"

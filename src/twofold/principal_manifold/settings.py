@@ -108,7 +108,14 @@ class CrossValidation:
         object.__setattr__(self, "alphas", alphas)
 
     def folds_of(self, n_rows: int) -> int:
-        """Return the number of folds of so many rows."""
+        """Return the number of folds for a number of rows.
+
+        Examples
+        --------
+        >>> from twofold.principal_manifold import CrossValidation
+        >>> CrossValidation().folds_of(3), CrossValidation().folds_of(1000)
+        (3, 5)
+        """
         if is_auto(self.n_folds):
             return min(FOLDS, n_rows)
         if int(self.n_folds) > n_rows:
