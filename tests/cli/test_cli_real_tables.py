@@ -222,7 +222,9 @@ def test_workbooks(colony, tmp_path, monkeypatch):
         read_csv(result.stdout), twofold.load(colony[0] / "p.twofold").transform(penguins())
     )
     book.write_text("no workbook")
-    assert "cannot be read as an .xlsx workbook" in fails("transform", colony[0] / "p.twofold", book)
+    assert "cannot be read as an .xlsx workbook" in fails(
+        "transform", colony[0] / "p.twofold", book
+    )
     monkeypatch.setitem(sys.modules, "openpyxl", None)
     error = fails("transform", colony[0] / "p.twofold", book)
     assert 'pip install "twofold[xlsx]"' in error
