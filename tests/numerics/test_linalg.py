@@ -10,7 +10,6 @@ from twofold.numerics.linalg import (
     n_leading_axes,
     principal_axes,
     rank_up_to,
-    row_product,
     shifted_exp,
     solve_psd,
     spatial_median,
@@ -93,15 +92,6 @@ def test_axes_beyond_the_rank_are_zero(shape):
     assert (variances[:2] > 0.01).all()
     assert (variances[2:] == 0.0).all()
     np.testing.assert_allclose(axes[:2] @ axes[:2].T, np.eye(2), atol=1e-12)
-
-
-@pytest.mark.parametrize("n_columns", [1, 4, 5, 20])
-@pytest.mark.parametrize("n_rows", [1, 15, 16, 40])
-def test_products_of_a_row_do_not_depend_on_the_others(n_rows, n_columns):
-    rng = np.random.default_rng(0)
-    A, B = rng.standard_normal((40, n_columns)), rng.standard_normal((n_columns, 3))
-    np.testing.assert_allclose(row_product(A[:n_rows], B), A[:n_rows] @ B, rtol=1e-12, atol=1e-14)
-    np.testing.assert_array_equal(row_product(A[:n_rows], B), row_product(A, B)[:n_rows])
 
 
 def test_exponentials_are_shifted_by_the_largest_of_a_row():

@@ -21,7 +21,8 @@ from scipy import linalg
 from sklearn.base import BaseEstimator
 
 from twofold.maps.normal import normal_products, normal_terms_of_blocks
-from twofold.numerics.linalg import row_norms_sq, row_product
+from twofold.numerics.linalg import row_norms_sq
+from twofold.numerics.row_products import row_product
 from twofold.numerics.threads import map_blocks, row_blocks
 from twofold.protocols import Array, NormalTerms
 
@@ -58,7 +59,7 @@ class LinearInFeatures(BaseEstimator, ABC):
     def jacobian(self, inputs: Array) -> Array:
         """Return the Jacobians, shape (n, D, q)."""
         _, gradients = self.feature_gradients(inputs)
-        return np.stack([gradient @ self.weights_ for gradient in gradients], axis=2)
+        return np.stack([row_product(gradient, self.weights_) for gradient in gradients], axis=2)
 
     def normal_terms(self, inputs: Array, targets: Array) -> NormalTerms:
         """Return ``J^T J`` (n, q, q), ``J^T r`` (n, q) and ``|r|^2`` (n,)."""

@@ -14,7 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from twofold.maps.affine import leading_coordinates
-from twofold.numerics.linalg import FEW_COLUMNS, row_norms_sq, row_product, shifted_exp, sqdist
+from twofold.numerics.linalg import FEW_COLUMNS, row_norms_sq, shifted_exp, sqdist
+from twofold.numerics.row_products import row_product
 from twofold.numerics.threads import BLOCK_BYTES, map_blocks, row_blocks, some_rows
 from twofold.numerics.units import CenteredUnits
 from twofold.protocols import AnyArray, Array, IntArray, RadialKernel

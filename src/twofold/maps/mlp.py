@@ -24,6 +24,7 @@ from scipy.special import expit
 from sklearn.utils import check_random_state
 
 from twofold.maps.features import LinearInFeatures
+from twofold.numerics.row_products import row_product
 from twofold.protocols import Array
 
 EVALUATIONS_PER_STEP = 10
@@ -166,7 +167,7 @@ class MLP(LinearInFeatures):
 
     def features(self, inputs: Array) -> Array:
         """Return ``phi`` (n, M) at inputs (n, q)."""
-        features: Array = expit(inputs @ self.hidden_weights_ + self.hidden_intercept_)
+        features: Array = expit(row_product(inputs, self.hidden_weights_) + self.hidden_intercept_)
         return features
 
     def feature_gradients(self, inputs: Array) -> tuple[Array, list[Array]]:

@@ -47,6 +47,7 @@ from twofold.maps.normal import normal_products, normal_terms_of_blocks
 from twofold.numerics.bandwidths import width_grid
 from twofold.numerics.caches import ComputedAgain
 from twofold.numerics.linalg import row_norms_sq, shifted_exp, sqdist
+from twofold.numerics.row_products import row_product
 from twofold.numerics.sums.dense import DenseSums
 from twofold.numerics.sums.neighbors import LocalMeans, LocalWeights, Neighbors, target_blocks
 from twofold.numerics.threads import map_blocks, row_blocks
@@ -140,8 +141,6 @@ class NadarayaWatson(ComputedAgain, BaseEstimator):
                 far = inputs[~covered]
                 means[~covered] = self._local_means(far, neighbors.weigh(far / self.bandwidth_))
             return means
-        if not neighbors.pays_for(len(inputs)):
-            return self._means(inputs, self.bandwidth_)
         means = np.empty((len(inputs), self.targets_.shape[1]))
 
         def work(rows: slice) -> None:
@@ -222,10 +221,10 @@ class NadarayaWatson(ComputedAgain, BaseEstimator):
 
     def _prediction_and_columns(self, inputs: Array) -> tuple[Array, list[Array]]:
         """Return the images (n, D) and the Jacobians' columns, q arrays (n, D)."""
-        if self._neighbors is not None and self._neighbors.pays_for(len(inputs)):
+        if self._neighbors is not None:
             return self._local_prediction_and_columns(inputs, self._neighbors)
         weights, scaled, reached = self._scaled_weights(inputs)
-        prediction = weights @ self.targets_
+        prediction = row_product(weights, self.targets_)
         slope = weights * np.where(
             reached[:, None], resolve_kernel(self.kernel).dlog_profile(scaled), 0.0
         )
@@ -234,7 +233,8 @@ class NadarayaWatson(ComputedAgain, BaseEstimator):
             change = slope * (
                 (targets[:, None] - sources) * (2.0 / self.bandwidth_ / self.bandwidth_)
             )
-            columns.append(change @ self.targets_ - change.sum(axis=1)[:, None] * prediction)
+            total = change.sum(axis=1)[:, None]
+            columns.append(row_product(change, self.targets_) - total * prediction)
         return prediction, columns
 
     def _local_prediction_and_columns(

@@ -31,8 +31,9 @@ from twofold.maps.features import LinearInFeatures
 from twofold.maps.local_projection import LocalProjection
 from twofold.numerics.caches import ComputedAgain
 from twofold.numerics.density import LatentDensity
-from twofold.numerics.linalg import k_smallest, row_norms_sq, row_product
+from twofold.numerics.linalg import k_smallest, row_norms_sq
 from twofold.numerics.neighbors import CellIndex
+from twofold.numerics.row_products import row_product
 from twofold.numerics.threads import map_blocks, row_blocks, some_rows
 from twofold.optimize import GaussNewton, NewtonPolish
 from twofold.protocols import Array, IntArray, Map, NormalTerms

@@ -37,8 +37,9 @@ from twofold.maps.features import LinearInFeatures
 from twofold.maps.normal import normal_products, normal_terms_of_blocks
 from twofold.maps.ridge import Choice, RidgePath, alphas_to_try, best_path
 from twofold.numerics.bandwidths import width_grid
-from twofold.numerics.linalg import row_norms_sq, row_product, sqdist
+from twofold.numerics.linalg import row_norms_sq, sqdist
 from twofold.numerics.quiet import quiet
+from twofold.numerics.row_products import row_product
 from twofold.numerics.threads import row_blocks
 from twofold.numerics.validation import check_real
 from twofold.protocols import Array, IntArray, NormalTerms, RadialKernel

@@ -7,16 +7,16 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.metrics.pairwise import KERNEL_PARAMS, pairwise_kernels
+from sklearn.metrics.pairwise import KERNEL_PARAMS
 
 from twofold.numerics.bandwidths import width_grid
-from twofold.numerics.linalg import FEW_ROWS, row_norms_sq, sqdist
+from twofold.numerics.linalg import row_norms_sq
+from twofold.numerics.pairwise_kernels import INNER_PRODUCTS, inner_products, kernel_values
 from twofold.protocols import Array
 
 LARGEST = 1e140
 """Kernels and slopes are clipped here, so that their sums and squares stay finite."""
 
-INNER_PRODUCTS = ("linear", "poly", "polynomial", "sigmoid")
 RELATIVE_SCALES = (4.0, 2.0, 1.0, 0.5, 0.25)
 """Scales to try for kernels of inner products, in units of the inputs' mean squared norm."""
 
@@ -48,19 +48,13 @@ class SklearnKernel:
 
     def features(self, inputs: Array, centers: Array) -> Array:
         """Return the kernel between rows and centers, shape (n, M)."""
-        if self.kernel == "rbf":
-            features = -self.gamma * sqdist(inputs, centers)
-            return np.exp(features, out=features)
         params: dict[str, Any] = {"gamma": self.gamma, "degree": self.degree, "coef0": self.coef0}
         if callable(self.kernel):
             params = dict(self.function_params or {})
-        n_rows = len(inputs)
-        if n_rows < FEW_ROWS:  # BLAS rounds products of few rows differently
-            inputs = np.pad(inputs, ((0, FEW_ROWS - n_rows), (0, 0)))
+        elif self.kernel in KERNEL_PARAMS:
+            params = {name: params[name] for name in KERNEL_PARAMS[self.kernel] if name in params}
         with np.errstate(over="ignore"):
-            kernels: Array = pairwise_kernels(
-                inputs, centers, metric=self.kernel, filter_params=True, **params
-            )[:n_rows]
+            kernels = kernel_values(self.kernel, inputs, centers, params)
         return np.clip(kernels, -LARGEST, LARGEST)
 
     def features_and_gradients(self, inputs: Array, centers: Array) -> tuple[Array, list[Array]]:
@@ -82,7 +76,7 @@ class SklearnKernel:
         if self.kernel == "sigmoid":
             return np.asarray(self.gamma * (1.0 - np.square(features)))
         with np.errstate(over="ignore", divide="ignore"):
-            inner = self.gamma * (inputs @ centers.T) + self.coef0
+            inner = inner_products(inputs, centers, self.gamma, self.coef0)
             slope = self.gamma * self.degree * inner ** (self.degree - 1)
         return np.clip(slope, -LARGEST, LARGEST)
 

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import issparse
 
+from twofold.numerics.row_products import row_product
 from twofold.numerics.units import CenteredUnits
 from twofold.protocols import Array, IntArray
 
@@ -111,7 +112,7 @@ class AffineUnits(CenteredUnits):
                 product: Array = X @ self.matrix
             return np.nan_to_num(product, nan=0.0, posinf=FARTHEST, neginf=-FARTHEST) - origin
         inside = np.clip(X - self.shift, -FARTHEST, FARTHEST)
-        mapped: Array = inside @ self.matrix - self.bias
+        mapped: Array = row_product(inside, self.matrix) - self.bias
         return mapped
 
     def into(self, X: Array) -> Array:
@@ -121,13 +122,13 @@ class AffineUnits(CenteredUnits):
     def back(self, U: Array) -> Array:
         """Return centered units of images as data."""
         images = np.clip(super().back(U), -FARTHEST, FARTHEST)
-        data: Array = images @ self.inverse + self.offset
+        data: Array = row_product(images, self.inverse) + self.offset
         return data
 
     def of_images(self, images: Array, columns: IntArray) -> Array:
         """Return chosen columns (n, k) of the data of images (n, r)."""
         inside = np.clip(images, -FARTHEST, FARTHEST)
-        data: Array = inside @ self.inverse[:, columns] + self.offset[columns]
+        data: Array = row_product(inside, self.inverse[:, columns]) + self.offset[columns]
         return data
 
     def sparse_distances(self, X: Any, images: Array) -> Array:

@@ -29,7 +29,8 @@ from scipy.optimize import nnls
 
 from twofold.numerics.caches import ComputedAgain
 from twofold.numerics.factor_model import BoolArray, FactorModel
-from twofold.numerics.linalg import row_norms_sq, row_product
+from twofold.numerics.linalg import row_norms_sq
+from twofold.numerics.row_products import row_product
 from twofold.numerics.threads import map_blocks, row_blocks, some_rows
 from twofold.protocols import AnyArray, Array, IntArray
 

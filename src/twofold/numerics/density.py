@@ -138,7 +138,7 @@ class LatentDensity(ComputedAgain, BaseEstimator):
         if columns is not None and columns.is_available:
             mass, log_shift = columns.mass(scaled, self.n_jobs)
             return log_shift, mass
-        if neighbors is None or not neighbors.pays_for(len(scaled)):
+        if neighbors is None:
             none = np.empty((len(points), 0))
             sums = DenseSums(_density_kernel(self.kernel), self.n_jobs).forward(
                 scaled, points, none

@@ -22,7 +22,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from twofold.numerics.linalg import row_product
+from twofold.numerics.row_products import row_product
 from twofold.numerics.threads import map_blocks, row_blocks, some_rows
 from twofold.protocols import Array
 

@@ -11,10 +11,10 @@ from __future__ import annotations
 import numpy as np
 from scipy import linalg
 
+from twofold.numerics.row_products import row_product
 from twofold.protocols import Array, IntArray
 
 FEW_COLUMNS = 4
-FEW_ROWS = 16
 
 MAX_RANK = 50
 VARIANCE_SHARE = 0.99
@@ -28,19 +28,6 @@ def row_norms_sq(A: Array) -> Array:
     """Return ``sum_d A[:, d]^2`` of shape (n,)."""
     norms: Array = np.einsum("nd,nd->n", A, A)
     return norms
-
-
-def row_product(A: Array, B: Array) -> Array:
-    """Return ``A @ B`` so that a row's result does not depend on the number of rows.
-
-    BLAS rounds differently for few rows, so those are padded.
-    """
-    if len(A) >= FEW_ROWS:
-        return A @ B
-    padded = np.zeros((FEW_ROWS, A.shape[1]))
-    padded[: len(A)] = A
-    product: Array = (padded @ B)[: len(A)]
-    return product
 
 
 def sqdist(A: Array, B: Array) -> Array:

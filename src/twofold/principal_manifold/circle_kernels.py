@@ -33,6 +33,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from twofold.numerics.row_products import row_product
 from twofold.numerics.validation import check_int, check_methods, check_not_negative, check_real
 from twofold.principal_manifold.node_kernels import (
     DampedKernel,
@@ -133,15 +134,16 @@ class FourierKernel:
         """Return the kernel."""
         cosines, sines, (c, s), _ = self._waves(z)
         at_cosines, at_sines, _, _ = self._waves(centers)
-        values: Array = (cosines * c) @ at_cosines.T + (sines * s) @ at_sines.T
+        values: Array = row_product(cosines * c, at_cosines.T)
+        values += row_product(sines * s, at_sines.T)
         return values
 
     def slopes(self, z: Array, centers: Array, width: float) -> Array:  # noqa: ARG002 - a protocol
         """Return its derivative."""
         cosines, sines, (c, s), frequencies = self._waves(z)
         at_cosines, at_sines, _, _ = self._waves(centers)
-        slopes: Array = (cosines * (s * frequencies)) @ at_sines.T
-        slopes -= (sines * (c * frequencies)) @ at_cosines.T
+        slopes: Array = row_product(cosines * (s * frequencies), at_sines.T)
+        slopes -= row_product(sines * (c * frequencies), at_cosines.T)
         return slopes
 
 

@@ -35,6 +35,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from twofold.base.dimensions import warn_of_rank
 from twofold.numerics.linalg import principal_axes, rank_up_to, row_norms_sq, sqdist
+from twofold.numerics.row_products import row_product
 from twofold.numerics.row_weights import check_sample_weight, repeated_rows
 from twofold.numerics.units import FAR, CenteredUnits
 from twofold.numerics.validation import (
@@ -72,7 +73,7 @@ class Planes:
         rounding = ROUNDING * data.shape[1]
         for number, (center, axes) in enumerate(zip(self.centers, self.axes, strict=True)):
             offsets = data - center
-            squares = row_norms_sq(offsets - (offsets @ axes.T) @ axes)
+            squares = row_norms_sq(offsets - row_product(row_product(offsets, axes.T), axes))
             squares[squares <= rounding**2 * row_norms_sq(offsets)] = 0.0
             found[:, number] = squares
         return found

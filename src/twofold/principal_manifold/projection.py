@@ -29,8 +29,9 @@ from types import ModuleType
 import numpy as np
 
 from twofold.losses import L1, Huber, Loss, Norm, Squared
-from twofold.numerics.linalg import row_norms_sq, row_product, sqdist
+from twofold.numerics.linalg import row_norms_sq, sqdist
 from twofold.numerics.neighbors import nearest
+from twofold.numerics.row_products import row_product
 from twofold.numerics.sums._compiled import WORTH_COMPILING, check_shape, compiled
 from twofold.numerics.threads import map_blocks, row_blocks
 from twofold.optimize._small_systems import damped_steps

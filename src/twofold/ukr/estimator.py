@@ -62,6 +62,7 @@ from twofold.maps import NadarayaWatson
 from twofold.numerics.column_factors import factors_of_rows, origin_of_rows
 from twofold.numerics.density import LatentDensity
 from twofold.numerics.linalg import sqdist
+from twofold.numerics.row_products import row_product
 from twofold.numerics.threads import row_blocks
 from twofold.numerics.units import CenteredUnits
 from twofold.numerics.validation import check_data, check_latents, check_real, warn_user
@@ -343,8 +344,8 @@ class UKR(TwoWayEstimator):
             kept = units.all_columns(units.back(space.data))
             rows = space.kernel_rows(units.all_columns(data), kept)
             weights = self.encoder_.regression.weights(self._latent_units.into(latents))
-            return np.asarray(rows @ weights.T)
-        return np.asarray(data @ self._decode(latents).T)
+            return row_product(rows, weights.T)
+        return row_product(data, self._decode(latents).T)
 
     def nearest_rows(self, Z: Any) -> IntArray:
         """Return the numbers of the training rows that are nearest to points of the manifold.

@@ -33,11 +33,13 @@ from sklearn.metrics.pairwise import (
     KERNEL_PARAMS,
     PAIRWISE_KERNEL_FUNCTIONS,
     manhattan_distances,
-    pairwise_kernels,
 )
 
 from twofold.maps import NadarayaWatson
 from twofold.maps.projection import Projection
+from twofold.numerics.linalg import fix_signs
+from twofold.numerics.pairwise_kernels import kernel_values
+from twofold.numerics.row_products import row_product
 from twofold.numerics.threads import row_blocks
 from twofold.numerics.validation import warn_user
 from twofold.protocols import Array
@@ -109,6 +111,7 @@ class FeatureSpace:
         K = 0.5 * (K + K.T)
         means = K.mean(axis=0)
         eigenvalues, vectors = linalg.eigh(K - means - means[:, None] + means.mean())
+        vectors = fix_signs(vectors)
         largest = eigenvalues[-1]
         floor = max(largest, 1e-300, NEGLIGIBLE_SHARE * float(np.abs(K).max()))
         kept = eigenvalues > len(data) * np.finfo(np.float64).eps * floor
@@ -150,7 +153,9 @@ class FeatureSpace:
                 rows = _bounded(kernel(data, self.data))
                 own = _bounded(np.concatenate([np.diagonal(kernel(x, x)) for x in _few(data)]))
         row_means, mean = rows.mean(axis=1), self.column_means.mean()
-        coordinates = (rows - row_means[:, None] - self.column_means + mean) @ self.to_coordinates
+        coordinates = row_product(
+            rows - row_means[:, None] - self.column_means + mean, self.to_coordinates
+        )
         if own is None:
             return coordinates, np.zeros(len(data))
         coordinates = np.clip(coordinates, -FARTHEST, FARTHEST)
@@ -229,7 +234,7 @@ def _kernel(metric: Metric, params: dict[str, Any]) -> PairwiseKernel:
                 f"metric={metric!r} needs data without negative values, such as counts. Use "
                 "sklearn.preprocessing.MinMaxScaler(clip=True) first, or metric='l1'."
             )
-        return np.asarray(pairwise_kernels(A, B, metric=metric, **params), dtype=np.float64)
+        return kernel_values(metric, A, B, params)
 
     return kernel
 

@@ -42,9 +42,10 @@ from typing import Any
 
 import numpy as np
 from scipy import optimize
-from sklearn.metrics.pairwise import pairwise_kernels
 
 from twofold.numerics.linalg import row_norms_sq
+from twofold.numerics.pairwise_kernels import kernel_values
+from twofold.numerics.row_products import row_product
 from twofold.numerics.threads import row_blocks
 from twofold.protocols import Array
 
@@ -95,7 +96,7 @@ def weighted_medians(data: Array, weights: Array) -> Array:
 
 def weighted_means(data: Array, weights: Array) -> Array:
     """Return the weighted means (m, D) of data (n, D); weights (m, n) need not sum to one."""
-    means: Array = weights @ data / weights.sum(axis=1, keepdims=True)
+    means: Array = row_product(weights, data) / weights.sum(axis=1, keepdims=True)
     return means
 
 
@@ -122,7 +123,7 @@ def weighted_chi2_centers(data: Array, weights: Array) -> Array:
 
 
 def _linear(data: Array, weights: Array, params: dict[str, Any]) -> Array:  # noqa: ARG001
-    return weights @ data
+    return row_product(weights, data)
 
 
 def _medians(data: Array, weights: Array, params: dict[str, Any]) -> Array:  # noqa: ARG001
@@ -136,9 +137,9 @@ def _chi2_centers(data: Array, weights: Array, params: dict[str, Any]) -> Array:
 def _cosine(data: Array, weights: Array, params: dict[str, Any]) -> Array:  # noqa: ARG001
     lengths = np.sqrt(row_norms_sq(data))
     directions = data / np.where(lengths > 0.0, lengths, 1.0)[:, None]
-    means = weights @ directions
+    means = row_product(weights, directions)
     norms = np.sqrt(row_norms_sq(means))
-    factors = (weights @ lengths) / np.where(norms > 0.0, norms, 1.0)
+    factors = row_product(weights, lengths[:, None])[:, 0] / np.where(norms > 0.0, norms, 1.0)
     found: Array = means * factors[:, None]
     return found
 
@@ -154,7 +155,7 @@ def _fixed_point_of(
         scale = float(np.abs(data).max()) or 1.0
         active = np.arange(len(X))
         for _ in range(MAX_ITER):
-            near = weights[active] * pairwise_kernels(X[active], data, metric=name, **params)
+            near = weights[active] * kernel_values(name, X[active], data, params)
             step = center(data, near) - X[active]
             X[active] += step
             # Each row stops on its own: rows do not depend on their batch.

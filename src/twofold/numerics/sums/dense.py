@@ -23,6 +23,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from twofold.numerics.linalg import shifted_exp, sqdist
+from twofold.numerics.row_products import row_product
 from twofold.numerics.sums.reach import profile, profile_and_slope
 from twofold.numerics.threads import map_blocks, row_blocks
 from twofold.protocols import Array, IntArray, RadialKernel
@@ -70,7 +71,7 @@ class DenseSums:
                 log_k[np.arange(len(log_k)), exclude[rows]] = -np.inf
             weights, log_shift[rows] = shifted_exp(log_k)
             mass[rows] = weights.sum(axis=1)
-            weighted[rows] = weights @ values
+            weighted[rows] = row_product(weights, values)
 
         map_blocks(work, row_blocks(len(targets), 4 * 8 * len(sources)), n_jobs=self.n_jobs)
         return ShiftedSums(log_shift, mass, weighted)

@@ -37,9 +37,6 @@ MARGIN = 2.0
 FARTHEST = 1e100
 """Coordinates of targets are clipped here: their squares would overflow in the tree."""
 
-FEW_PAIRS = 50_000
-"""Up to this number of pairs, all of them cost less than a search for the near ones."""
-
 FEWEST_SOURCES = 256
 MANY_SOURCES = 4_000
 """From this number of sources on, compiled loops may be used."""
@@ -225,10 +222,6 @@ class Neighbors:
             return self.local
         margin = self.radius if self._ends() else MARGIN
         return LocalMeans.of(self.points, self.kernel, self._search_radius(), margin)
-
-    def pays_for(self, n_targets: int) -> bool:
-        """Tell whether a search is worth its fixed cost for this number of targets."""
-        return n_targets * len(self.points) > FEW_PAIRS
 
     def weigh(self, targets: Array) -> LocalWeights:
         """Return the weights of the sources within reach of targets (m, q)."""
