@@ -9,6 +9,7 @@ from sklearn.manifold import TSNE
 from sklearn.model_selection import train_test_split
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from threadpoolctl import threadpool_limits
 
 from twofold import TwoWay, load
 from twofold.datasets import make_s_curve
@@ -302,6 +303,22 @@ def test_threads_do_not_change_the_result(data, down):
     np.testing.assert_array_equal(one.embedding_, two.embedding_)
     np.testing.assert_allclose(one.transform(data), two.transform(data), rtol=1e-12, atol=1e-12)
     assert one.score(data) == pytest.approx(two.score(data), rel=1e-9)
+
+
+@pytest.mark.parametrize("embedding", ["lle", "isomap"])
+@pytest.mark.filterwarnings("ignore:.*connected components:UserWarning")
+def test_threads_of_libraries_do_not_decide_between_equal_distances(embedding):
+    """Rows of small integers have many equal neighbors."""
+    rng = np.random.default_rng(0)
+    means = rng.normal(7.5, 2.5, (26, 16))
+    X = means[rng.integers(26, size=1_200)] + rng.normal(0.0, 1.2, (1_200, 16))
+    X = np.clip(np.round(X), 0.0, 15.0)
+    model = TwoWay(embedding, up="nw", down="nw", random_state=0)
+    found = []
+    for n_threads in (1, 2):
+        with threadpool_limits(n_threads):
+            found.append(model.fit(X).embedding_)
+    np.testing.assert_array_equal(*found)
 
 
 def test_n_jobs_limits_the_threads(data, monkeypatch):

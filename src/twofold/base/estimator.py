@@ -53,7 +53,7 @@ from twofold.numerics.column_factors import factors_of_rows
 from twofold.numerics.completion import GapFilling
 from twofold.numerics.linalg import rank_up_to, row_norms_sq
 from twofold.numerics.sparse_rows import check_sparse
-from twofold.numerics.threads import n_threads, one_thread, using_threads
+from twofold.numerics.threads import n_threads, repeatable_threads, using_threads
 from twofold.numerics.units import CenteredUnits
 from twofold.numerics.validation import (
     RandomLike,
@@ -162,7 +162,7 @@ class TwoWayEstimator(
         before = dict(self.__dict__)
         try:
             n_threads(self.n_jobs)
-            with self._threads():
+            with self._threads(), repeatable_threads():
                 state = fitted_state(self, X, y, sample_weight)
         except BaseException:
             # The validation has set n_features_in_ and feature_names_in_.
@@ -191,7 +191,7 @@ class TwoWayEstimator(
         n_components = self._requested_components(data)
         progress = FitProgress(self, verbose=check_int("verbose", self.verbose, low=0))
         alone = self.n_jobs is None and len(data) <= FEW_ROWS and data.size <= FEW_VALUES
-        with progress.fit(), one_thread() if alone else nullcontext():
+        with progress.fit(), using_threads(1) if alone else nullcontext():
             units = self._measure_units(data)
             centered = units.into(data)
             rank = rank_up_to(centered, n_components)

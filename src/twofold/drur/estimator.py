@@ -41,7 +41,7 @@ from twofold.drur.sweep import Sweep, SweepSums
 from twofold.maps.affine import Affine, Chain
 from twofold.maps.projection import Projection
 from twofold.numerics.density import LatentDensity
-from twofold.numerics.threads import map_blocks, row_blocks
+from twofold.numerics.threads import map_blocks, repeatable_threads, row_blocks
 from twofold.numerics.tree_sums import ArrayRows, TreeSum, in_leaves
 from twofold.numerics.units import CenteredUnits
 from twofold.numerics.validation import cast_back, check_choice, check_int, check_rng
@@ -322,7 +322,7 @@ class DRUR(TwoWayEstimator):
         settings = DRURSettings.of(self)
         check_int("n_passes", n_passes, low=0)
         check_stream_settings(settings)
-        with self._threads():
+        with self._threads(), repeatable_threads():
             fitted = self._fitted_to_stream(settings, RowStream.of(blocks), n_passes)
         self._take({name: vars(fitted)[name] for name in fitted._learned_names})
         for name in ("n_features_in_", "feature_names_in_"):

@@ -184,12 +184,14 @@ def single_threaded_blas() -> Iterator[None]:
 
 
 @contextmanager
-def one_thread() -> Iterator[None]:
-    """Do everything inside in this thread alone, the parts of BLAS and OpenMP included.
+def repeatable_threads() -> Iterator[None]:
+    """Use no threads inside but those of `map_blocks`, so that results do not depend on them.
 
-    On a busy machine threads that wait for each other make a small problem many times slower.
+    Threads of BLAS round by their number, and those of OpenMP decide between equal distances in
+    another order: rows of small integers then have other neighbors, and a fit another end. On a
+    busy machine threads that wait for each other also made fits six times slower.
     """
-    with using_threads(1), single_threaded_blas(), threadpool_limits(1, user_api="openmp"):
+    with single_threaded_blas(), threadpool_limits(1, user_api="openmp"):
         yield
 
 
