@@ -38,6 +38,7 @@ ERRORS = (
     r"y has (one|1) class",
     r"X contains (NaN|infinity)",
     r"Found array with 1 sample",
+    r"X has no column that varies: .* A map needs at least one\.",
     r"Negative values in data passed to LogCounts",
 )
 """What a `ValueError` about data may say, as patterns."""

@@ -215,11 +215,11 @@ def test_progress_as_a_bar():
     X = flowers(60)[FEATURES]
     with shown_progress(messages), messages.warnings_as_lines():
         twofold.SNE(max_iter=5, perplexity=5, random_state=0, verbose=1).fit(X)
-        twofold.UKR(init="pca", homotopy=False, max_iter=400, tol=0.0, random_state=0).fit(X)
+        twofold.UKR(init="pca", homotopy=False, max_iter=3000, tol=0.0, random_state=0).fit(X)
     shown = messages.console.file.getvalue()
     assert "SNE: minimization" in shown
     assert "UKR: minimization" in shown
-    assert "/400" in shown
+    assert "/3000" in shown
     assert "it/s" in shown
     assert "objective 0." in shown
     assert " left" in shown

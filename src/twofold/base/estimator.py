@@ -515,7 +515,9 @@ class TwoWayEstimator(
 
     def _unit_distances(self, data: Array) -> Array:
         """Return the distances to the reconstructions, in centered units."""
-        return np.ldexp(self._distances(data), -self._data_units.exponent)
+        with np.errstate(over="ignore"):  # far rows, in the units of tiny data
+            distances = np.ldexp(self._distances(data), -self._data_units.exponent)
+        return np.minimum(distances, np.finfo(np.float64).max)
 
     def _distances(self, data: Array) -> Array:
         images = self._decode(self._encode(data))

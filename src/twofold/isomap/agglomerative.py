@@ -71,6 +71,7 @@ from twofold.geodesics.scaling import (
 from twofold.isomap.cross_fit import left_out_latents
 from twofold.isomap.out_of_sample import (
     centers_among,
+    decoder_for,
     fitted_density,
     fitted_ridge,
     ridge_or_network,
@@ -319,7 +320,12 @@ class AgglomerativeIsomap(TwoWayEstimator):
             Z = units.into(latents)
             encoder = self._fitted_encoder(problem, Z)
             best = ridge_or_network if is_auto(self.out_of_sample) else fitted_ridge
-            decoder = best(Z, problem.data, self.n_centers, problem.rng)
+            decoder = decoder_for(
+                encoder,
+                lambda codes, data: best(codes, data, self.n_centers, problem.rng),
+                Z,
+                problem.data,
+            )
             density = fitted_density(Z)
         attributes |= {
             "residual_variance_": variances,

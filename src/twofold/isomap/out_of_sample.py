@@ -8,15 +8,25 @@ mean, which suits sheets, overlapping classes and many dimensions. A network ret
 latents, which suits compact classes in few dimensions: with two dimensions for 10 or 15 classes of
 24 rows it is up to 25 percentage points better in front of a classifier. Without labels the lower
 leave-one-out error of the latents decides. With labels the error of a classifier decides.
+
+The decoder is fitted to the latents of the embedding. New rows get their latents from the encoder,
+and those may differ: labels that have little to do with the data move rows to places that no
+encoder predicts. A decoder of the embedding can then be worse than the mean of the data. If it
+loses more than twice as much at the encoder's latents as a decoder that is fitted to them, that one
+is used.
 """
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 import numpy as np
 
 from twofold.kernels import Gaussian
 from twofold.maps import GRNN, KernelRidgeMap
+from twofold.maps.affine import Predictor
 from twofold.numerics.density import LatentDensity, likelihood_cv_bandwidth
+from twofold.numerics.linalg import row_norms_sq
 from twofold.numerics.neighbors import nearest
 from twofold.numerics.threads import some_rows
 from twofold.protocols import AnyArray, Array, IntArray
@@ -43,6 +53,9 @@ VOTERS = 5
 STANDARD_ERRORS = 1.0
 """Standard errors of the difference by which a network must be better in the comparison by labels.
 With 2 the choice is as good in 8 and 16 dimensions and worse in 2 and 4."""
+
+MUCH_WORSE = 2.0
+"""Ratio of errors from which on the decoder is fitted to the encoder's latents."""
 
 DENSITY_POINTS = 4_000
 """Number of latents that carry the density."""
@@ -137,6 +150,37 @@ def ridge_or_network_by_labels(
     gain = right[1] - right[0]
     clear = STANDARD_ERRORS * gain.std() / np.sqrt(len(gain))
     return network if gain.mean() > clear else ridge
+
+
+def decoder_for(
+    encoder: Predictor,
+    fit: Callable[[Array, Array], KernelRidgeMap | GRNN],
+    latents: Array,
+    data: Array,
+) -> KernelRidgeMap | GRNN:
+    """Return the decoder of the latents, or of those that the encoder gives to rows.
+
+    ``fit`` fits a decoder to latents (n, q) and data (n, D). Decoders are judged at the latents
+    that the encoder gives to the rows, and, if it can leave a row out, to each row by the others.
+    """
+    decoder = fit(latents, data)
+    places = [encoder.predict(data)]
+    if hasattr(encoder, "leave_one_out"):
+        places.append(encoder.leave_one_out(data, latents))
+
+    def error(one: KernelRidgeMap | GRNN) -> float:
+        return max(float(row_norms_sq(data - one.predict(codes)).mean()) for codes in places)
+
+    errors = [error(decoder)]
+    if errors[0] <= MUCH_WORSE * decoder.error_:
+        return decoder
+    decoders = [decoder]
+    for codes in places:
+        if np.ptp(codes, axis=0).any():
+            decoders += [fit(codes, data), GRNN().fit(codes, data)]
+    errors += map(error, decoders[1:])
+    best = int(np.argmin(errors))
+    return decoders[best] if errors[0] > MUCH_WORSE * errors[best] else decoder
 
 
 def _right_votes(Z: Array, labels: AnyArray, n_jobs: int | None) -> AnyArray:

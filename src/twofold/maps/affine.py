@@ -6,18 +6,17 @@ from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
+from scipy import linalg
 
-from twofold.numerics.linalg import (
-    MAX_RANK,
-    n_leading_axes,
-    principal_axes,
-    row_norms_sq,
-    row_product,
-)
+from twofold.numerics.linalg import MAX_RANK, n_leading_axes, principal_axes, row_norms_sq
+from twofold.numerics.row_products import row_product
 from twofold.numerics.threads import map_blocks, row_blocks, some_rows
 from twofold.protocols import Array
 
 MAX_AXES_ROWS = 2_000
+
+WIDE = 1_000
+"""Fewest columns of data that are worth turning into the span of their rows."""
 
 
 class Predictor(Protocol):
@@ -60,6 +59,16 @@ class Affine:
         return cls(axes[: n_leading_axes(variances, total, least)].T)
 
     @classmethod
+    def span_of_rows(cls, data: Array) -> Affine:
+        """Take orthonormal axes of the space that the rows span, for data that `are_wide`.
+
+        Maps that combine these rows linearly have all images in it. A nearest image then costs no
+        more than for as many columns as rows, and is the same: what a row has outside the space
+        adds a constant to its distances.
+        """
+        return cls(linalg.qr(data.T, mode="economic", check_finite=False)[0])
+
+    @classmethod
     def one_unit(cls, variance: float, n_columns: int) -> Affine:
         """Divide all columns by the root of their mean variance, given the total."""
         unit = float(np.sqrt(variance / n_columns))
@@ -94,6 +103,12 @@ class Affine:
         if self.backward is None:
             return _times(inside, np.transpose(self.forth) if np.ndim(self.forth) else self.forth)
         return _times(inside, self.backward)
+
+
+def are_wide(data: Array) -> bool:
+    """Tell whether data (n, D) have so many columns that coordinates in their span are cheaper."""
+    n_rows, n_columns = data.shape
+    return n_columns >= max(WIDE, 2 * n_rows)
 
 
 def leading_coordinates(targets: Array) -> Array:

@@ -16,6 +16,7 @@ from __future__ import annotations
 from typing import Self
 
 import numpy as np
+from scipy import linalg
 
 from twofold.maps.features import LinearInFeatures
 from twofold.numerics.linalg import solve_psd
@@ -64,10 +65,22 @@ class LinearMap(LinearInFeatures):
         self.alpha_ = check_not_negative("alpha", self.alpha)
         mean, target_mean = inputs.mean(axis=0), targets.mean(axis=0)
         centered = inputs - mean
-        gram = centered.T @ centered + self.alpha_ * np.eye(inputs.shape[1])
-        self.weights_ = solve_psd(gram, centered.T @ (targets - target_mean))
+        if inputs.shape[1] > len(inputs):
+            self.weights_ = self._shortest_weights(centered, targets - target_mean)
+        else:
+            gram = centered.T @ centered + self.alpha_ * np.eye(inputs.shape[1])
+            self.weights_ = solve_psd(gram, centered.T @ (targets - target_mean))
         self.intercept_ = target_mean - mean @ self.weights_
         return self
+
+    def _shortest_weights(self, inputs: Array, targets: Array) -> Array:
+        """Return the weights for fewer rows than inputs, of the least norm without a ridge."""
+        left, values, right = linalg.svd(inputs, full_matrices=False)
+        values = np.where(values > values[0] * len(inputs) * np.finfo(np.float64).eps, values, 0.0)
+        squares = np.square(values) + self.alpha_
+        shrunk = np.divide(values, squares, out=np.zeros_like(values), where=squares > 0.0)
+        weights: Array = right.T @ (shrunk[:, None] * (left.T @ targets))
+        return weights
 
     def features(self, inputs: Array) -> Array:
         """Return the inputs themselves, ``phi`` (n, q)."""

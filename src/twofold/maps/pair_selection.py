@@ -18,9 +18,12 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from twofold.maps.affine import Affine, Chain
+from twofold.maps.affine import Affine, Chain, are_wide
 from twofold.maps.features import LinearInFeatures
+from twofold.maps.kernel_ridge import KernelRidgeMap
+from twofold.maps.nadaraya_watson import NadarayaWatson
 from twofold.maps.projection import MARGIN, Projection
+from twofold.maps.rbf_network import RBFNetwork
 from twofold.numerics.codebooks import (
     SMALLEST_ERROR,
     codewords,
@@ -47,6 +50,10 @@ MANY_ROWS = 4_000
 
 MAX_FITTED = 50_000
 """Rows that a map with a fixed number of centers is fitted to: a hundred for each center."""
+
+
+COMBINE_ROWS = (KernelRidgeMap, NadarayaWatson, RBFNetwork)
+"""Maps whose images are linear combinations of the rows that they are fitted to."""
 
 
 @dataclass(frozen=True)
@@ -169,11 +176,14 @@ def _fit_down(
     if encoder.density is None:
         bound = density.log_threshold() - MARGIN
         encoder.set_params(density=density, log_threshold=bound)
-    if len(data) <= MANY_ROWS or data.shape[1] <= MAX_RANK:
+    if len(data) > MANY_ROWS and data.shape[1] > MAX_RANK:
+        # Onto the manifold's image in the leading principal subspace, as in UKR of many rows.
+        some = data[some_rows(len(data), MANY_ROWS)]
+        subspace = Affine.leading_subspace(some, latents.shape[1])
+    elif are_wide(data) and type(decoder) in COMBINE_ROWS:
+        subspace = Affine.span_of_rows(data)
+    else:
         return encoder.set_params(decoder=decoder).fit(data, latents)
-    # Onto the manifold's image in the leading principal subspace, as in UKR of many rows.
-    some = data[some_rows(len(data), MANY_ROWS)]
-    subspace = Affine.leading_subspace(some, latents.shape[1])
     coordinates = subspace.into(data)
     within = _fit_map(_settled(decoder), latents, coordinates)
     return Chain((subspace, encoder.set_params(decoder=within).fit(coordinates, latents)))

@@ -32,6 +32,10 @@ AS_LOW = 1.0 + 1e-12
 """Ratio of losses up to which the loss has not risen."""
 
 
+_overflows_are_refused = np.errstate(over="ignore", invalid="ignore")
+"""Where f is flat or a row is far away, steps or losses overflow; such a step is not taken."""
+
+
 @dataclass(frozen=True)
 class NewtonPolish:
     """A few Newton steps for rows that are close to their minimum.
@@ -63,6 +67,7 @@ class NewtonPolish:
     max_iter: int = 6
     tol: float = 1e-11
 
+    @_overflows_are_refused
     def polish_rows(
         self, problem: RowProblem, Z0: Array, *, feasible: Feasible | None = None
     ) -> Array:
@@ -70,8 +75,7 @@ class NewtonPolish:
         Z = np.array(Z0, dtype=np.float64)
         rows = np.arange(len(Z))
         curvature, descent, losses = problem.normal_terms(Z, rows)
-        with np.errstate(over="ignore"):  # where f is flat
-            length = np.sqrt(losses / np.maximum(np.einsum("nqq->n", curvature), 1e-300))
+        length = np.sqrt(losses / np.maximum(np.einsum("nqq->n", curvature), 1e-300))
         inverse = self._inverse_hessians(problem, Z, length, rows)
         for _ in range(self.max_iter):
             steps = np.einsum("nqp,np->nq", inverse, descent)
@@ -111,6 +115,7 @@ class NewtonPolish:
                 below = problem.normal_terms(Z[usable] - shift, some)[1]
                 hessian[usable, :, column] = (below - above) / (2.0 * h)
         hessian = 0.5 * (hessian + hessian.transpose(0, 2, 1))
+        hessian[~np.isfinite(hessian).all(axis=(1, 2))] = -np.eye(q)
         values, vectors = np.linalg.eigh(hessian)
         definite = values[:, 0] > DEFINITE * np.abs(values[:, -1])
         scaled = vectors / np.where(definite[:, None], values, np.inf)[:, None]

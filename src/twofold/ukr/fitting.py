@@ -11,7 +11,7 @@ from twofold.base.dimensions import warn_of_rank
 from twofold.base.guidance import prepare_guide
 from twofold.base.problem import Learned, Problem
 from twofold.kernels import DensityKernel, Gaussian
-from twofold.maps.affine import Affine, Chain, Predictor
+from twofold.maps.affine import Affine, Chain, Predictor, are_wide
 from twofold.maps.projection import Projection
 from twofold.numerics.density import LatentDensity
 from twofold.numerics.linalg import rank_up_to, row_norms_sq
@@ -159,7 +159,10 @@ def _space_and_data(settings: UKRSettings, problem: Problem) -> tuple[Space | No
         subspace = Affine.leading_subspace(data, q)
         return subspace, subspace.into(data)
     if is_metric(metric, "euclidean"):
-        return None, data
+        if not are_wide(data):
+            return None, data
+        span = Affine.span_of_rows(data)
+        return span, span.into(data)
     check_memory(len(data), 4 * 8.0 * len(data), "matrices of all pairs")
     space = FeatureSpace.of(data, metric, settings.metric_params)
     n_directions = space.coordinates.shape[1]
