@@ -11,7 +11,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from threadpoolctl import threadpool_limits
 
-from twofold import TwoWay, load
+from twofold import DRUR, TwoWay, load
 from twofold.datasets import make_s_curve
 from twofold.maps import GRNN, MLP, KernelRidgeMap
 from twofold.maps import pair_selection as selection
@@ -318,6 +318,18 @@ def test_threads_of_libraries_do_not_decide_between_equal_distances(embedding):
     for n_threads in (1, 2):
         with threadpool_limits(n_threads):
             found.append(model.fit(X).embedding_)
+    np.testing.assert_array_equal(*found)
+
+
+def test_threads_do_not_decide_how_many_centers_a_network_has():
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 4, (4_000, 2)) @ rng.integers(-3, 4, (2, 16))
+    X = (X + rng.integers(0, 3, X.shape)).astype(float)
+    found = []
+    for n_threads in (1, 2):
+        with threadpool_limits(n_threads):
+            model = DRUR(max_iter=3, n_jobs=n_threads, random_state=0).fit(X)
+        found.append(np.append(model.embedding_.ravel(), model.score(X)))
     np.testing.assert_array_equal(*found)
 
 

@@ -452,3 +452,23 @@ class TestSupervised:
     def test_types_are_checked(self, wine, settings, message):
         with pytest.raises(TypeError, match=message):
             SupervisedIsomap(**settings).fit_transform(*wine)
+
+
+@pytest.mark.parametrize("out_of_sample", ["auto", "krr"])
+def test_decoders_are_of_use_at_the_latents_of_the_encoder(out_of_sample):
+    # Labels that have nothing to do with the data move rows where no encoder predicts them.
+    rng = np.random.default_rng(1)
+    X = np.eye(5)[rng.integers(0, 5, 40)]
+    y = np.random.default_rng(101).integers(0, 3, 40)
+    for n_components in (1, 2):
+        model = SupervisedIsomap(n_components, out_of_sample=out_of_sample, random_state=0)
+        assert model.fit(X, y).score(X) > 0.3  # a decoder of the embedding: -297 and -19
+
+
+def test_decoders_of_the_embedding_are_kept(curve, wine):
+    for model, X, y in ((AgglomerativeIsomap(2), curve, None), (SupervisedIsomap(2), *wine)):
+        model.fit(X, y)
+        Z = model._latent_units.into(model.embedding_)
+        data = model._data_units.into(X)
+        again = ridge_or_network(Z, data, "auto", np.random.default_rng(0))
+        np.testing.assert_array_equal(model.decoder_.predict(Z), again.predict(Z))
