@@ -253,3 +253,24 @@ def test_gaps_on_a_cluster(gappy, name):
     assert models[0].score(gappy) == pytest.approx(local.score(gappy), abs=0.02)
     with pytest.raises(TypeError, match="return_std"):
         models[0].impute(da.from_array(gappy, chunks=(40, 6)), return_std=True)
+
+
+def test_rows_known_only_in_columns_that_do_not_vary_are_named():
+    X = np.random.default_rng(0).standard_normal((20, 3))
+    X[:, 2] = 5.0
+    model = twofold.TwoWay("pca", up="nw", down="nw").fit(X)
+    rows = X[:8].copy()
+    rows[2, 0] = rows[6, :2] = np.nan
+    for method in (model.transform, model.impute):
+        with pytest.raises(ValueError, match=r"^Row 6 of X has only missing values \(NaN\) in the"):
+            method(rows)
+
+
+@pytest.mark.parametrize("name", ["ukr", "drur", "two_way-nw", "isomap"])
+@pytest.mark.filterwarnings("ignore:The data vary in only 0 directions:UserWarning")
+def test_equal_rows_with_gaps(name):
+    X = np.full((12, 3), 5.0)
+    X[2, 0] = X[4, 1] = np.nan
+    model = clone(ESTIMATORS[name]).fit(X)
+    np.testing.assert_array_equal(model.impute(X), np.full((12, 3), 5.0))
+    np.testing.assert_array_equal(model.reconstruct(X), np.full((12, 3), 5.0))

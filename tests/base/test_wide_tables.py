@@ -78,7 +78,7 @@ def test_own_maps_keep_all_columns():
 
 def test_ukr_in_the_span_of_the_rows_is_the_same(monkeypatch):
     X, other = curve(60, 1_200)[0], curve(40, 1_200, seed=1)[0]
-    make = lambda: UKR(1, init="pca", homotopy=False, max_iter=15, random_state=0)  # noqa: E731
+    make = lambda: UKR(1, init="pca", homotopy=False, max_iter=15, random_state=0)
     with pytest.warns(UserWarning, match="max_iter=15"):
         inside = make().fit(X)
     monkeypatch.setattr(affine_module, "WIDE", 10**9)

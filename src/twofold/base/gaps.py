@@ -33,7 +33,7 @@ from twofold.numerics.column_factors import factors_of_rows
 from twofold.numerics.completion import FilledTable, GapFilling, fill_table
 from twofold.numerics.factor_model import BoolArray
 from twofold.numerics.units import CenteredUnits
-from twofold.protocols import Array
+from twofold.protocols import Array, IntArray
 
 if TYPE_CHECKING:
     from twofold.base.estimator import TwoWayEstimator
@@ -56,7 +56,8 @@ def completed(data: Array, scale: Any) -> tuple[Array, FilledTable]:
     means = np.nanmean(data, axis=0)
     gaps = np.isnan(data)
     units = CenteredUnits.of(np.where(gaps, means, data), factors=factors_of_rows(scale, data))
-    _check_varying(data, units)
+    if (np.nanmin(data, axis=0) < np.nanmax(data, axis=0)).any():
+        _check_varying(data, np.arange(len(data)), units)
     filled = fill_table(units.into(data))
     return np.where(gaps, units.back(filled.table), data), filled
 
@@ -77,7 +78,7 @@ def without_gaps(model: TwoWayEstimator, data: Array) -> Array:
     if not len(incomplete):
         return data
     complete = data.copy()
-    complete[incomplete] = _estimate(model, data[incomplete])[0]
+    complete[incomplete] = _estimate(model, data, incomplete)[0]
     return complete
 
 
@@ -91,7 +92,7 @@ def imputed(model: TwoWayEstimator, data: Array) -> tuple[Array, Array]:
     if not len(incomplete):
         return filled, deviations
     rows = data[incomplete]
-    complete, spread = _estimate(model, rows)
+    complete, spread = _estimate(model, data, incomplete)
     images = model._decode(model._encode(complete))
     gaps = np.isnan(rows)
     mixed = complete + MANIFOLD_SHARE * (images - complete)
@@ -112,8 +113,11 @@ def observed_distances(units: CenteredUnits, data: Array, images: Array) -> Arra
     return scaled
 
 
-def _estimate(model: TwoWayEstimator, rows: Array) -> tuple[Array, Array]:
-    """Return rows (n, D) with their gaps filled, and standard deviations, in their own units."""
+def _estimate(model: TwoWayEstimator, data: Array, incomplete: IntArray) -> tuple[Array, Array]:
+    """Return the incomplete rows (m, D) of data with their gaps filled, and standard deviations.
+
+    Both are in the units of the data.
+    """
     filling, units = getattr(model, "_gap_filling", None), model._data_units
     if filling is None or isinstance(units, AffineUnits):
         raise ValueError(
@@ -121,7 +125,9 @@ def _estimate(model: TwoWayEstimator, rows: Array) -> tuple[Array, Array]:
             "file, or was fitted to distances, sparse rows or principal components. Fit it again "
             "without these, or fill the gaps first."
         )
-    _check_varying(rows, units)
+    rows = data[incomplete]
+    if model._variance > 0.0:
+        _check_varying(rows, incomplete, units)
     with model._threads():
         estimate, deviations = filling.completion.estimate(units.into(rows))
     values = units.back(estimate)
@@ -129,14 +135,13 @@ def _estimate(model: TwoWayEstimator, rows: Array) -> tuple[Array, Array]:
     return np.where(np.isnan(rows), values, rows), spread
 
 
-def _check_varying(data: Array, units: CenteredUnits) -> None:
-    """Raise an error if a row has values only in columns that do not vary."""
-    empty = np.flatnonzero(np.isnan(data[:, units.varying]).all(axis=1))
+def _check_varying(rows: Array, numbers: IntArray, units: CenteredUnits) -> None:
+    """Raise an error if a row, of these numbers, has values only in columns that do not vary."""
+    empty = numbers[np.isnan(rows[:, units.varying]).all(axis=1)]
     if len(empty):
         raise ValueError(
-            f"A row of X (number {empty[0]} of those with gaps) has only missing values (NaN) in "
-            f"the columns that vary, {len(empty)} such rows in all: nothing tells where they lie. "
-            "Remove them."
+            f"Row {empty[0]} of X has only missing values (NaN) in the columns that vary, "
+            f"{len(empty)} such rows in all: nothing tells where they lie. Remove them."
         )
 
 

@@ -108,7 +108,7 @@ class Affine:
 def are_wide(data: Array) -> bool:
     """Tell whether data (n, D) have so many columns that coordinates in their span are cheaper."""
     n_rows, n_columns = data.shape
-    return n_columns >= max(WIDE, 2 * n_rows)
+    return bool(n_columns >= max(WIDE, 2 * n_rows))
 
 
 def leading_coordinates(targets: Array) -> Array:
