@@ -2,6 +2,12 @@
 
 SUMS = ["tests/numerics/test_sums.py", "tests/numerics/test_self_weights.py"]
 OBJECTIVES = ["tests/ukr/test_objectives.py"]
+LOADER = [
+    "tests/export/test_hostile_files.py",
+    "tests/export/test_model_files.py",
+    "-k",
+    "not many_rows",
+]
 MANY_ROWS = "tests/ukr/test_many_rows.py"
 
 TARGETS = {
@@ -43,5 +49,11 @@ TARGETS = {
     ],
     "maps/rbf_network.py": ["tests/maps/test_maps.py", "-k", "not KernelRidgeMap"],
     "principal_manifold/projection.py": ["tests/principal_manifold/test_projection.py"],
+    "export/model_files.py": LOADER,
+    "export/decoder.py": LOADER,
+    "export/documents.py": LOADER,
+    "export/special_values.py": LOADER,
+    "export/contents/checking.py": LOADER,
+    "export/contents/fields.py": LOADER,
 }
 """For each file below ``src/twofold`` the arguments of pytest that run its own tests."""

@@ -365,12 +365,18 @@ NOT_JOINED = dict.fromkeys(
     "no neighborhood graph",
 ) | {
     "auto": "its methods warn, if one of them wins",
+    "auto-defaults": "its methods warn, if one of them wins",
+    "two_way-defaults": "no neighborhood graph",
+    "ukr-defaults": "its starts with a graph are compared with others, and do not warn",
+    "drur-defaults": "its starts with a graph are compared with others, and do not warn",
+    "manifold-defaults": "its starts with a graph are compared with others, and do not warn",
     "supervised": "the pieces are classes, which it links without a warning",
 }
 
 
 def test_20_a_graph_in_pieces(name, X):
-    pieces = np.vstack([X[:40], X[40:] + 100.0])
+    half = len(X) // 2
+    pieces = np.vstack([X[:half], X[half:] + 100.0])
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         model = make(name).fit(pieces)
@@ -384,11 +390,13 @@ def test_20_a_graph_in_pieces(name, X):
 
 def test_21_as_many_neighbors_as_rows(name, X):
     given = make(name).get_params()
-    params = {"n_neighbors": 80, "init": "isomap:80", "embedding": "isomap:80"}
+    n = len(X)
+    params = {"n_neighbors": n, "init": f"isomap:{n}", "embedding": f"isomap:{n}"}
     params = {parameter: value for parameter, value in params.items() if parameter in given}
     if not params:
         pytest.skip("no graph among the parameters")
-    with pytest.raises(ValueError, match=r"n_neighbors=80 must be .*(less than n_samples=80|79)"):
+    bound = rf"n_neighbors={n} must be .*(less than n_samples={n}|{n - 1})"
+    with pytest.raises(ValueError, match=bound):
         make(name, **params).fit(X)
 
 

@@ -18,6 +18,7 @@ from benchmarks.fuzz._forging import Forged, zipped
 from twofold import UKR, ModelFileError, TwoWay
 from twofold.datasets import make_s_curve
 from twofold.export.contents import CONTENTS
+from twofold.export.decoder import Decoder
 from twofold.export.documents import from_npy
 from twofold.export.model_files import FORMAT, describe, from_bytes, to_bytes
 from twofold.export.object_graph import CLASSES
@@ -283,6 +284,15 @@ class TestDocuments:
                 if not hasattr(cls, name) and name not in CONTENTS[node["class"]].sometimes:
                     refused(forged.signed(), tmp_path, f"it has no '{name}'")
 
+    def test_parameters_that_decide_what_a_model_is(self, X, tmp_path):
+        """The tags of scikit-learn ask for this parameter while a file is read."""
+        forged = Forged(saved(twofold.AgglomerativeIsomap().fit(X), tmp_path))
+        forged.nodes[0]["state"]["dissimilarity"] = node_of(forged, "AgglomerativeIsomap")[
+            "embedding_"
+        ]
+        model = load(forged.signed(), tmp_path)
+        assert model.transform(X).shape == (60, 2)
+
     def test_not_fitted(self, content, tmp_path):
         forged = Forged(content)
         state = forged.nodes[0]["state"]
@@ -388,6 +398,24 @@ class TestArrays:
         state["embedding"] = [{"$array": 0}] * 10**4
         refused(forged.signed(), tmp_path, "used too often")
 
+    def test_uses_up_to_the_last_byte(self):
+        uses = [{"$array": 0}] * ((2**20 + 16 * 8) // 8)
+        decoder = Decoder([{}], [np.zeros(1)], FORMAT)
+        assert len(decoder._value(uses, 0)) == len(uses)
+        with pytest.raises(ModelFileError, match="used too often"):
+            decoder._value({"$array": 0}, 0)
+
+    def test_versions_of_headers(self):
+        array, buffer = np.arange(6.0).reshape(2, 3), io.BytesIO()
+        for version in ((1, 0), (2, 0), (3, 0)):
+            buffer = io.BytesIO()
+            np.lib.format.write_array(buffer, array, version=version)
+            if version == (3, 0):
+                with pytest.raises(ValueError, match="its version is unknown"):
+                    from_npy(buffer.getvalue())
+            else:
+                np.testing.assert_array_equal(from_npy(buffer.getvalue()), array)
+
     def test_objects_are_made_once(self, content, tmp_path):
         forged = Forged(content)
         node_of(forged, "TwoWay")["embedding"] = [{"$object": 2}] * 10_000
@@ -396,6 +424,31 @@ class TestArrays:
 
 
 class TestSpecialValues:
+    def value(self, plain, *arrays):
+        """Return what a plain value in a file stands for."""
+        return Decoder([{}], list(arrays), FORMAT)._value(plain, 0)
+
+    def test_scalars(self):
+        found = self.value({"$scalar": 0}, np.array(2.5, dtype=np.float32))
+        assert type(found) is np.float32
+        assert found == 2.5
+        with pytest.raises(ModelFileError, match="it has 1 dimensions"):
+            self.value({"$scalar": 0}, np.array([2.5]))
+
+    def test_arrays_of_text(self):
+        np.testing.assert_array_equal(self.value({"$strings": ["a", "b"]}), ["a", "b"])
+        for content in (["a", 1], [1, "a"], [1, 2], [None]):
+            with pytest.raises(ModelFileError, match="not an array of text"):
+                self.value({"$strings": content})
+
+    @pytest.mark.parametrize("kind", ["$tuple", "$items"])
+    def test_nested_too_deeply(self, kind):
+        deep = "x"
+        for _ in range(100):
+            deep = {kind: [deep] if kind == "$tuple" else [["key", deep]]}
+        with pytest.raises(ModelFileError, match="its values are nested too deeply"):
+            self.value(deep)
+
     def with_parameter(self, value, content, arrays=()):
         forged = Forged(content)
         numbers = []
@@ -457,7 +510,8 @@ class TestSpecialValues:
         again = load(self.with_parameter(plain(state), content, arrays), tmp_path).embedding
         assert again.integers(10**9) == rng.integers(10**9)
         attacks = [{"bit_generator": "PCG65"}, {"state": 3}, {"more": 1}, words]
-        attacks += [{"has_uint32": 2}, {"uinteger": -1}] if "has_uint32" in state else []
+        if "has_uint32" in state:
+            attacks += [{"has_uint32": 2}, {"uinteger": -1}, {"uinteger": 2**32}]
         attacks += [{"state": state["state"] | {"pos": p}} for p in (-1, 625, 10**9, "1", True)]
         attacks += [{"buffer_pos": p} for p in (-1, 5, 10**9)]
         for attack in attacks:

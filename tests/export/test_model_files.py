@@ -17,8 +17,18 @@ from sklearn.preprocessing import StandardScaler
 import twofold
 from twofold import UKR, ModelFileError, TwoWay
 from twofold.datasets import make_s_curve
-from twofold.export.model_files import FORMAT, describe
+from twofold.export.model_files import (
+    FORMAT,
+    describe,
+    from_bytes,
+    load_with_roles,
+    save,
+    save_with_roles,
+    to_bytes,
+)
+from twofold.export.roles import Roles
 from twofold.export.upgrades import UPGRADES
+from twofold.numerics.units import CenteredUnits
 from twofold.optimize import SpectralGuidance
 
 OWN = [name for name, one in ESTIMATORS.items() if type(one).__module__.startswith("twofold")]
@@ -232,3 +242,36 @@ def test_there_is_an_old_file_of_every_class_that_was_replaced():
         for node in json.loads(entries(path)["model.json"])["objects"]
     }
     assert {name for table in UPGRADES.values() for name in table} <= names
+
+
+def test_roles_of_columns_come_back(tmp_path):
+    X = make_s_curve(30, random_state=0)[0]
+    model = TwoWay("pca", up="nw", down="nw").fit(X)
+    roles = Roles(label="kind", id="plant", left_out=("note", "remark"))
+    save_with_roles(model, tmp_path / "m.twofold", roles)
+    again, found = load_with_roles(tmp_path / "m.twofold")
+    assert found == roles
+    np.testing.assert_array_equal(again.transform(X), model.transform(X))
+    save_with_roles(model, tmp_path / "m.twofold", None)
+    assert load_with_roles(tmp_path / "m.twofold")[1] == Roles()
+
+
+def test_objects_as_bytes_come_back():
+    units = CenteredUnits.of(make_s_curve(30, random_state=0)[0])
+    content = to_bytes(units, "twofold test")
+    again = from_bytes(content, "twofold test", CenteredUnits, "a test")
+    assert type(again) is CenteredUnits
+    np.testing.assert_array_equal(again.center, units.center)
+    with pytest.raises(ModelFileError, match="a test: it holds CenteredUnits, not TwoWay"):
+        from_bytes(content, "twofold test", TwoWay, "a test")
+    with pytest.raises(ModelFileError, match="not that of a twofold model"):
+        from_bytes(content, "twofold model", CenteredUnits, "a test")
+
+
+def test_parameters_are_described_in_two_hundred_characters(tmp_path):
+    X = make_s_curve(30, random_state=0)[0]
+    model = TwoWay(np.arange(60.0).reshape(30, 2) / 7.0, up="nw", down="nw").fit(X)
+    save(model, tmp_path / "m.twofold")
+    described = describe(tmp_path / "m.twofold")["parameters"]
+    assert described["embedding"] == repr(model.embedding)[:200]
+    assert described["up"] == "'nw'"

@@ -233,7 +233,7 @@ def load_with_roles(path: str | os.PathLike[str]) -> tuple[Any, Roles]:
         raise ModelFileError(f"{path}: it holds a {type(model).__name__}, not an estimator.")
     try:
         check_is_fitted(model)
-    except (NotFittedError, AttributeError) as error:
+    except (NotFittedError, AttributeError, TypeError, ValueError) as error:
         raise ModelFileError(f"{path}: the model in it is not fitted ({error}).") from None
     return model, roles
 

@@ -462,6 +462,7 @@ class AgglomerativeIsomap(TwoWayEstimator):
     def __sklearn_tags__(self) -> Any:
         """Declare that precomputed distances are split in rows and columns."""
         tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = self.dissimilarity == "precomputed"
+        given: object = self.dissimilarity  # in a model file it may be of any type
+        tags.input_tags.pairwise = isinstance(given, str) and given == "precomputed"
         tags.input_tags.sparse = not tags.input_tags.pairwise
         return tags

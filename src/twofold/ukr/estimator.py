@@ -448,7 +448,8 @@ class UKR(TwoWayEstimator):
     def _known_score(self) -> tuple[float, str] | None:
         """Return one minus the leave-one-out error over the variance."""
         unit = self._data_units.unit(1 if self._is("l1") else 2)
-        if not (self._variance > 0.0 and np.isfinite(self.cv_error_) and unit > 0.0):
+        known = self.cv_error_ < np.finfo(np.float64).max
+        if not (self._variance > 0.0 and known and unit > 0.0):
             return None
         return 1.0 - self.cv_error_ / unit / self._variance, "leave-one-out"
 

@@ -74,14 +74,14 @@ def _fit_inside(
             {
                 "name": c.name,
                 "scales": c.scales,
-                "cv_error": c.error * unit,
+                "cv_error": float(_times(c.error, unit)),
                 "map_score": c.score,
             }
             for c in candidates
         ],
         "init_": start.name,
         "pseudo_count_": scheme.pseudo_count,
-        "history_": result.history * unit,
+        "history_": _times(result.history, unit),
         "validation_history_": np.array(validation),
         "n_iter_": max(1, result.n_iter),
     }
@@ -139,7 +139,7 @@ def assembled(
         encoder = FeatureEncoder(space, regression, projection)
         decoder = PreimageDecoder(space, regression)
     attributes = {
-        "cv_error_": scheme.cv_error(Z) * _squared_unit(settings, problem),
+        "cv_error_": float(_times(scheme.cv_error(Z), _squared_unit(settings, problem))),
         "density_threshold_": float(np.exp(log_bound - log_maximum)),
         "log_density_threshold_": log_bound,
     }
@@ -179,3 +179,9 @@ def _space_and_data(settings: UKRSettings, problem: Problem) -> tuple[Space | No
 def _squared_unit(settings: UKRSettings, problem: Problem) -> float:
     """Return one squared unit of the scheme's data in the units of X."""
     return problem.units.unit(1 if is_metric(settings.metric, "l1") else 2)
+
+
+def _times(errors: Array | float, unit: float) -> Array:
+    """Return errors in a unit, at most the largest float: squares of data near 1e300 overflow."""
+    with np.errstate(over="ignore"):
+        return np.minimum(np.multiply(errors, unit), np.finfo(np.float64).max)
