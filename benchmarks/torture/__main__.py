@@ -2,8 +2,8 @@
 
     python -m benchmarks.torture [ROW ...] [--publish]
 
-Without ``--publish`` the section is printed. Rows that are run again replace their former outcomes.
-The exit code is that of pytest.
+The slow tests of estimators by their defaults run too. Without ``--publish`` the section is
+printed. Rows that are run again replace their former outcomes. The exit code is that of pytest.
 """
 
 import argparse
@@ -33,7 +33,9 @@ def run(rows):
         path = Path(folder) / "outcomes.json"
         pytest = [sys.executable, "-m", "pytest", "-p", "benchmarks.torture.recorder"]
         ended = subprocess.run(
-            [*pytest, f"--torture={path}", "-q", *dict.fromkeys(tests(rows))], cwd=ROOT, check=False
+            [*pytest, f"--torture={path}", "-q", "-m", "", *dict.fromkeys(tests(rows))],
+            cwd=ROOT,
+            check=False,
         )
         return ended.returncode, json.loads(path.read_text(encoding="utf-8"))
 
@@ -58,11 +60,11 @@ def main():
         parser.error(f"no such row: {sorted(unknown)}; rows are 1 to {max(ROWS)}")
     code, outcomes = run(options.rows or list(ROWS))
     sys.path.append(str(ROOT / "tests" / "support"))
-    from registry import ESTIMATORS
+    from registry import DEFAULTS, ESTIMATORS
 
     if options.rows and KEPT.is_file():
         outcomes = read(KEPT)[PART]["figures"]["outcomes"] | outcomes
-    measured = {PART: recorded({"outcomes": outcomes, "estimators": list(ESTIMATORS)})}
+    measured = {PART: recorded({"outcomes": outcomes, "estimators": [*ESTIMATORS, *DEFAULTS]})}
     if options.publish:
         publish(KEPT, measured, [PART], PAGE, MARKS, content)
     else:

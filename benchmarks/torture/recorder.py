@@ -10,6 +10,9 @@ import pytest
 
 from benchmarks.torture.rows import row_of
 
+FEW = "-few"
+"""The ending of an estimator's name in tests with few rows."""
+
 ONCE = "once"
 """Stands for the estimator of tests that run once for all of them."""
 
@@ -25,11 +28,13 @@ def pytest_configure(config):
 
 def pytest_collection_modifyitems(items):
     """Tell reports, which may come from another process, the estimator of their test."""
-    from registry import ESTIMATORS
+    from registry import DEFAULTS, ESTIMATORS
 
     for item in items:
-        name = getattr(item, "callspec", None) and item.callspec.params.get("name")
-        item.user_properties.append(("estimator", name if name in ESTIMATORS else ONCE))
+        params = item.callspec.params if hasattr(item, "callspec") else {}
+        name = str(params.get("name", ONCE)).removesuffix(FEW)
+        known = name in ESTIMATORS or name in DEFAULTS
+        item.user_properties.append(("estimator", name if known else ONCE))
 
 
 class Recorder:

@@ -22,7 +22,7 @@ from twofold.export.decoder import Decoder
 from twofold.export.documents import from_npy
 from twofold.export.model_files import FORMAT, describe, from_bytes, to_bytes
 from twofold.export.object_graph import CLASSES
-from twofold.export.special_values import STATES
+from twofold.export.special_values import STATES, generator_of
 from twofold.maps import KernelRidgeMap, NadarayaWatson
 from twofold.numerics.sums._compiled import check_shape
 from twofold.optimize import SpectralGuidance
@@ -512,6 +512,8 @@ class TestSpecialValues:
         attacks = [{"bit_generator": "PCG65"}, {"state": 3}, {"more": 1}, words]
         if "has_uint32" in state:
             attacks += [{"has_uint32": 2}, {"uinteger": -1}, {"uinteger": 2**32}]
+        if "inc" in state["state"]:
+            attacks += [{"state": state["state"] | {word: 2**128}} for word in ("state", "inc")]
         attacks += [{"state": state["state"] | {"pos": p}} for p in (-1, 625, 10**9, "1", True)]
         attacks += [{"buffer_pos": p} for p in (-1, 5, 10**9)]
         for attack in attacks:
@@ -524,6 +526,17 @@ class TestSpecialValues:
                     tmp_path,
                     "is damaged",
                 )
+
+    def test_states_of_format_1(self):
+        """It had large numbers as text."""
+        rng = np.random.default_rng(5)
+        state = dict(rng.bit_generator.state)
+        state["state"] = {word: {"$int": str(one)} for word, one in state["state"].items()}
+        again = generator_of(state)
+        assert again.integers(10**9) == rng.integers(10**9)
+        state["state"]["inc"] = {"$int": "1e3"}
+        with pytest.raises(ValueError, match="invalid literal"):
+            generator_of(state)
 
     @pytest.mark.parametrize("position", [-1, 625, 10**9, 2.5, "1", True])
     def test_position_of_a_legacy_generator(self, position, X, tmp_path):
