@@ -54,6 +54,6 @@ TARGETS = {
     "export/documents.py": LOADER,
     "export/special_values.py": LOADER,
     "export/contents/checking.py": LOADER,
-    "export/contents/fields.py": LOADER,
+    "export/contents/fields.py": ["tests/export/test_fields.py"],
 }
 """For each file below ``src/twofold`` the arguments of pytest that run its own tests."""

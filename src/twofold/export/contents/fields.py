@@ -103,7 +103,7 @@ def number(
 
     def check(value: Any, scope: Scope) -> None:
         _require(_is_number(value), "is not a number")
-        _require(nan or (low <= value <= high and value > above), f"is {value}")
+        _require(nan or (low <= float(value) <= high and float(value) > above), f"is {value}")
 
     return check
 
