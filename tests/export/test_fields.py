@@ -40,7 +40,7 @@ TAKES = {
     ),
     "positive": (fields.positive, [1e-300, 5], [0, 0.0, -1.0, math.nan]),
     "figure": (fields.figure, [0, math.nan, math.inf, 1e300], ["1", None, True]),
-    "width": (fields.width, [1e-300, 1e300], [0.0, 2e300]),
+    "width": (fields.width, [1e-100, 1e300], [0.0, 1e-101, 2e300]),
     "amount": (fields.amount, [BIG, -BIG], [math.inf, math.nan]),
     "positive amount": (fields.positive_amount, [BIG, 0.5], [0.0, math.inf, -1.0]),
     "whole": (

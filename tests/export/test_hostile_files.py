@@ -293,6 +293,21 @@ class TestDocuments:
         model = load(forged.signed(), tmp_path)
         assert model.transform(X).shape == (60, 2)
 
+    @pytest.mark.parametrize("width", [1e-300, 0.0, -1.0, 1e301, float("nan")])
+    def test_bandwidths_out_of_range(self, width, content, tmp_path):
+        for name in ("LatentDensity", "NadarayaWatson"):
+            forged = Forged(content)
+            node_of(forged, name)["bandwidth_"] = width if width == width else {"$float": "nan"}
+            refused(forged.signed(), tmp_path, "bandwidth_ is")
+
+    def test_points_too_many_bandwidths_away(self, content, tmp_path):
+        forged = Forged(content)
+        density = node_of(forged, "LatentDensity")
+        points = forged.array(density["points_"]["$array"])
+        forged.replace(density["points_"]["$array"], points * 1e100)
+        density["bandwidth_"] = 1e-90
+        refused(forged.signed(), tmp_path, "too many bandwidths away")
+
     def test_not_fitted(self, content, tmp_path):
         forged = Forged(content)
         state = forged.nodes[0]["state"]

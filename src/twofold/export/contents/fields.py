@@ -112,9 +112,10 @@ figure: Final = number(nan=True)
 """A number for people, whatever its value."""
 
 positive: Final = number(above=0.0)
+NARROWEST: Final = 1e-100
 WIDEST: Final = 1e300
-width: Final = number(above=0.0, high=WIDEST)
-"""A bandwidth: very wide ones stand for infinity."""
+width: Final = number(low=NARROWEST, high=WIDEST)
+"""A bandwidth. A fit gives no narrower ones; very wide ones stand for infinity."""
 
 amount: Final = number(low=-LARGEST, high=LARGEST)
 """A number in units of the data."""

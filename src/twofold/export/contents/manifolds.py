@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from twofold.export.contents.checking import Contents
 from twofold.export.contents.fields import (
+    NARROWEST,
     WIDEST,
     Field,
     Scope,
@@ -19,10 +20,10 @@ from twofold.export.contents.fields import (
     number,
     optional,
     positive,
+    positive_amount,
     text,
     tupled,
     whole,
-    width,
 )
 from twofold.export.contents.parts import LOSSES
 
@@ -41,7 +42,7 @@ _of_domain: Final = a(*DOMAINS, latents="inputs")
 _nodes: Final[dict[str, Field]] = {
     "nodes": floats("nodes?", "inputs"),
     "kernels": tupled(a(*NODE_KERNELS), "inputs"),
-    "widths": floats("inputs", above=0.0, high=WIDEST),
+    "widths": floats("inputs", low=NARROWEST, high=WIDEST),
 }
 _state: Final[dict[str, Field]] = {
     "latents": floats("rows", "latents"),
@@ -129,7 +130,7 @@ TABLES: Final[dict[str, Contents]] = {
             "latent_noise": number(low=0.0),
             "max_iter": whole(1),
             "tol": number(low=0.0),
-            "limit": optional(width),
+            "limit": optional(positive_amount),
         }
     ),
     "Fitted": Contents(

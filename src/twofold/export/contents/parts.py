@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+import numpy as np
+
 from twofold.export.contents.checking import Contents
 from twofold.export.contents.fields import (
+    FAR,
     Field,
     Scope,
     UnfitError,
@@ -20,6 +23,7 @@ from twofold.export.contents.fields import (
     text,
     values,
     whole,
+    width,
 )
 from twofold.kernels import KERNELS
 
@@ -54,6 +58,12 @@ def _units_of(columns: str) -> dict[str, Field]:
         "lowest": optional(floats(columns, nan=True)),
         "highest": optional(floats(columns, nan=True)),
     }
+
+
+def _points_in_widths(density: Any, scope: Scope) -> None:
+    """Check that squares of distances in widths are finite."""
+    if float(np.abs(density.points_).max()) > FAR * density.bandwidth_:
+        raise UnfitError("has points too many bandwidths away")
 
 
 def _few_factors(model: Any, scope: Scope) -> None:
@@ -91,10 +101,11 @@ TABLES: Final[dict[str, Contents]] = {
     "LatentDensity": Contents(
         parameters={"kernel": with_density, "n_jobs": jobs},
         learned={
-            "bandwidth_": positive,
+            "bandwidth_": width,
             "points_": floats("points", "latents"),
             "log_densities_": floats("points"),
         },
+        agree=_points_in_widths,
     ),
     "Donors": Contents(
         {
