@@ -7,10 +7,19 @@ import pytest
 from numpy.testing import assert_allclose
 from sklearn.linear_model import LinearRegression, Ridge
 
-from twofold import SNE, UKR, AutoTwoWay, TwoWay
+from twofold import (
+    DRUR,
+    SNE,
+    UKR,
+    AutoTwoWay,
+    PrincipalManifold,
+    SupervisedIsomap,
+    TwoWay,
+)
 from twofold.maps import KernelRidgeMap, LinearMap, NadarayaWatson, Projection, RBFNetwork
 from twofold.maps import affine as affine_module
 from twofold.maps.affine import Affine, Chain, are_wide
+from twofold.principal_manifold import KPlanes
 
 N_COLUMNS = 5_000
 SQUARE = 8 * N_COLUMNS**2
@@ -98,6 +107,10 @@ def test_ukr_in_the_span_of_the_rows_is_the_same(monkeypatch):
         TwoWay(random_state=0),
         SNE(max_iter=50, random_state=0),
         UKR(random_state=0),
+        DRUR(random_state=0),
+        PrincipalManifold(alpha=1e-2, random_state=0),
+        SupervisedIsomap(random_state=0),
+        KPlanes(random_state=0),
     ],
     ids=lambda one: type(one).__name__,
 )
@@ -106,7 +119,7 @@ def test_no_matrix_of_all_columns(model):
     X = curve(40)[0]
     tracemalloc.start()
     try:
-        model.fit(X).transform(curve(40, seed=1)[0])
+        model.fit(X, np.arange(40) % 2).transform(curve(40, seed=1)[0])
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
