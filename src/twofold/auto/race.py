@@ -107,8 +107,9 @@ class Rows:
 
     @property
     def starts(self) -> dict[str, Array]:
-        """The latents of the first split by name."""
-        return self._starts[0]
+        """The latents of the first split, by the names of those that all splits have."""
+        first, *others = self._starts
+        return {name: Z for name, Z in first.items() if all(name in one for one in others)}
 
     def splits(self, n_rows: int) -> list[Split]:
         """Return the splits of a round that sees this many of the rows, held-out ones included."""

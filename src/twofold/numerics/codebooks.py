@@ -19,6 +19,7 @@ from threadpoolctl import threadpool_limits
 
 from twofold.numerics.linalg import row_norms_sq
 from twofold.numerics.neighbors import nearest
+from twofold.numerics.quiet import quiet
 from twofold.numerics.threads import row_blocks, some_rows
 from twofold.protocols import Array
 
@@ -60,13 +61,13 @@ def codewords(points: Array, n_codes: int, seed: int, n_init: int | None = None)
     from sklearn.cluster import KMeans  # slow to import
 
     some = points[some_rows(len(points), ROWS_OF_KMEANS * n_codes)]
-    # k-means would warn of fewer distinct points than codewords.
     distinct = np.unique(some, axis=0)
     if len(distinct) <= n_codes:
         return distinct
     if n_init is None:
         n_init = N_INIT if n_codes <= MOST_REPEATED else 1
-    with threadpool_limits(1, "openmp"):  # a forked child could not use its threads
+    # Nearly equal points may share a center, with a warning; a forked child could not use threads.
+    with quiet(), threadpool_limits(1, "openmp"):
         kmeans = KMeans(n_codes, n_init=n_init, random_state=seed).fit(some)
     centers: Array = kmeans.cluster_centers_
     return centers

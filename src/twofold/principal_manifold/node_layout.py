@@ -9,6 +9,7 @@ import numpy as np
 
 from twofold.numerics.linalg import principal_axes
 from twofold.numerics.neighbors import nearest
+from twofold.numerics.quiet import quiet
 from twofold.numerics.threads import some_rows
 from twofold.principal_manifold.circle_kernels import along_line, around_circle
 from twofold.principal_manifold.domains import Domain, Points
@@ -120,7 +121,8 @@ def _scattered(
     latents = domain.into(domain.ends * (data @ axes.T / deviations))
     wanted = SCATTERED_NODES if isinstance(n_nodes, str) else int(np.prod(n_nodes))
     n = min(wanted, len(np.unique(latents, axis=0)))
-    model = KMeans(n, n_init=1, random_state=int(rng.integers(2**31))).fit(latents)
+    with quiet():  # of nearly equal latents some share a center
+        model = KMeans(n, n_init=1, random_state=int(rng.integers(2**31))).fit(latents)
     nodes = np.unique(model.cluster_centers_, axis=0)
     chosen = latents[rng.permutation(len(latents))[:SCATTERED_PLACES]]
     spacing = 1.0
