@@ -255,6 +255,22 @@ class TestDocuments:
             holder[place[-1]] = value
             refused(forged.signed(), tmp_path, message)
 
+    @pytest.mark.parametrize(
+        ("key", "value", "message"),
+        [
+            ("versions", None, "versions is not what"),
+            ("parameters", [1, 2], "parameters is not what"),
+            ("n_features", "3", "n_features is not what"),
+            ("n_features", 10**30, "describes another model"),
+            ("class", "UKR", "describes another model"),
+            ("class", None, "class is not what"),
+        ],
+    )
+    def test_headers_describe_the_model(self, key, value, message, content, tmp_path):
+        forged = Forged(content)
+        forged.document[key] = value
+        refused(forged.signed(), tmp_path, message)
+
     def test_versions_of_another_kind(self, content, tmp_path):
         forged = Forged(content)
         forged.document |= {"format": FORMAT + 1, "versions": [1]}

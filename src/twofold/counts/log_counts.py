@@ -23,7 +23,7 @@ from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from twofold.counts.cells import Cells
-from twofold.numerics.validation import check_real, warn_user
+from twofold.numerics.validation import check_real, refuse_text, warn_user
 from twofold.protocols import AnyArray, Array, IntArray
 
 FLOATS = [np.float64, np.float32]
@@ -263,8 +263,9 @@ class LogCounts(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         self._columns(logs.shape[1], features)
         given = self.library_size_ if library_size is None else library_size
         sizes = _sizes(given, logs.shape[0])
-        ratios = sizes / self.target_sum_
         limit = np.finfo(logs.dtype).max
+        with np.errstate(over="ignore"):
+            ratios = np.minimum(sizes / self.target_sum_, np.finfo(np.float64).max)
 
         def back(values: Array, of_row: Array) -> Array:
             with np.errstate(over="ignore"):
@@ -274,6 +275,7 @@ class LogCounts(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
 
     def _checked(self, X: Any, *, reset: bool) -> Any:
         """Return counts as a checked array or sparse matrix of floats."""
+        refuse_text(X, "X")
         counts = validate_data(
             self,
             X,
@@ -333,6 +335,7 @@ def warn_of_empty_rows(sizes: Array, name: str) -> None:
 
 def _array(X: Any, name: str) -> Any:
     """Return a table as array or sparse matrix of floats, with gaps but without infinities."""
+    refuse_text(X, name)
     checked = check_array(
         X,
         accept_sparse=("csr", "csc"),

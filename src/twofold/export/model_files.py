@@ -229,8 +229,11 @@ def load_with_roles(path: str | os.PathLike[str]) -> tuple[Any, Roles]:
         model = Decoder(
             document.get("objects"), _arrays(archive, document), document["format"]
         ).get()
+        _check_facts(document)
     if type(model).__name__ not in ESTIMATORS:
         raise ModelFileError(f"{path}: it holds a {type(model).__name__}, not an estimator.")
+    if document["class"] != type(model).__name__ or document["n_features"] != model.n_features_in_:
+        raise ModelFileError(f"{path}: its header describes another model.")
     try:
         check_is_fitted(model)
     except (NotFittedError, AttributeError, TypeError, ValueError) as error:
@@ -274,6 +277,8 @@ def _opened(
 ) -> Iterator[zipfile.ZipFile]:
     """Open a file; errors then or while it is read name the file."""
     called = path if name is None else name
+    if name is None and not isinstance(path, io.BytesIO):
+        path = os.fspath(path)
     try:
         with zipfile.ZipFile(path) as archive:
             _check_sizes(archive)

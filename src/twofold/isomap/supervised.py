@@ -34,9 +34,7 @@ References
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
-from numbers import Real
 from typing import Any, cast
 
 import numpy as np
@@ -53,6 +51,7 @@ from twofold.maps.affine import Predictor
 from twofold.numerics.validation import (
     RandomLike,
     check_bool,
+    check_no_missing,
     check_not_negative,
     check_real,
     is_auto,
@@ -205,12 +204,7 @@ class SupervisedIsomap(AgglomerativeIsomap):
             )
         labels: AnyArray = column_or_1d(y, warn=True)
         check_consistent_length(data, labels)
-        missing = [row for row, label in enumerate(labels.tolist()) if _is_missing(label)]
-        if missing:
-            raise ValueError(
-                f"Input y contains NaN, infinity or another missing label, first in row "
-                f"{missing[0]} ({len(missing)} in all): every row needs a label. Remove those rows."
-            )
+        check_no_missing(labels)
         check_classification_targets(labels)
         if len(np.unique(labels)) < 2:
             raise ValueError(
@@ -304,10 +298,3 @@ class SupervisedIsomap(AgglomerativeIsomap):
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True
         return tags
-
-
-def _is_missing(label: Any) -> bool:
-    """Return whether a label is None, NaN, infinite, or a missing value of pandas."""
-    if label is None or type(label).__name__ in ("NAType", "NaTType"):
-        return True
-    return isinstance(label, Real) and not math.isfinite(label)

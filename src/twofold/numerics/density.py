@@ -39,7 +39,13 @@ from twofold.numerics.sums.dense import DenseSums
 from twofold.numerics.sums.neighbors import FARTHEST, LocalMeans, Neighbors, target_blocks
 from twofold.numerics.threads import map_blocks, row_blocks, some_rows
 from twofold.numerics.units import CenteredUnits
-from twofold.numerics.validation import RandomLike, check_finite, check_real, check_rng
+from twofold.numerics.validation import (
+    RandomLike,
+    check_finite,
+    check_no_missing,
+    check_real,
+    check_rng,
+)
 from twofold.protocols import Array, RadialKernel
 
 LOG_FLOOR = -1e4
@@ -257,6 +263,8 @@ class KernelDensityClassifier(ClassifierMixin, BaseEstimator):
             divisor repeat points, other weights are rounded to as many copies as there are points
             with a positive weight.
         """
+        if y is not None:
+            check_no_missing(y)
         X, y = validate_data(self, X, y, dtype=np.float64, ensure_all_finite=False)
         check_finite(X, "X")
         if sample_weight is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 from collections.abc import Iterator
@@ -18,6 +19,10 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[Path]:
     is kept, since some writers choose the format by it.
     """
     target = Path(path).resolve()  # a link stays, and its target is replaced
+    if target.is_dir():
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), os.fspath(path))
+    if not target.parent.is_dir():
+        raise FileNotFoundError(errno.ENOENT, "No such folder", os.fspath(path))
     # Not tempfile: only the owner may read its files.
     unfinished = target.with_name(f".{uuid4().hex}{target.suffix}")
     try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 import warnings
 from collections.abc import Collection
@@ -31,11 +32,7 @@ def check_data(
     if issparse(X) and estimator.__sklearn_tags__().input_tags.pairwise:
         raise TypeError("X is a sparse matrix of pairs of rows: pass a dense one, X.toarray().")
     X = dense_if_few_cells(X)
-    if getattr(getattr(X, "dtype", None), "kind", "f") in "USMm":
-        raise ValueError(
-            f"X has type {X.dtype}: could not convert to numbers without guessing. Convert it "
-            "first."
-        )
+    refuse_text(X, "X")
     if gaps and hasattr(X, "notna") and any(kind == object for kind in np.ravel(X.dtypes)):
         X = X.where(X.notna(), np.nan)  # pandas.NA and None among objects
     if gaps and np.ma.is_masked(X) and X.dtype.kind in "biuf":
@@ -45,20 +42,95 @@ def check_data(
             "X has masked values: missing values are not supported. Remove those rows, or fill "
             "them with sklearn.impute first."
         )
-    checked = validate_data(
-        estimator,
-        X,
-        reset=reset,
-        dtype=FLOATS,
-        order="C",  # sums run in one order whatever the layout of the input
-        ensure_all_finite=False,
-        ensure_min_samples=2 if reset else 1,
-    )
+    try:
+        checked = validate_data(
+            estimator,
+            X,
+            reset=reset,
+            dtype=FLOATS,
+            order="C",  # sums run in one order whatever the layout of the input
+            ensure_all_finite=False,
+            ensure_min_samples=2 if reset else 1,
+        )
+    except (TypeError, ValueError):
+        refuse_cells(X)
+        raise
     if gaps:
         check_observed(checked, "X")
     else:
         check_finite(checked, "X")
     return checked.astype(np.float64, copy=False), checked.dtype
+
+
+def refuse_text(X: Any, name: str) -> None:
+    """Raise an error for an array, or a frame with a column, of text or dates."""
+    if getattr(getattr(X, "dtype", None), "kind", "f") in "USMm":
+        raise ValueError(
+            f"{name} has type {X.dtype}: could not convert to numbers without guessing. Convert it "
+            "first."
+        )
+    if hasattr(X, "columns") and not all(map(_holds_numbers, list(getattr(X, "dtypes", ())))):
+        refuse_cells(X)
+
+
+def _holds_numbers(dtype: Any) -> bool:
+    """Tell whether a column of a frame, of pandas or another library, surely holds numbers."""
+    kind = getattr(dtype, "kind", None)
+    if kind is not None:
+        return kind in "biufc"
+    is_numeric = getattr(dtype, "is_numeric", None)
+    return bool(is_numeric()) if callable(is_numeric) else False
+
+
+def refuse_cells(X: Any) -> None:
+    """Raise an error that names the first cell of a table that is no number, if there is one."""
+    frame = hasattr(X, "columns")
+    names = list(X.columns) if frame else range(X.shape[1] if np.ndim(X) == 2 else 0)
+    remedy = "Leave it out, or map the table with TableMap, which takes columns of all kinds."
+    twice = [name for place, name in enumerate(names) if name in names[:place]]
+    if twice:
+        raise ValueError(
+            f"X has {names.count(twice[0])} columns called {str(twice[0])[:80]!r}: names of "
+            "columns must be unique. Rename them."
+        )
+    for name in names:
+        cells = np.asarray(X[name] if frame else np.asarray(X)[:, name])
+        called = f"Column {str(name)[:80]!r} of X"
+        if cells.dtype.kind in "Mm":
+            raise ValueError(f"{called} has dates or times ({cells.dtype}). {remedy}")
+        if cells.dtype.kind not in "OUS":
+            continue
+        for row, cell in enumerate(cells.tolist()):
+            if isinstance(cell, str | bytes) and not _is_number(cell):
+                raise ValueError(
+                    f"{called} has {str(cell)[:40]!r} in row {row}, which could not convert to a "
+                    f"number. {remedy}"
+                )
+
+
+def _is_number(text: str | bytes) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def check_no_missing(labels: Any) -> None:
+    """Raise an error with the first row whose label is missing."""
+    missing = [row for row, label in enumerate(np.asarray(labels, object)) if _is_missing(label)]
+    if missing:
+        raise ValueError(
+            f"Input y contains NaN, infinity or another missing label, first in row "
+            f"{missing[0]} ({len(missing)} in all): every row needs a label. Remove those rows."
+        )
+
+
+def _is_missing(label: Any) -> bool:
+    """Return whether a label is None, NaN, infinite, or a missing value of pandas."""
+    if label is None or type(label).__name__ in ("NAType", "NaTType"):
+        return True
+    return isinstance(label, Real) and not math.isfinite(label)
 
 
 def check_observed(A: Array, name: str) -> None:
@@ -99,9 +171,11 @@ def check_finite(A: Array, name: str) -> None:
         return
     row, column = np.argwhere(~finite)[0]
     kind = "NaN" if np.isnan(A[row, column]) else "infinity"
+    remedy = "fill them with sklearn.impute" if kind == "NaN" else "replace the values"
     raise ValueError(
-        f"Input {name} contains {kind}, first in row {row}, column {column}. Missing and infinite "
-        "values are not supported: remove those rows, or fill them with sklearn.impute first."
+        f"Input {name} contains {kind}, first in row {row}, column {column}. "
+        f"{'Missing' if kind == 'NaN' else 'Infinite'} values are not supported here: remove those "
+        f"rows, or {remedy} first."
     )
 
 

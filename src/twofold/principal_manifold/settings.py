@@ -153,8 +153,8 @@ class ManifoldSettings:
         values["alpha"] = _alpha_of(model.alpha)
         for name in ("max_iter", "n_init"):
             check_int(name, values[name])
-        for name in ("tol", "latent_noise"):
-            check_not_negative(name, values[name])
+        check_not_negative("tol", model.tol)
+        check_real("latent_noise", model.latent_noise, low=0.0, below=1e100)
         check_real("width", model.width)
         check_choice("penalty", model.penalty, ("rkhs", "l2", "l1"))
         check_choice("assignment", model.assignment, ("hard", "soft"))

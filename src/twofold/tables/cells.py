@@ -175,8 +175,17 @@ def to_days(times: AnyArray) -> Array:
     return days
 
 
+FIRST_DAY, LAST_DAY = -719_162.0, 2_932_896.0
+"""The years 1 to 9999, which dates of Python and polars can have."""
+
+
 def from_days(days: Array, dtype: str) -> AnyArray:
-    """Return days as datetimes or timedeltas of a NumPy type, with NaT for NaN."""
+    """Return days as datetimes or timedeltas of a NumPy type, with NaT for NaN.
+
+    Datetimes stay within the years 1 to 9999: a map may decode to days beyond those of the fit.
+    """
+    if np.dtype(dtype).kind == "M":
+        days = np.clip(days, FIRST_DAY, np.nextafter(LAST_DAY + 1.0, 0.0))
     unit = np.datetime_data(np.dtype(dtype))[0]
     one: Any = np.array(1, dtype=f"timedelta64[{unit}]")
     per_day = max(int(np.timedelta64(1, "D") // one), 1)

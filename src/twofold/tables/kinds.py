@@ -45,7 +45,11 @@ def _check_kind(name: str, kind: Any) -> Kind:
     if isinstance(kind, list | tuple):
         if len(kind) < 2:
             raise ValueError(f"kinds[{name!r}]={kind!r}: a list of levels needs at least two.")
-        return tuple(plain_level(level) for level in kind)
+        levels = tuple(plain_level(level) for level in kind)
+        twice = [level for place, level in enumerate(levels) if level in levels[:place]]
+        if twice:
+            raise ValueError(f"kinds[{name!r}]={kind!r} has the level {twice[0]!r} twice.")
+        return levels
     if kind not in KINDS:
         near = get_close_matches(str(kind), KINDS, n=1, cutoff=0.0)
         raise ValueError(

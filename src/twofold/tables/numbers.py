@@ -84,8 +84,11 @@ def _held_out(values: Array) -> Array:
     """Return the log density of each value under a normal density of the other folds."""
     fold = np.arange(len(values)) % FOLDS
     found = np.empty(len(values))
+    size = float(np.abs(values).max()) or 1.0
+    values = values / size  # squares do not overflow
     for one in range(FOLDS):
         rest, here = values[fold != one], fold == one
         mean, spread = float(rest.mean()), max(float(rest.std()), np.finfo(np.float64).tiny)
         found[here] = -0.5 * np.square((values[here] - mean) / spread) - np.log(spread)
+    found -= np.log(size)
     return found

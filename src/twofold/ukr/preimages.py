@@ -176,11 +176,13 @@ def _polynomial(data: Array, weights: Array, params: dict[str, Any]) -> Array:
     found = np.empty((len(weights), data.shape[1]))
     for number, b in enumerate(weights):
 
+        @np.errstate(over="ignore", invalid="ignore")
         def distance(x: Array, b: Array = b) -> tuple[float, Array]:
-            own, others = gamma * float(x @ x) + coef0, gamma * (data @ x) + coef0
-            value = own**degree - 2.0 * float(b @ others**degree)
+            own, others = gamma * np.vdot(x, x) + coef0, gamma * (data @ x) + coef0
+            value = float(own**degree - 2.0 * (b @ others**degree))
             slope = own ** (degree - 1) * x - (b * others ** (degree - 1)) @ data
-            return value, 2.0 * degree * gamma * slope
+            slope = np.nan_to_num(2.0 * degree * gamma * slope, nan=0.0)
+            return value if np.isfinite(value) else np.inf, slope
 
         nearest = data[(np.diagonal(of_rows) - 2.0 * of_rows @ b).argmin()]
         start = min(nearest, b @ data, key=lambda x: distance(x)[0])

@@ -119,7 +119,7 @@ class UKRSettings:
         pseudo_count = None
         if not is_auto(model.pseudo_count):
             pseudo_count = check_real("pseudo_count", model.pseudo_count, low=0.0, also="'auto'")
-        smoothing = check_real("smoothing", model.smoothing)
+        smoothing = check_real("smoothing", model.smoothing, low=1e-100, below=1e100)
         if model.validation_fraction is not None:
             check_real("validation_fraction", model.validation_fraction, below=1.0, also="None")
         threshold, quantile = _check_threshold(model.density_threshold)
