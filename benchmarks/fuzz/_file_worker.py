@@ -56,7 +56,6 @@ def _compile_everything():
     import twofold.principal_manifold.projection as manifold
 
     neighbors.MANY_SOURCES = neighbors.FEWEST_SOURCES = 1
-    neighbors.FEW_PAIRS = 0
     neighbors.LARGEST_SHARE = 1.0
     twofold.maps.projection.MAX_COMPARED = 20
     twofold.numerics.sums._compiled.WORTH_COMPILING = 0

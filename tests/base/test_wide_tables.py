@@ -100,6 +100,23 @@ def test_ukr_in_the_span_of_the_rows_is_the_same(monkeypatch):
     assert_allclose(inside.inverse_transform(Z), plain.inverse_transform(Z), atol=1e-5)
 
 
+def test_rows_of_a_cluster_do_not_lie_in_the_span_of_the_sample():
+    da = pytest.importorskip("dask.array")
+    import twofold.dask
+
+    rng = np.random.default_rng(0)
+    t = rng.uniform(0.0, 6.0, 400)
+    X = 0.5 * np.c_[np.cos(t), t] @ rng.standard_normal((2, 1_100))
+    X += rng.standard_normal(X.shape)
+    histories = []
+    for columns in (1_100, 999):  # the second is not wide
+        levels = twofold.dask.Levels(n_sample=150, n_sweeps=1)
+        rows = da.from_array(X[:, :columns], chunks=(200, columns))
+        model = twofold.dask.fit(UKR(init="pca", random_state=0), rows, levels=levels)
+        histories.append(model.refinement_history_)
+    assert_allclose(*histories, rtol=0.05)
+
+
 @pytest.mark.parametrize(
     "model",
     [

@@ -120,6 +120,20 @@ class TestRefused:
         with pytest.raises(ModelFileError, match="not a model file"):
             fit(twofold.DRUR(**QUICK), chunked(), checkpoint=path, resume=True)
 
+    @pytest.mark.parametrize("attack", ["units", "generators", "rows"])
+    def test_forged(self, client, finished, attack):
+        """The result of one step in place of that of another one."""
+        held = load_objects(finished, MARK, Checkpoint)
+        if attack == "generators":
+            held.generators.clear()
+        elif attack == "units":
+            held.steps["units"] = np.ones(3)
+        else:
+            held.steps = dict.fromkeys(held.steps, np.arange(3) + 10**12)
+        save_objects(held, finished, MARK)
+        with pytest.raises(ModelFileError, match=r"does not fit this fit .* Use resume=False"):
+            fit(twofold.DRUR(**QUICK), chunked(), checkpoint=finished, resume=True)
+
     def test_a_model(self, client, local, path):
         local.save(path)
         with pytest.raises(ModelFileError, match="not that of a twofold checkpoint"):

@@ -114,6 +114,11 @@ TAKES = {
         [(True, "a")],
         [(True,), ("a", True), [True, "a"], (True, "a", "b")],
     ),
+    "several": (
+        fields.several(fields.flag, fields.text()),
+        [[True, "a"]],
+        [[True], ["a", True], (True, "a"), [True, "a", "b"]],
+    ),
     "mapping": (fields.mapping(fields.flag), [{}, {"a": True}], [{"a": 1}, {1: True}, []]),
     "keyed": (
         fields.keyed({"a": fields.flag, "b": fields.text()}),

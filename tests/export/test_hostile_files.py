@@ -264,6 +264,9 @@ class TestDocuments:
             ("n_features", 10**30, "describes another model"),
             ("class", "UKR", "describes another model"),
             ("class", None, "class is not what"),
+            ("n_components", 7, "describes another model"),
+            ("n_components", True, "n_components is not what"),
+            ("feature_names", ["a", "b", "c"], "describes another model"),
         ],
     )
     def test_headers_describe_the_model(self, key, value, message, content, tmp_path):
@@ -308,6 +311,36 @@ class TestDocuments:
         ]
         model = load(forged.signed(), tmp_path)
         assert model.transform(X).shape == (60, 2)
+
+    @pytest.mark.parametrize(
+        "params",
+        [{"gamma": "abc"}, {"coef0": "x"}, {"degree": "3"}, {"degree": {"$float": "nan"}}, []],
+        ids=str,
+    )
+    def test_parameters_of_kernels(self, params, X, tmp_path):
+        model = UKR(metric="poly", metric_params={"degree": 2}, random_state=0, max_iter=2)
+        with pytest.warns(UserWarning, match="max_iter=2"):
+            forged = Forged(saved(model.fit(X), tmp_path))
+        node_of(forged, "FeatureSpace")["params"] = params
+        refused(forged.signed(), tmp_path, "params")
+
+    @pytest.mark.parametrize("names", [["up"], ["up", "down", "n_jobs"], ["not one"]], ids=str)
+    def test_parameters_are_no_learned_attributes(self, names, content, tmp_path):
+        forged = Forged(content)
+        node_of(forged, "TwoWay")["_learned_names"] = {"$tuple": names}
+        refused(forged.signed(), tmp_path, "_learned_names")
+
+    def test_uses_of_objects_are_counted(self, content, tmp_path):
+        """Each of a chain of objects has the next one twice, so that the last has many places."""
+        forged = Forged(content)
+        node_of(forged, "TwoWay")["random_state"] = {"$object": len(forged.nodes)}
+        for depth in range(20):
+            following = {"$object": len(forged.nodes) + 1}
+            state = {"kernel": "gaussian", "bandwidth": [following, following], "n_jobs": None}
+            if depth == 19:
+                state["bandwidth"] = "auto"
+            forged.nodes.append({"class": "NadarayaWatson", "state": state})
+        refused(forged.signed(), tmp_path, "objects are used too often")
 
     @pytest.mark.parametrize("width", [1e-300, 0.0, -1.0, 1e301, float("nan")])
     def test_bandwidths_out_of_range(self, width, content, tmp_path):

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from twofold.numerics import neighbors
-from twofold.numerics.neighbors import nearest
+from twofold.numerics.neighbors import CellIndex, nearest
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -52,3 +52,20 @@ def test_insertions_match_the_partition(k, monkeypatch):
     monkeypatch.setattr(neighbors, "compiled", lambda *_: None)
     for one, other in zip(inserted, neighbors._smallest(values, k), strict=True):
         np.testing.assert_array_equal(one, other)
+
+
+def test_searches_do_not_depend_on_the_other_queries():
+    """Among nearly equal points the last digit decides."""
+    rng = np.random.default_rng(0)
+    for points in (
+        (rng.integers(0, 3, (20_000, 8)) / 3.0).astype(np.float32),
+        np.repeat(rng.standard_normal((500, 12)), 20, axis=0).astype(np.float32),
+    ):
+        queries = points[rng.permutation(len(points))[:400]] + np.float32(1e-3)
+        index = CellIndex.of(points, np.random.default_rng(0))
+        together = index.search(queries, 8)[0]
+        few = nearest(points, queries[:50], 8)[0]
+        for row in range(50):
+            one = queries[row : row + 1]
+            np.testing.assert_array_equal(index.search(one, 8)[0][0], together[row])
+            np.testing.assert_array_equal(nearest(points, one, 8)[0][0], few[row])

@@ -58,6 +58,18 @@ def test_products_keep_single_precision_and_take_any_strides():
     )
 
 
+@pytest.mark.parametrize("shape", [(50_000, 1), (700, 300)])
+@pytest.mark.parametrize(
+    "laid_out",
+    [np.asfortranarray, lambda A: A[::-1][::-1], lambda A: np.repeat(A, 2, axis=1)[:, ::2]],
+    ids=["Fortran", "reversed", "strided"],
+)
+def test_layouts_do_not_matter(shape, laid_out):
+    A, B = factors(*shape)
+    A = A[: BLOCK + 30]
+    np.testing.assert_array_equal(row_product(laid_out(A), B), row_product(A, B))
+
+
 def test_products_without_columns_are_empty_or_zero():
     assert row_product(np.ones((5, 3)), np.ones((3, 0))).shape == (5, 0)
     np.testing.assert_array_equal(row_product(np.ones((5, 0)), np.ones((0, 2))), np.zeros((5, 2)))

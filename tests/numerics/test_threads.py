@@ -8,9 +8,16 @@ import time
 
 import numpy as np
 import pytest
+from sklearn.utils._openmp_helpers import _openmp_effective_n_threads
 
 from twofold.numerics import threads as _blocks
-from twofold.numerics.threads import map_blocks, n_threads, row_blocks, some_rows
+from twofold.numerics.threads import (
+    map_blocks,
+    n_threads,
+    repeatable_threads,
+    row_blocks,
+    some_rows,
+)
 
 BLAS_SCRIPT = """
 import os, sys, threading, time
@@ -153,3 +160,10 @@ def test_nested_blocks_run_in_their_thread(monkeypatch):
 
     assert map_blocks(work, outer) == [True] * 4
     assert map_blocks(lambda _: 1, []) == []
+
+
+def test_threads_of_openmp_are_limited_in_blocks_too():
+    with repeatable_threads():
+        assert _openmp_effective_n_threads() == 1
+        found = map_blocks(lambda _: _openmp_effective_n_threads(), range(4), n_jobs=2)
+    assert found == [1] * 4

@@ -7,7 +7,8 @@ as a whole or not at all.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
@@ -15,6 +16,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from twofold.base.journal import Journal
+from twofold.export.errors import ModelFileError
 from twofold.export.model_files import load_objects, save_objects
 
 MARK = "twofold checkpoint"
@@ -64,6 +66,7 @@ class FileJournal(Journal):
         self._held = Checkpoint(facts)
         # Other files raise an error: they are not overwritten.
         known = load_objects(path, MARK, Checkpoint) if self._path.exists() else None
+        self.is_resumed = known is not None and resume
         if known is None or not resume:
             return
         self._held, held = known, known.facts
@@ -87,6 +90,23 @@ class FileJournal(Journal):
         self._held.states.pop(name, None)
         save_objects(self._held, self._path, MARK)
         return result
+
+    @contextmanager
+    def trusted(self) -> Iterator[None]:
+        """Turn errors of a fit that was resumed from contents of another kind into one of the file.
+
+        The contents of a file are checked one by one, but a forged file may hold the result of one
+        step in place of that of another one.
+        """
+        try:
+            yield
+        except (ArithmeticError, AttributeError, LookupError, TypeError) as error:
+            if not self.is_resumed:
+                raise
+            raise ModelFileError(
+                f"checkpoint={str(self._path)!r} does not fit this fit ({error!r}). Use "
+                "resume=False to fit again."
+            ) from error
 
     def state(self, name: str) -> Any:
         """Return the last state of an unfinished iteration, or None."""

@@ -193,15 +193,17 @@ def fit(
         facts = _facts(estimator, levels, table, seen, rng)
         journal = FileJournal(checkpoint, facts, rng, resume=resume)
     source = DistributedRows(table, seen.sizes, cluster, on_progress=_Log(estimator.verbose))
-    scales = _scales(estimator, seen, source, journal)
-    if scales.varying.any():
-        units = journal.step("units", lambda: scales.units(source.total(scales.moments, "moments")))
-        source = replace(source, units=units)
-        found = _learned(estimator, learn, source, rng, journal)
-    else:
-        source = replace(source, units=scales.units(None))
-        found = _constant(estimator, seen.extent.first)
-    embedding = lazy_embedding(found, source)
+    with journal.trusted():
+        scales = _scales(estimator, seen, source, journal)
+        if scales.varying.any():
+            moments = scales.moments
+            units = journal.step("units", lambda: scales.units(source.total(moments, "moments")))
+            source = replace(source, units=units)
+            found = _learned(estimator, learn, source, rng, journal)
+        else:
+            source = replace(source, units=scales.units(None))
+            found = _constant(estimator, seen.extent.first)
+        embedding = lazy_embedding(found, source)
     if filled is not None and source.units is not None:
         found.state["_gap_filling"] = filled.in_units(source.units)
     estimator._take(found.state)

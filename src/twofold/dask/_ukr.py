@@ -116,7 +116,8 @@ def learn(
     problem = replace(problem, data=sample, original=problem.units.back(sample))
 
     def fit_sample() -> tuple[Predictor, dict[str, Any]]:
-        learned = fit_rows(replace(settings, smoothing=1.0), problem)
+        # The other rows do not lie in the span of the sample.
+        learned = fit_rows(replace(settings, smoothing=1.0, spans_rows=False), problem)
         return learned.encoder, {name: learned.attributes[name] for name in KEPT}
 
     encoder, kept = journal.step("fit of the sample", fit_sample)

@@ -26,6 +26,13 @@ DEEPEST: Final = 60
 MOST_USES: Final = 16
 """How often a file may use the bytes of its arrays, on average."""
 
+MOST_SHARED: Final = 10_000
+"""Objects of a file may count more often than they are there by this number.
+
+An object counts as often as it is used. A chain of objects that each use the next one twice would
+take for ever to print.
+"""
+
 FREE_BYTES: Final = 2**20
 """Bytes of arrays that may be used any number of times."""
 
@@ -43,12 +50,17 @@ class Decoder:
         self._made: dict[int, Any] = {}
         self._checked: dict[int, Checked] = {}
         self._unfinished: set[int] = set()
+        self._counts: dict[int, int] = {}
+        self._count = 0
         self._bytes_left = FREE_BYTES + MOST_USES * sum(one.nbytes for one in arrays)
 
     def get(self, number: int = 0, depth: int = 0) -> Any:
         """Return the object of a node."""
         node = self._at(self._nodes, number, "object")
         if number in self._made:
+            self._count += self._counts[number]
+            if self._count > MOST_SHARED + len(self._nodes):
+                raise ModelFileError("its objects are used too often")
             return self._made[number]
         if number in self._unfinished or depth > DEEPEST:
             raise ModelFileError("its objects are nested too deeply, or in themselves")
@@ -58,6 +70,7 @@ class Decoder:
         if not isinstance(name, str) or name not in CLASSES.keys() | self._upgrades.keys():
             raise ModelFileError(f"object {number} is of the unknown class {str(name)[:80]!r}")
         self._unfinished.add(number)
+        before, self._count = self._count, 1
         state = {}
         for key, value in node["state"].items():
             if not key.isidentifier() or key.startswith("__"):
@@ -65,6 +78,8 @@ class Decoder:
             if key not in self._derived.get(name, ()):
                 state[key] = self._value(value, depth + 1)
         self._unfinished.remove(number)
+        self._counts[number] = self._count
+        self._count += before
         try:
             self._made[number] = self._make(name, state)
         except (AttributeError, KeyError, OverflowError, TypeError, ValueError) as error:

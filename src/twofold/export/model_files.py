@@ -232,13 +232,24 @@ def load_with_roles(path: str | os.PathLike[str]) -> tuple[Any, Roles]:
         _check_facts(document)
     if type(model).__name__ not in ESTIMATORS:
         raise ModelFileError(f"{path}: it holds a {type(model).__name__}, not an estimator.")
-    if document["class"] != type(model).__name__ or document["n_features"] != model.n_features_in_:
+    if not _describes(document, model):
         raise ModelFileError(f"{path}: its header describes another model.")
     try:
         check_is_fitted(model)
     except (NotFittedError, AttributeError, TypeError, ValueError) as error:
         raise ModelFileError(f"{path}: the model in it is not fitted ({error}).") from None
     return model, roles
+
+
+def _describes(document: dict[str, Any], model: Any) -> bool:
+    """Tell whether the facts for people are those of a model."""
+    names = getattr(model, "feature_names_in_", None)
+    return (
+        document["class"] == type(model).__name__
+        and document["n_features"] == model.n_features_in_
+        and document["n_components"] in (None, model._n_features_out)
+        and document["feature_names"] == (None if names is None else [str(name) for name in names])
+    )
 
 
 def describe(path: str | os.PathLike[str]) -> dict[str, Any]:
@@ -256,8 +267,8 @@ def _check_facts(document: dict[str, Any]) -> None:
     )
     good = {
         "class": isinstance(document.get("class"), str),
-        "n_features": isinstance(document.get("n_features"), int),
-        "n_components": isinstance(document.get("n_components"), int | None),
+        "n_features": _is_count(document.get("n_features")),
+        "n_components": document.get("n_components") is None or _is_count(document["n_components"]),
         "feature_names": names is None or (isinstance(names, list) and _are_texts(names)),
         "parameters": isinstance(parameters, dict) and _are_texts(parameters.values()),
         "versions": isinstance(versions, dict) and _are_texts(versions.values()),
@@ -265,6 +276,10 @@ def _check_facts(document: dict[str, Any]) -> None:
     if bad := [key for key, fine in good.items() if not fine]:
         raise ModelFileError(f"{bad[0]} is not what a model file has there")
     Roles.of(document.get("roles"))
+
+
+def _is_count(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 1
 
 
 def _are_texts(values: Iterable[Any]) -> bool:

@@ -12,8 +12,8 @@ leave-one-out error of the latents decides. With labels the error of a classifie
 The decoder is fitted to the latents of the embedding. New rows get their latents from the encoder,
 and those may differ: labels that have little to do with the data move rows to places that no
 encoder predicts. A decoder of the embedding can then be worse than the mean of the data. If it
-loses more than twice as much at the encoder's latents as a decoder that is fitted to them, that one
-is used.
+loses more than twice as much at the encoder's latents as a decoder that is fitted to them, or more
+than the mean, that one is used.
 """
 
 from __future__ import annotations
@@ -171,16 +171,18 @@ def decoder_for(
     def error(one: KernelRidgeMap | GRNN) -> float:
         return max(float(row_norms_sq(data - one.predict(codes)).mean()) for codes in places)
 
-    errors = [error(decoder)]
-    if errors[0] <= MUCH_WORSE * decoder.error_:
+    errors, variance = [error(decoder)], float(row_norms_sq(data - data.mean(axis=0)).mean())
+    if errors[0] <= min(MUCH_WORSE * decoder.error_, variance):
         return decoder
     decoders = [decoder]
     for codes in places:
         if np.ptp(codes, axis=0).any():
             decoders += [fit(codes, data), GRNN().fit(codes, data)]
-    errors += map(error, decoders[1:])
+    # These have seen the rows at their latents, so that their leave-one-out error counts too.
+    errors += [max(error(one), one.error_) for one in decoders[1:]]
     best = int(np.argmin(errors))
-    return decoders[best] if errors[0] > MUCH_WORSE * errors[best] else decoder
+    is_better = errors[0] > MUCH_WORSE * errors[best] or errors[0] > variance
+    return decoders[best] if is_better else decoder
 
 
 def _right_votes(Z: Array, labels: AnyArray, n_jobs: int | None) -> AnyArray:

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from twofold.numerics.linalg import row_norms_sq
+from twofold.numerics.row_products import row_product
 from twofold.numerics.sums._compiled import compiled
 from twofold.numerics.threads import BLOCK_BYTES, map_blocks, row_blocks
 from twofold.protocols import AnyArray
@@ -197,7 +198,7 @@ def _closest(
 
     These are squared distances less the squared norm of the query.
     """
-    distances = queries @ points.T
+    distances = row_product(queries, points.T)  # ties do not depend on the other queries
     distances *= -2.0
     distances += norms
     if left_out is not None:

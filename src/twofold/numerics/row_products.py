@@ -39,7 +39,8 @@ def row_product(A: Array, B: Array) -> Array:
         return product
 
     def work(start: int) -> None:
-        block, found = A[start : start + BLOCK], product[start : start + BLOCK]
+        block = np.ascontiguousarray(A[start : start + BLOCK])
+        found = product[start : start + BLOCK]
         full = len(block) // TILE * TILE
         if full:
             np.matmul(block[:full], B, out=found[:full])

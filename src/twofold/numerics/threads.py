@@ -121,7 +121,7 @@ def map_blocks(
             finally:
                 _become_worker(None)
     with single_threaded_blas():
-        pool = ThreadPoolExecutor(workers, "twofold", _become_worker, (cancelled,))
+        pool = ThreadPoolExecutor(workers, "twofold", _begin_in_pool, (cancelled,))
         futures = [pool.submit(_unless_cancelled, function, block) for block in blocks]
         try:
             return [future.result() for future in futures]
@@ -141,6 +141,12 @@ _worker = threading.local()
 def _become_worker(cancelled: threading.Event | None) -> None:
     """Mark this thread, or with None unmark it: nested calls run where they are."""
     _worker.cancelled = cancelled
+
+
+def _begin_in_pool(cancelled: threading.Event) -> None:
+    """Mark a thread of a pool, which uses no threads of OpenMP: that limit belongs to a thread."""
+    _become_worker(cancelled)
+    _controller().limit(limits=1, user_api="openmp")
 
 
 def _unless_cancelled(function: Callable[[Item], Result], block: Item) -> Result:

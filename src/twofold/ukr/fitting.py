@@ -159,7 +159,7 @@ def _space_and_data(settings: UKRSettings, problem: Problem) -> tuple[Space | No
         subspace = Affine.leading_subspace(data, q)
         return subspace, subspace.into(data)
     if is_metric(metric, "euclidean"):
-        if not are_wide(data):
+        if not (settings.spans_rows and are_wide(data)):
             return None, data
         span = Affine.span_of_rows(data)
         return span, span.into(data)

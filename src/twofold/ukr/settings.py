@@ -67,7 +67,8 @@ class UKRSettings:
     `pseudo_count_of_noise`. ``anneal`` tells whether the ``homotopy`` runs. ``minimum_density`` is
     the constraint of the plain reconstruction error; None means the leave-one-out error. The domain
     of the map ends at a share ``threshold`` of the kernel's maximum, or if that is None at a
-    ``quantile`` of the density, less a ``margin`` of the log density.
+    ``quantile`` of the density, less a ``margin`` of the log density. ``spans_rows`` tells whether
+    the rows of the fit are all rows: wide data may then become coordinates in their span.
     """
 
     many: bool
@@ -92,6 +93,7 @@ class UKRSettings:
     smoothing: float
     validation_fraction: float | None
     n_jobs: int | None
+    spans_rows: bool = True
 
     @classmethod
     def of(cls, model: UKR, n_samples: int) -> UKRSettings:

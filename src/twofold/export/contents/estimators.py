@@ -65,8 +65,10 @@ _pairs: Final = listed(
 
 
 def _names_of_attributes(model: Any) -> None:
-    if not all(one.isidentifier() for one in getattr(model, "_learned_names", ())):
-        raise UnfitError("_learned_names is no list of attributes")
+    names = getattr(model, "_learned_names", ())
+    # A new fit removes these attributes.
+    if not all(one.isidentifier() for one in names) or set(names) & set(model._get_param_names()):
+        raise UnfitError("_learned_names is no list of learned attributes")
 
 
 def two_way(

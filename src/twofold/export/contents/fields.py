@@ -280,6 +280,17 @@ def record(*fields: Field) -> Field:
     return check
 
 
+def several(*fields: Field) -> Field:
+    """Take a list of one value for each field."""
+
+    def check(value: Any, scope: Scope) -> None:
+        _require(isinstance(value, list) and len(value) == len(fields), "is another list")
+        for one, item in zip(fields, value, strict=True):
+            one(item, scope)
+
+    return check
+
+
 def mapping(one: Field) -> Field:
     """Take a mapping of text to what a field takes."""
 

@@ -23,11 +23,11 @@ from twofold.export.contents.fields import (
     factor,
     figure,
     floats,
-    listed,
-    mapping,
+    keyed,
     number,
     optional,
     positive,
+    several,
     text,
     tupled,
     values,
@@ -148,13 +148,11 @@ TABLES: Final[dict[str, Contents]] = {
         },
         sometimes={
             "_penalty": figure,
-            "_layers": listed(
-                either(
-                    floats("inputs", "features"),
-                    floats("features", "outputs"),
-                    floats("features"),
-                    floats("outputs"),
-                )
+            "_layers": several(
+                floats("inputs", "features"),
+                floats("features"),
+                floats("features", "outputs"),
+                floats("outputs"),
             ),
         },
     ),
@@ -187,7 +185,10 @@ TABLES: Final[dict[str, Contents]] = {
     "FeatureSpace": Contents(
         {
             "metric": text(*METRICS),
-            "params": mapping(either(number(), text())),
+            "params": keyed(
+                {"gamma": optional(number()), "coef0": number(), "degree": number()},
+                all_keys=False,
+            ),
             "data": floats("rows", "inputs"),
             "coordinates": floats("rows", "coordinates"),
             "to_coordinates": floats("rows", "coordinates"),
