@@ -324,6 +324,12 @@ class TestDocuments:
         node_of(forged, "FeatureSpace")["params"] = params
         refused(forged.signed(), tmp_path, "params")
 
+    def test_degrees_that_are_not_whole(self, X, tmp_path):
+        ridge = KernelRidgeMap(kernel="poly", degree=2)
+        forged = Forged(saved(TwoWay("pca", up=ridge, down=ridge).fit(X), tmp_path))
+        node_of(forged, "KernelRidgeMap")["degree"] = 2.5
+        refused(forged.signed(), tmp_path, "degree that is not whole")
+
     @pytest.mark.parametrize("names", [["up"], ["up", "down", "n_jobs"], ["not one"]], ids=str)
     def test_parameters_are_no_learned_attributes(self, names, content, tmp_path):
         forged = Forged(content)

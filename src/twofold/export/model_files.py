@@ -232,12 +232,12 @@ def load_with_roles(path: str | os.PathLike[str]) -> tuple[Any, Roles]:
         _check_facts(document)
     if type(model).__name__ not in ESTIMATORS:
         raise ModelFileError(f"{path}: it holds a {type(model).__name__}, not an estimator.")
-    if not _describes(document, model):
-        raise ModelFileError(f"{path}: its header describes another model.")
     try:
         check_is_fitted(model)
     except (NotFittedError, AttributeError, TypeError, ValueError) as error:
         raise ModelFileError(f"{path}: the model in it is not fitted ({error}).") from None
+    if not _describes(document, model):
+        raise ModelFileError(f"{path}: its header describes another model.")
     return model, roles
 
 

@@ -54,6 +54,9 @@ STANDARD_ERRORS = 1.0
 """Standard errors of the difference by which a network must be better in the comparison by labels.
 With 2 the choice is as good in 8 and 16 dimensions and worse in 2 and 4."""
 
+FINE = 0.1
+"""Share of the variance up to which an error at the encoder's latents is accepted as it is."""
+
 MUCH_WORSE = 2.0
 """Ratio of errors from which on the decoder is fitted to the encoder's latents."""
 
@@ -172,7 +175,7 @@ def decoder_for(
         return max(float(row_norms_sq(data - one.predict(codes)).mean()) for codes in places)
 
     errors, variance = [error(decoder)], float(row_norms_sq(data - data.mean(axis=0)).mean())
-    if errors[0] <= min(MUCH_WORSE * decoder.error_, variance):
+    if errors[0] <= min(max(MUCH_WORSE * decoder.error_, FINE * variance), variance):
         return decoder
     decoders = [decoder]
     for codes in places:

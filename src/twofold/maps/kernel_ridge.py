@@ -50,6 +50,9 @@ BYTES_PER_PAIR = 32.0
 """Memory for a row and a center: the kernel, its factors, and their decomposition."""
 
 
+POLYNOMIALS = ("poly", "polynomial")
+
+
 class KernelRidgeMap(RadialFeatures):
     """Multi-output kernel ridge regression, with every training row or given points as centers.
 
@@ -248,7 +251,12 @@ class KernelRidgeMap(RadialFeatures):
             )
         if self._is_radial:
             self._check_positive_definite()
-        check_real("degree", self.degree)
+        degree = check_real("degree", self.degree)
+        if self.kernel in POLYNOMIALS and not degree.is_integer():
+            raise ValueError(
+                f"degree={self.degree!r}: powers of negative numbers need a whole degree for "
+                f"kernel={self.kernel!r}."
+            )
         check_real("coef0", self.coef0, above=-np.inf)
 
     def _checked_centers(self, inputs: Array) -> Array:

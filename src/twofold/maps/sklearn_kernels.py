@@ -11,7 +11,7 @@ from sklearn.metrics.pairwise import KERNEL_PARAMS
 
 from twofold.numerics.bandwidths import width_grid
 from twofold.numerics.linalg import row_norms_sq
-from twofold.numerics.pairwise_kernels import INNER_PRODUCTS, inner_products, kernel_values, power
+from twofold.numerics.pairwise_kernels import INNER_PRODUCTS, inner_products, kernel_values
 from twofold.protocols import Array
 
 LARGEST = 1e140
@@ -77,7 +77,7 @@ class SklearnKernel:
             return np.asarray(self.gamma * (1.0 - np.square(features)))
         with np.errstate(over="ignore", divide="ignore"):
             inner = inner_products(inputs, centers, self.gamma, self.coef0)
-            slope = self.gamma * self.degree * power(inner, self.degree - 1)
+            slope = self.gamma * self.degree * inner ** (self.degree - 1)
         return np.clip(slope, -LARGEST, LARGEST)
 
     def _difference(self, inputs: Array, centers: Array, column: int) -> Array:

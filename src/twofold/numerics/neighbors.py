@@ -198,7 +198,11 @@ def _closest(
 
     These are squared distances less the squared norm of the query.
     """
-    distances = row_product(queries, points.T)  # ties do not depend on the other queries
+    if left_out is None:
+        # In double precision ties of new rows do not depend on the other queries.
+        distances = row_product(queries.astype(np.float64), points.T.astype(np.float64))
+    else:
+        distances = queries @ points.T
     distances *= -2.0
     distances += norms
     if left_out is not None:

@@ -29,12 +29,6 @@ def inner_products(
     return inner
 
 
-def power(values: Array, degree: float) -> Array:
-    """Return a power, of negative numbers 0 if the degree is not whole."""
-    powers: Array = (values if float(degree).is_integer() else np.maximum(values, 0.0)) ** degree
-    return powers
-
-
 def kernel_values(
     metric: str | Callable[..., Any], A: Array, B: Array, params: dict[str, Any]
 ) -> Array:
@@ -43,7 +37,8 @@ def kernel_values(
     if metric == "linear":
         return row_product(A, B.T)
     if metric in ("poly", "polynomial"):
-        return power(inner_products(A, B, gamma, coef0), params.get("degree", 3))
+        values: Array = inner_products(A, B, gamma, coef0) ** params.get("degree", 3)
+        return values
     if metric == "sigmoid":
         values = inner_products(A, B, gamma, coef0)
         return np.tanh(values, out=values)

@@ -25,7 +25,10 @@ SMALL_PRODUCT = 10**6
 
 
 def row_product(A: Array, B: Array) -> Array:
-    """Return ``A @ B`` so that a row's result depends on no other row of ``A``, nor on threads."""
+    """Return ``A @ B`` so that a row's result depends on no other row of ``A``, nor on threads.
+
+    That holds in double precision. In single precision, BLAS rounds by the place in a tile.
+    """
     n_rows, n_inner = A.shape
     product = np.empty((n_rows, B.shape[1]), dtype=np.result_type(A, B))
     if not product.size or not n_inner:

@@ -36,6 +36,7 @@ from twofold.export.contents.fields import (
 )
 from twofold.export.contents.parts import jobs, radial
 from twofold.kernels import KERNELS
+from twofold.maps.kernel_ridge import POLYNOMIALS
 from twofold.maps.sklearn_kernels import has_gamma
 
 REGRESSIONS: Final = ("GRNN", "KernelRidgeMap", "LinearMap", "MLP", "NadarayaWatson", "RBFNetwork")
@@ -64,6 +65,8 @@ def _own_scale(ridge: Any, scope: Scope) -> None:
     scale = getattr(ridge, name)
     if (ridge._is_radial or has_gamma(ridge.kernel)) and not 0.0 < scale < np.inf:
         raise UnfitError(f"{name} is {scale}")
+    if ridge.kernel in POLYNOMIALS and not float(ridge.degree).is_integer():
+        raise UnfitError("has a degree that is not whole")
 
 
 def _whole_chain(chain: Any, scope: Scope) -> None:
