@@ -20,8 +20,8 @@ def section(outcomes, estimators, source):
     """
     legend = (
         f"{source} {PASSED}: the tests of the row pass; {EXPECTED}: an expected failure, and the "
-        "run fails if it passes; –: the row does not apply. Rows that do not depend on the "
-        "estimator are tested once for all."
+        "run fails if it passes; –: the row does not apply; empty: tested for some estimators "
+        "that stand for all. Rows that do not depend on the estimator are tested once for all."
     )
     return "\n\n".join(
         [
