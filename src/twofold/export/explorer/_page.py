@@ -28,13 +28,26 @@ SCRIPTS = (
 """In the order of the page; each uses those before it."""
 
 
-def page(title: str, content: dict[str, Any], arrays: list[str]) -> str:
+HOSTS: dict[str | None, tuple[tuple[str, ...], str]] = {
+    None: ((), ""),
+    "widget": (("bridge.js",), ""),
+    "server": (("served.js",), "connect-src 'self'; "),
+}
+"""For each host, scripts that only its pages contain, and what its policy allows besides.
+
+The page of a file has no code that listens to messages or asks a server.
+"""
+
+
+def page(title: str, content: dict[str, Any], arrays: list[str], host: str | None = None) -> str:
     """Return the page with plain data ``content`` and packed arrays, by number."""
+    extra, allowed = HOSTS[host]
     style = _static("explorer.css")
-    script = "\n".join(["(() => {", '"use strict";', *map(_static, SCRIPTS), "})();", ""])
+    names = (*SCRIPTS[:-1], *extra, SCRIPTS[-1])
+    script = "\n".join(["(() => {", '"use strict";', *map(_static, names), "})();", ""])
     policy = (
         "default-src 'none'; "
-        f"script-src '{_hash(script)}'; style-src '{_hash(style)}'; "
+        f"script-src '{_hash(script)}'; style-src '{_hash(style)}'; {allowed}"
         "img-src data:; base-uri 'none'; form-action 'none'"
     )
     blocks = [_data_block("content", "application/json", _json(content))]
