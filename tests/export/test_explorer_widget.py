@@ -138,12 +138,6 @@ def test_names_of_columns(model, iris):
         explorer.show(model, X, height=3)
 
 
-def test_a_million_selected_rows_are_quick(widget):
-    start = time.perf_counter()
-    assert len(_widget.row_numbers(np.arange(1_000_000), 1_000_000)) == 1_000_000
-    assert time.perf_counter() - start < 2.0
-
-
 # --- without anywidget
 
 
@@ -160,7 +154,7 @@ def test_without_anywidget_a_static_page(static):
     assert page == static._page
     assert "postMessage" not in page
     assert "twofold[widget]" in repr(static)
-    with pytest.raises(RuntimeError, match="anywidget|widget"):
+    with pytest.raises(RuntimeError, match="cannot tell its selection"):
         static.selection()
 
 
@@ -201,6 +195,7 @@ def corners(frame):
     return (box["x"] + 3, box["y"] + 3), (box["x"] + box["width"] - 3, box["y"] + box["height"] - 3)
 
 
+@pytest.mark.timing
 def test_a_selection_arrives_at_once(notebook):
     frame = notebook.view()
     frame.evaluate(
@@ -325,7 +320,8 @@ def test_other_frames_cannot_talk_to_the_page(notebook):
 def test_a_page_opened_as_a_file_ignores_messages(browser, model, iris, tmp_path):
     opened = Opened(browser, explorer.write(model, *iris, path=tmp_path / "p.html"))
     opened.page.evaluate(
-        "window.postMessage({ twofold: 'connect', rows: [1], tool: 'box' }, '*', [new MessageChannel().port2])"
+        "window.postMessage({ twofold: 'connect', rows: [1], tool: 'box' }, '*', "
+        "[new MessageChannel().port2])"
     )
     opened.page.wait_for_timeout(100)
     state = opened.state()

@@ -1,4 +1,4 @@
-"""The widget's front end in a browser without a notebook: a model that holds traits in JavaScript."""
+"""The widget's front end in a browser, with a model of JavaScript in place of a notebook."""
 
 from twofold.export.explorer._page import _static
 

@@ -153,7 +153,8 @@ class StaticExplorer:
         return (
             f'<iframe title="{escape(self.title)}" sandbox="allow-scripts allow-downloads" '
             f'style="display: block; width: 100%; height: {self.height}px; '
-            f'border: 1px solid #8884; border-radius: 6px" srcdoc="{escape(self._page)}"></iframe>'
+            f'box-sizing: border-box; border: 1px solid #8884; border-radius: 6px" '
+            f'srcdoc="{escape(self._page)}"></iframe>'
         )
 
     def __repr__(self) -> str:

@@ -12,7 +12,7 @@ function render({ model, el }) {
   const frame = document.createElement("iframe");
   frame.setAttribute("sandbox", "allow-scripts allow-downloads");
   frame.title = model.get("_title");
-  frame.style.cssText = "display: block; width: 100%; border: 1px solid #8884; border-radius: 6px; background: transparent;";
+  frame.style.cssText = "display: block; width: 100%; box-sizing: border-box; border: 1px solid #8884; border-radius: 6px;";
   frame.style.height = `${Number(model.get("height"))}px`;
   let port = null;
   let timer = null;
