@@ -134,11 +134,11 @@ class Given:
 
     def on_page(self, rows: list[int]) -> list[int]:
         """Return where rows are on the page; those that are not shown are left out."""
-        return np.flatnonzero(np.isin(self.made.chosen, rows)).tolist()
+        return list(np.flatnonzero(np.isin(self.made.chosen, rows)).tolist())
 
     def of_page(self, places: list[int]) -> list[int]:
         """Return the rows at places of the page."""
-        return np.asarray(self.made.chosen[np.asarray(places, dtype=np.intp)]).tolist()
+        return list(self.made.chosen[np.asarray(places, dtype=np.intp)].tolist())
 
 
 class StaticExplorer:

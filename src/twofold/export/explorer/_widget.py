@@ -99,7 +99,7 @@ def row_numbers(value: Any, n_rows: int) -> list[int]:
     """Return sorted row numbers of a list of them, or of a truth value for each row."""
     array = np.asarray(value)
     if array.ndim == 1 and array.dtype == bool and len(array) == n_rows:
-        return np.asarray(np.flatnonzero(array)).tolist()
+        return list(np.flatnonzero(array).tolist())
     if array.size == 0:
         return []
     if array.ndim != 1 or array.dtype.kind not in "iu":
@@ -112,7 +112,7 @@ def row_numbers(value: Any, n_rows: int) -> list[int]:
             f"selected has row numbers from {array.min()} to {array.max()}; the rows have numbers "
             f"from 0 to {n_rows - 1}."
         )
-    return np.unique(array).tolist()
+    return list(np.unique(array).tolist())
 
 
 def latent_numbers(value: Any, n_components: int) -> tuple[float, ...] | None:
