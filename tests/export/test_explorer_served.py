@@ -17,12 +17,14 @@ from browser import chromium
 from cli_runs import fails
 from sklearn.datasets import load_iris
 
-from twofold import TableMap, TwoWay
+from twofold import UKR, TableMap, TwoWay
 from twofold.cli.inputs import InputTable, Model
 from twofold.cli.serving import page_server
 from twofold.cli.tables.columns import Columns
 from twofold.cli.tables.reading import Reading
 from twofold.export.explorer import _answers, _serve
+from twofold.export.explorer._write import made_page
+from twofold.export.programs.translation import NoClosedForm
 
 COLUMNS = ["a", "b", "c", "d"]
 
@@ -206,6 +208,21 @@ def test_the_model_maps_new_rows(server, model, frame):
     assert "tulip" in notes[0]
 
 
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_models_without_a_closed_form_are_served():
+    X = load_iris().data[:60]
+    model = UKR(init="pca", metric="rbf", max_iter=5, homotopy=False, random_state=0).fit(X)
+    with pytest.raises(NoClosedForm):
+        made_page(model, X)
+    made = made_page(model, X, host="server")
+    answers = _answers.Answers(made, lambda text: (X[:2], ["a", "b"]))
+    latents = model.embedding_[:3].tolist()
+    rows = answers("decode", {"latents": latents})["rows"]
+    np.testing.assert_allclose(rows, model.inverse_transform(latents), rtol=1e-9)
+    mapped = answers("encode", {"csv": "x"})
+    np.testing.assert_allclose(mapped["latents"], model.transform(X[:2]), rtol=1e-9)
+
+
 def test_questions_at_once(server, model):
     Z = model.embedding_[:8].tolist()
     expected = ask(server, "decode", latents=Z)
@@ -380,3 +397,17 @@ def test_a_file_of_new_rows(page, frame, tmp_path):
     frame.head(3).to_csv(tmp_path / "new.csv", index=False, sep=";")
     page.set_input_files("#new input", tmp_path / "new.csv")
     page.get_by_role("status").get_by_text("3 rows mapped").wait_for()
+
+
+def test_the_panel_works_by_touch_on_a_phone(browser, server, frame):
+    phone = {"width": 390, "height": 844}
+    page = browser.new_page(viewport=phone, has_touch=True, is_mobile=True)
+    page.goto(server.address)
+    assert page.evaluate("window.twofold.ready") is True
+    page.fill("#new textarea", frame.head(2).to_csv(index=False))
+    page.tap("#map-rows")
+    page.tap(".new-rows button >> nth=1")
+    assert page.evaluate("document.documentElement.scrollWidth") <= phone["width"]
+    lines = page.locator(".new-rows")
+    assert lines.evaluate("(node) => node.scrollWidth <= node.clientWidth")
+    page.close()

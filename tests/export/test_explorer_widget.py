@@ -290,6 +290,31 @@ def test_keys_select_nothing_but_work(notebook):
     assert notebook.page.locator("iframe").get_attribute("title") == "Irises <b>&amp;</b>"
 
 
+@pytest.mark.parametrize("q", [1, 3, 4])
+def test_latents_of_other_dimensions(browser, iris, q):
+    pytest.importorskip("anywidget", reason="anywidget is not installed")
+    from fake_widget import FakeNotebook
+
+    model = TwoWay("pca", n_components=q, up="nw", down="nw").fit(iris[0])
+    notebook = FakeNotebook(browser, model.explore(*iris))
+    frame = notebook.view()
+    latent = [0.25 * number for number in range(1, q + 1)]
+    notebook.from_python("latent", latent)
+    frame.wait_for_selector(f"#place:has-text('({', '.join(f'{one:g}' for one in latent)})')")
+    assert frame.evaluate("window.twofold.state()")["here"] == latent
+    notebook.close()
+
+
+def test_rows_can_be_downloaded_from_the_frame(notebook, tmp_path):
+    frame = notebook.view()
+    notebook.from_python("_rows", [2, 5])
+    frame.wait_for_selector("#count:has-text('2 rows')")
+    with notebook.page.expect_download() as download:
+        frame.click("#download")
+    download.value.save_as(tmp_path / "rows.csv")
+    assert pd.read_csv(tmp_path / "rows.csv")["row"].tolist() == ["row 2", "row 5"]
+
+
 def test_the_theme_is_that_of_the_notebook(browser, widget):
     from fake_widget import FakeNotebook
 
