@@ -9,11 +9,13 @@ import pandas as pd
 import polars as pl
 import pytest
 from browser import Opened, chromium
+from fake_widget import FakeNotebook, traits_of
 from sklearn.datasets import load_iris
 
 from twofold import DRUR, AutoTwoWay, TableMap, TwoWay
 from twofold.export import explorer
 from twofold.export.explorer import _widget
+from twofold.export.explorer._write import made_page
 
 SLOWEST = 0.2
 """Seconds between a selection in the browser and Python."""
@@ -88,6 +90,14 @@ def test_what_the_page_says_is_not_sent_back(widget, monkeypatch):
     assert [one["state"] for one in sent if one["method"] == "update"] == [{"_rows": [1]}]
 
 
+def test_the_browser_gets_these_traits_and_no_others(widget):
+    expected = traits_of(widget._given.made)
+    assert {name: widget.get_state()[name] for name in expected} == expected
+    beside = {"_esm", "_anywidget_id", "layout", "tabbable", "tooltip", "comm"}
+    own = set(widget.keys) - {name for name in widget.keys if name.startswith(("_model", "_view"))}
+    assert own - beside - {"_dom_classes"} == set(expected)
+
+
 def test_rows_of_a_sample_keep_their_numbers(model, iris):
     pytest.importorskip("anywidget", reason="anywidget is not installed")
     widget = explorer.show(model, *iris, max_points=10)
@@ -158,15 +168,14 @@ def test_without_anywidget_a_static_page(static):
         static.selection()
 
 
-def test_only_pages_of_the_widget_have_a_bridge(model, iris, widget, tmp_path):
+def test_only_pages_of_the_widget_have_a_bridge(model, iris, tmp_path):
     alone = explorer.write(model, *iris, path=tmp_path / "p.html").read_text(encoding="utf-8")
     for word in ("postMessage", '"message"', "fetch("):
         assert word not in alone
-    assert "postMessage" in widget._page
-    assert "fetch(" not in widget._page
-    policies = [
-        re.search(r'Policy" content="(.*?)"', page).group(1) for page in (alone, widget._page)
-    ]
+    inside = made_page(model, *iris, host="widget").text
+    assert "postMessage" in inside
+    assert "fetch(" not in inside
+    policies = [re.search(r'Policy" content="(.*?)"', page).group(1) for page in (alone, inside)]
     shapes = [re.sub(r"sha256-[\w+/=]+", "", policy) for policy in policies]
     assert shapes[0] == shapes[1]
     assert "default-src 'none'" in shapes[0]
@@ -181,11 +190,14 @@ def browser():
         yield opened
 
 
-@pytest.fixture
-def notebook(browser, widget):
-    from fake_widget import FakeNotebook
+@pytest.fixture(scope="module")
+def made(model, iris):
+    return made_page(model, *iris, host="widget", title="Irises <b>&amp;</b>")
 
-    opened = FakeNotebook(browser, widget)
+
+@pytest.fixture
+def notebook(browser, made):
+    opened = FakeNotebook(browser, made)
     yield opened
     opened.close()
 
@@ -292,11 +304,8 @@ def test_keys_select_nothing_but_work(notebook):
 
 @pytest.mark.parametrize("q", [1, 3, 4])
 def test_latents_of_other_dimensions(browser, iris, q):
-    pytest.importorskip("anywidget", reason="anywidget is not installed")
-    from fake_widget import FakeNotebook
-
     model = TwoWay("pca", n_components=q, up="nw", down="nw").fit(iris[0])
-    notebook = FakeNotebook(browser, model.explore(*iris))
+    notebook = FakeNotebook(browser, made_page(model, *iris, host="widget"))
     frame = notebook.view()
     latent = [0.25 * number for number in range(1, q + 1)]
     notebook.from_python("latent", latent)
@@ -315,11 +324,9 @@ def test_rows_can_be_downloaded_from_the_frame(notebook, tmp_path):
     assert pd.read_csv(tmp_path / "rows.csv")["row"].tolist() == ["row 2", "row 5"]
 
 
-def test_the_theme_is_that_of_the_notebook(browser, widget):
-    from fake_widget import FakeNotebook
-
+def test_the_theme_is_that_of_the_notebook(browser, made):
     for color, theme in (("#eee", "dark"), ("#111", "light")):
-        opened = FakeNotebook(browser, widget, style=f"color: {color}")
+        opened = FakeNotebook(browser, made, style=f"color: {color}")
         frame = opened.view()
         frame.wait_for_selector(f'html[data-theme="{theme}"]', state="attached")
         opened.close()

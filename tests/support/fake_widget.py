@@ -39,14 +39,14 @@ async ({ source, traits }) => {
 class FakeNotebook:
     """A page with the widget's module, a model, and any number of views of it."""
 
-    def __init__(self, browser, widget, style="", **options):
+    def __init__(self, browser, made, style="", **options):
         self.page = browser.new_page(**{"viewport": {"width": 1100, "height": 720}} | options)
         self.said, self.asked = [], []
         self.page.on("console", lambda message: self.said.append(message.text))
         self.page.on("pageerror", lambda error: self.said.append(str(error)))
         self.page.on("request", lambda request: self.asked.append(request.url))
         self.page.set_content(f'<body style="margin: 0; {style}"></body>')
-        traits = {name: getattr(widget, name) for name in widget.keys if name in SYNCED}
+        traits = traits_of(made)
         self.page.evaluate(HARNESS, {"source": _static("widget.js"), "traits": traits})
 
     def view(self):
@@ -75,4 +75,14 @@ class FakeNotebook:
         assert [url for url in self.asked if not url.startswith(("blob:", "about:", "data:"))] == []
 
 
-SYNCED = ("_page", "_title", "_rows", "height", "latent", "color", "tool")
+def traits_of(made):
+    """Return what the widget of a page starts with in the browser."""
+    return {
+        "_page": made.text,
+        "_title": made.title,
+        "_rows": [],
+        "height": 640,
+        "latent": None,
+        "color": made.color,
+        "tool": "walk",
+    }
