@@ -148,6 +148,14 @@ def test_names_of_columns(model, iris):
         explorer.show(model, X, height=3)
 
 
+def test_names_that_are_no_unicode(model, iris):
+    X, y = iris
+    broken = "a\udc80"
+    shown = explorer.show(model, X, title=broken, columns={broken: y})
+    shown._page.encode()
+    assert shown.title == "a\\udc80"
+
+
 # --- without anywidget
 
 

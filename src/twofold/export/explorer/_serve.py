@@ -45,7 +45,7 @@ class PageServer(ThreadingHTTPServer):
     daemon_threads = True
 
     def __init__(self, page: str, answers: Answers, port: int = 0) -> None:
-        self.page = page.encode("utf-8", errors="backslashreplace")
+        self.page = page.encode()
         self.answers = answers
         self.token = secrets.token_urlsafe(24)
         super().__init__((LOOPBACK, port), Handler)
@@ -76,6 +76,9 @@ class Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     server_version, sys_version = "twofold", ""
     timeout = PATIENCE
+    # Otherwise the body of an answer waits 40 ms for the receipt of its header.
+    disable_nagle_algorithm = True
+    wbufsize = -1
 
     def do_GET(self) -> None:
         """Send the page."""

@@ -127,8 +127,7 @@ def write(
         max_points=max_points,
     )
     with whole_file(path) as unfinished:
-        # Names may hold half of a surrogate pair, which JSON can only escape.
-        unfinished.write_text(made.text, encoding="utf-8", errors="backslashreplace", newline="\n")
+        unfinished.write_text(made.text, encoding="utf-8", newline="\n")
     return Path(path)
 
 
@@ -204,7 +203,7 @@ def made_page(
     content["columns"] = [
         column(str(name), _some(values, chosen), packer, labels=True) for name, values in shown
     ] + content["columns"]
-    text = page(content["title"], content, packer.texts, host)
+    text = _unicode(page(content["title"], content, packer.texts, host))
     if len(text) > LARGE_PAGE:
         warn_user(
             f"The page has {len(text) / 1e6:.0f} MB: it contains the rows and, for weighted means, "
@@ -216,7 +215,14 @@ def made_page(
     names = [one["name"] for one in content["columns"]]
     place = content["start"].split()
     color = names[int(place[0])] if len(place) == 1 else features[int(place[1])]
-    return MadePage(text, chosen, len(data), rows, found, names + features, color, content["title"])
+    colors = [_unicode(name) for name in names + features]
+    title = _unicode(content["title"])
+    return MadePage(text, chosen, len(data), rows, found, colors, _unicode(color), title)
+
+
+def _unicode(text: str) -> str:
+    """Return text that can be sent: half of a surrogate pair is escaped, as JSON does it."""
+    return text.encode("utf-8", errors="backslashreplace").decode()
 
 
 def _width(rows: Rows) -> int:
