@@ -333,10 +333,14 @@ def test_rows_can_be_downloaded_from_the_frame(notebook, tmp_path):
 
 
 def test_the_theme_is_that_of_the_notebook(browser, made):
-    for color, theme in (("#eee", "dark"), ("#111", "light")):
+    themes = {"#eee": "dark", "#111": "light", "color(srgb 0.9 0.9 0.9 / 0.8)": "dark"}
+    for color, theme in themes.items():
         opened = FakeNotebook(browser, made, style=f"color: {color}")
         frame = opened.view()
         frame.wait_for_selector(f'html[data-theme="{theme}"]', state="attached")
+        if theme == "light":  # and goes with it
+            opened.page.evaluate("document.body.style.color = '#eee'")
+            frame.wait_for_selector('html[data-theme="dark"]', state="attached")
         opened.close()
 
 

@@ -17,6 +17,7 @@ function render({ model, el }) {
   let port = null;
   let timer = null;
   let waiting = null;
+  let theme = null;
   // What the page shows, as text.
   let known = {};
 
@@ -64,7 +65,8 @@ function render({ model, el }) {
     port = channel.port1;
     port.onmessage = ({ data }) => take(data);
     known = {};
-    const state = { twofold: "connect", theme: themeAt(el), ...changed(Object.keys(TRAITS)) };
+    theme = themeAt(el);
+    const state = { twofold: "connect", theme, ...changed(Object.keys(TRAITS)) };
     frame.contentWindow.postMessage(state, "*", [channel.port2]);
   };
 
@@ -78,6 +80,13 @@ function render({ model, el }) {
   });
   const resize = () => (frame.style.height = `${Number(model.get("height"))}px`);
   model.on("change:height", resize);
+  // Notebooks switch their theme by attributes of the document or its body.
+  const watcher = new MutationObserver(() => {
+    if (!port || themeAt(el) === theme) return;
+    theme = themeAt(el);
+    port.postMessage({ theme });
+  });
+  for (const node of [document.documentElement, document.body]) watcher.observe(node, { attributes: true });
   window.addEventListener("message", connect);
   frame.srcdoc = model.get("_page");
   el.append(frame);
@@ -87,13 +96,19 @@ function render({ model, el }) {
     for (const [event, tell] of listeners) model.off(event, tell);
     model.off("change:height", resize);
     clearTimeout(timer);
+    watcher.disconnect();
     port?.close();
   };
 }
 
-// The notebook's theme, by the color of its text.
+// The notebook's theme, by the color of its text. A canvas understands all ways to write colors.
 function themeAt(el) {
-  const [r, g, b] = (getComputedStyle(el).color.match(/[\d.]+/g) ?? [0, 0, 0]).map(Number);
+  const canvas = document.createElement("canvas");
+  canvas.width = canvas.height = 1;
+  const context = canvas.getContext("2d");
+  context.fillStyle = getComputedStyle(el).color;
+  context.fillRect(0, 0, 1, 1);
+  const [r, g, b] = context.getImageData(0, 0, 1, 1).data;
   return 0.299 * r + 0.587 * g + 0.114 * b > 140 ? "dark" : "light";
 }
 
