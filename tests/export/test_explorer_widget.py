@@ -299,6 +299,19 @@ def test_two_views_show_the_same_and_come_back(notebook):
     assert notebook.page.evaluate("model.count()") == 0
 
 
+def test_the_static_page_works_in_its_frame(browser, static):
+    page = browser.new_page()
+    said = []
+    page.on("console", lambda message: said.append(message.text))
+    page.set_content(static._repr_html_())
+    frame = page.locator("iframe").element_handle().content_frame()
+    frame.wait_for_selector("#marks")
+    assert frame.evaluate("window.twofold.ready") is True
+    assert frame.inner_text("#title") == '"Irises" <b>'
+    page.close()
+    assert said == []
+
+
 def test_keys_select_nothing_but_work(notebook):
     frame = notebook.view()
     frame.focus("#marks")

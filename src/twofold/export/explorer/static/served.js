@@ -246,7 +246,8 @@ class Served {
     while (below < known.length && known[below] < errors[k]) below++;
     const share = Math.round((100 * below) / known.length);
     const said = `distance ${shortNumber(errors[k])}, further than ${share} % of the rows`;
-    const button = element("button", { type: "button", title: "Show the place" }, element("span", { textContent: name, dir: "auto" }), element("span", { className: "share", textContent: said }));
+    const parts = [element("span", { textContent: name, dir: "auto" }), element("span", { className: "share", textContent: said })];
+    const button = element("button", { type: "button", title: "Show the place" }, ...parts);
     button.addEventListener("click", () => {
       this.explorer.camera.focus = Float64Array.from(latents[k]);
       this.explorer.showAt(latents[k]);
