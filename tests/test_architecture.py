@@ -78,6 +78,7 @@ MOST_LOOSE_MODULES = 6
 
 NAMED_LATER = {
     "base.dask_inputs": "Dask collections as arguments are handed to the edge that knows them",
+    "base.exploring": "the explorer page of a fitted model, made at an edge",
     "export.object_graph": "the classes that a model file may name",
 }
 """Modules that may name higher ones in strings, with the reason."""
@@ -85,6 +86,7 @@ NAMED_LATER = {
 OPTIONAL = {
     "numba",
     "anndata",
+    "anywidget",
     "matplotlib",
     "dask",
     "distributed",
@@ -98,6 +100,7 @@ OPTIONAL = {
     "umap",
     "ugtm",
     "torch",
+    "traitlets",
 }
 
 FILES = sorted(SOURCE.rglob("*.py"))

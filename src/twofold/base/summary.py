@@ -1,4 +1,4 @@
-"""What a fitted model says about itself: method, rows, columns, latents and score."""
+"""What a fitted model says about itself: method, rows, columns, latents and score, and a map."""
 
 from __future__ import annotations
 
@@ -8,11 +8,12 @@ from typing import Any
 from sklearn import get_config
 from sklearn.utils import estimator_html_repr
 
+from twofold.base.small_map import map_of
 from twofold.numerics.affine_units import AffineUnits
 
 
 class SummaryMixin:
-    """Adds a line about the fit to the text and HTML of a fitted two-way estimator."""
+    """Adds a line about the fit, and a small map in HTML, to a fitted two-way estimator."""
 
     @property
     def _unwrapped(self) -> Any:
@@ -52,7 +53,8 @@ class SummaryMixin:
         diagram: str = estimator_html_repr(self)
         if not self._has_been_fitted():
             return diagram
-        return f'<div class="twofold-summary">{escape(self._summary())}</div>{diagram}'
+        summary = f'<div class="twofold-summary">{escape(self._summary())}</div>'
+        return f"{summary}{map_of(self)}{diagram}"
 
     def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:  # noqa: ARG002 - IPython's
         bundle = {"text/plain": repr(self)}

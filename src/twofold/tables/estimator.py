@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from twofold.auto.estimator import AutoTwoWay
 from twofold.base.estimator import TwoWayEstimator
+from twofold.base.exploring import ExploreMixin
 from twofold.base.summary import SummaryMixin
 from twofold.export.model_files import save
 from twofold.numerics.row_weights import repeated_rows, take_rows
@@ -28,7 +29,9 @@ from twofold.tables.layout import TableLayout, check_rows
 from twofold.tables.measuring import measure
 
 
-class TableMap(SummaryMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class TableMap(
+    SummaryMixin, ExploreMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
+):
     """A two-way map of a data frame with columns of all kinds.
 
     Columns are encoded in one unit, so that each has about the same weight: numbers robustly,

@@ -23,6 +23,7 @@ from twofold.cli.options import (
     model_or_table_input,
     table_input,
 )
+from twofold.cli.serving import check_serve_options, page_server, serve_options
 from twofold.cli.tables.columns import Selection, as_texts, color_column
 from twofold.cli.tables.reading import STANDARD
 from twofold.cli.tables.writing import check_writable
@@ -166,6 +167,7 @@ def _tell(
     "twofold explore flowers.csv --label species",
     "twofold explore flowers.twofold flowers.csv -o flowers.html",
     "twofold explore digits.twofold digits.npz --image-shape 8x8 -o digits.html",
+    "twofold explore large.twofold large.parquet --serve",
 )
 @click.option("--title", help="Title of the page [default: the name of the model or table].")
 @click.option(
@@ -188,6 +190,7 @@ def _tell(
     default=100_000,
     help="Largest number of rows on the page.",
 )
+@serve_options
 @file_option(
     "Page to write [default: the name of the model or table, with .html].",
     ".html",
@@ -203,6 +206,8 @@ def explore(
     kind: str,
     image_shape: tuple[int, ...] | None,
     max_points: int,
+    serve: bool,
+    port: int,
     output: Path | None,
     messages: Messages,
 ) -> None:
@@ -210,14 +215,19 @@ def explore(
 
     The page is one file and needs no network. A table without a MODEL is fitted first, by the
     method that is best on held-out rows; 'twofold fit' does the same and keeps the model.
+
+    With --serve the page is not written but served to browsers on this computer, until Ctrl-C. It
+    stays small, because rows and model stay here, and the model maps new rows.
     """
     from twofold.export.explorer import write
 
+    check_serve_options(serve, port, output)
     if shown.table is None:
         raise click.UsageError(
             f"DATA is missing, the rows to show: twofold explore {shown.model} DATA"
         )
-    output = _own_page(shown) if output is None else output
+    if not serve:
+        output = _own_page(shown) if output is None else output
     model, chosen, fitted = _shown(shown, messages, keep=color)
     assert chosen is not None
     colored = [name for name in (chosen.label, *color) if name is not None]
@@ -225,20 +235,24 @@ def explore(
     if not columns and (found := color_column(chosen, messages)) is not None:
         columns = {found: as_texts(chosen.features[found])}
     columns = {name: _with_gaps_as(values, None) for name, values in columns.items()}
+    options: dict[str, Any] = {
+        "title": shown.stem if title is None else title,
+        "feature_names": chosen.names,
+        "row_names": _row_names(chosen),
+        "kind": kind,
+        "image_shape": image_shape,
+        "max_points": max_points,
+        # The label is the first of these columns, so that the page shows its name.
+        "columns": columns,
+    }
+    if output is None:
+        with page_server(model, shown.table, chosen.features, options, port) as server:
+            document = {"address": server.address, "rows": len(chosen.rows)}
+            _tell(document, ("page", f"{server.address} (Ctrl-C ends it)"), fitted, messages)
+            server.serve_forever()
+        return
     with whole_file(output) as path:
-        write(
-            model.estimator,
-            chosen.features,
-            path=path,
-            title=shown.stem if title is None else title,
-            feature_names=chosen.names,
-            row_names=_row_names(chosen),
-            kind=kind,
-            image_shape=image_shape,
-            max_points=max_points,
-            # The label is the first of these columns, so that the page shows its name.
-            columns=columns,
-        )
+        write(model.estimator, chosen.features, path=path, **options)
         size = path.stat().st_size
     document = {"page": str(output), "bytes": size, "rows": len(chosen.rows)}
     line = ("page", f"{output} ({size / 1e6:.2f} MB); open it in a browser")

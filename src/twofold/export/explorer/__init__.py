@@ -2,9 +2,11 @@
 
 `write` stores the latents of some rows, their data, the density of the latents, and the decoder as
 a short program of arrays (`twofold.export.programs`), which JavaScript evaluates at the pointer.
-The content security policy of the page forbids all requests and all other scripts.
+The content security policy of the page forbids all requests and all other scripts. `show` puts the
+page into a notebook, where it exchanges selections with Python.
 """
 
+from twofold.export.explorer._notebook import show
 from twofold.export.explorer._write import write
 
-__all__ = ["write"]
+__all__ = ["show", "write"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import json
 from base64 import b64encode
+from dataclasses import dataclass
 from hashlib import sha256
 from importlib.resources import files
 from typing import Any
@@ -28,13 +29,32 @@ SCRIPTS = (
 """In the order of the page; each uses those before it."""
 
 
-def page(title: str, content: dict[str, Any], arrays: list[str]) -> str:
+@dataclass(frozen=True)
+class Host:
+    """What pages of a notebook or of a server contain and may do besides those of a file."""
+
+    scripts: tuple[str, ...] = ()
+    styles: tuple[str, ...] = ()
+    policy: str = ""
+
+
+HOSTS: dict[str | None, Host] = {
+    None: Host(),
+    "widget": Host(("bridge.js",)),
+    "server": Host(("served.js",), ("served.css",), "connect-src 'self'; "),
+}
+"""The page of a file has no code that listens to messages or asks a server."""
+
+
+def page(title: str, content: dict[str, Any], arrays: list[str], host: str | None = None) -> str:
     """Return the page with plain data ``content`` and packed arrays, by number."""
-    style = _static("explorer.css")
-    script = "\n".join(["(() => {", '"use strict";', *map(_static, SCRIPTS), "})();", ""])
+    of_host = HOSTS[host]
+    style = "".join(map(_static, ("explorer.css", *of_host.styles)))
+    names = (*SCRIPTS[:-1], *of_host.scripts, SCRIPTS[-1])
+    script = "\n".join(["(() => {", '"use strict";', *map(_static, names), "})();", ""])
     policy = (
         "default-src 'none'; "
-        f"script-src '{_hash(script)}'; style-src '{_hash(style)}'; "
+        f"script-src '{_hash(script)}'; style-src '{_hash(style)}'; {of_host.policy}"
         "img-src data:; base-uri 'none'; form-action 'none'"
     )
     blocks = [_data_block("content", "application/json", _json(content))]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -113,6 +114,75 @@ def write(
     >>> page.name, "Irises" in text
     ('iris.html', True)
     """
+    made = made_page(
+        estimator,
+        X,
+        y,
+        title=title,
+        feature_names=feature_names,
+        row_names=row_names,
+        columns=columns,
+        kind=kind,
+        image_shape=image_shape,
+        max_points=max_points,
+    )
+    with whole_file(path) as unfinished:
+        unfinished.write_text(made.text, encoding="utf-8", newline="\n")
+    return Path(path)
+
+
+@dataclass(frozen=True)
+class MadePage:
+    """A page as text, and what its host needs to talk with it.
+
+    Attributes
+    ----------
+    text : str
+        The page.
+    chosen : ndarray of int, shape (n,)
+        The row of the caller's table behind each row of the page.
+    n_rows : int
+        The number of rows of the caller's table.
+    rows : Rows
+        What the page shows of these rows.
+    found : Exported
+        The model.
+    colors : list of str
+        Names of what the page can color by.
+    color : str
+        The one that sets the initial colors.
+    title : str
+        The title of the page.
+    """
+
+    text: str
+    chosen: IntArray
+    n_rows: int
+    rows: Rows
+    found: Exported
+    colors: list[str]
+    color: str
+    title: str
+
+
+def made_page(
+    estimator: Any,
+    X: Any,
+    y: Any = None,
+    *,
+    host: str | None = None,
+    title: str | None = None,
+    feature_names: Any = None,
+    row_names: Any = None,
+    columns: Any = None,
+    kind: str = "auto",
+    image_shape: Any = None,
+    max_points: int = MOST_POINTS,
+) -> MadePage:
+    """Return the page of `write` for a host: None for a file, "widget" or "server".
+
+    The page of a server holds neither rows nor the decoder: it asks the server for them.
+    """
     found = exported(estimator)
     X = dense_if_few_cells(X)
     data = found.read(X)
@@ -123,7 +193,7 @@ def write(
     chosen = some_rows(len(data), check_int("max_points", max_points, low=1))
     latents = _latents(found, data, chosen)
     rows = rows_of(found, data[chosen], latents)
-    content, packer = _content(found, rows, latents, kind, image_shape)
+    content, packer = _content(found, rows, latents, kind, image_shape, host)
     content["title"] = title or f"{found.name} of {len(data):,} rows"
     content["n_rows"] = len(data)
     content["features"] = _feature_names(rows, feature_names)
@@ -133,7 +203,7 @@ def write(
     content["columns"] = [
         column(str(name), _some(values, chosen), packer, labels=True) for name, values in shown
     ] + content["columns"]
-    text = page(content["title"], content, packer.texts)
+    text = _unicode(page(content["title"], content, packer.texts, host))
     if len(text) > LARGE_PAGE:
         warn_user(
             f"The page has {len(text) / 1e6:.0f} MB: it contains the rows and, for weighted means, "
@@ -141,17 +211,29 @@ def write(
             "max_points=10_000 shows fewer rows.",
             UserWarning,
         )
-    with whole_file(path) as unfinished:
-        # Names may hold half of a surrogate pair, which JSON can only escape.
-        unfinished.write_text(text, encoding="utf-8", errors="backslashreplace", newline="\n")
-    return Path(path)
+    features = content["features"] or [f"feature {number}" for number in range(_width(rows))]
+    names = [one["name"] for one in content["columns"]]
+    place = content["start"].split()
+    color = names[int(place[0])] if len(place) == 1 else features[int(place[1])]
+    colors = [_unicode(name) for name in names + features]
+    title = _unicode(content["title"])
+    return MadePage(text, chosen, len(data), rows, found, colors, _unicode(color), title)
+
+
+def _unicode(text: str) -> str:
+    """Return text that can be sent: half of a surrogate pair is escaped, as JSON does it."""
+    return text.encode("utf-8", errors="backslashreplace").decode()
+
+
+def _width(rows: Rows) -> int:
+    return int(rows.values.shape[1])
 
 
 def _content(
-    found: Exported, rows: Rows, latents: Array, kind: str, image_shape: Any
+    found: Exported, rows: Rows, latents: Array, kind: str, image_shape: Any, host: str | None
 ) -> tuple[dict[str, Any], Packer]:
     """Return the content that does not depend on names and labels, and its arrays."""
-    form = closed_form(found, "up")
+    on_server = host == "server"
     packer = Packer()
     model = found.model
     content = {
@@ -162,9 +244,9 @@ def _content(
             "n_features": rows.values.shape[1],
         },
         "appearance": _appearance(rows, kind, image_shape),
-        "program": program(form, latents, packer),
+        "program": None if on_server else program(closed_form(found, "up"), latents, packer),
         "latents": packer.pack(latents),
-        **rows.packed(packer),
+        **({"fields": rows.fields} if on_server else rows.packed(packer)),
         "landscape": landscape(model, latents, packer),
         "columns": [
             column("reconstruction error", rows.errors, packer),

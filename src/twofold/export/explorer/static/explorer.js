@@ -14,10 +14,12 @@ class Explorer {
     this.camera = new Camera(content.landscape, q);
     this.points = new Points(content.latents, q, this.landscape);
     this.points.project(this.camera);
-    this.decode = decoderOf(content.program);
+    // Pages of a notebook or a server have a host, see bridge.js and served.js.
+    this.host = typeof hostOf === "function" ? hostOf(this) : null;
+    this.decode = content.program ? decoderOf(content.program) : this.host.decode;
     const names = content.features ?? Array.from({ length: content.model.n_features }, (_, l) => `feature ${l}`);
     this.fields = names.map((name, l) => new Field({ kind: "number", at: l, ...content.fields?.[l], name }));
-    this.rows = new Rows(content, this.fields);
+    this.rows = content.data ? new Rows(content, this.fields) : this.host.rowsOf(this.fields);
     this.rowName = (row) => (content.rows ? content.rows[row] : `row ${row}`);
     this.columns = content.columns.map(preparedColumn);
     this.errors = this.columns[this.columns.length - 2];
@@ -55,6 +57,7 @@ class Explorer {
     new ResizeObserver(() => this.resize()).observe(byId("map"));
     this.resize();
     this.showAt(this.camera.focus);
+    this.host?.start();
   }
 
   fillColors() {
@@ -194,6 +197,7 @@ class Explorer {
       this.groundIsOld = false;
       this.drawOverlay();
       this.frames++;
+      this.host?.look();
     });
   }
 
@@ -256,6 +260,7 @@ class Explorer {
   setTool(tool) {
     if (tool === "turn" && this.q !== 3) return;
     this.tool = tool;
+    this.drawMarks();
     for (const button of document.querySelectorAll("[data-tool]")) button.setAttribute("aria-pressed", String(button.dataset.tool === tool));
     this.marks.style.cursor = { pan: "grab", turn: "grab" }[tool] ?? "crosshair";
   }
