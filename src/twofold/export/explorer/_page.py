@@ -12,25 +12,36 @@ from typing import Any
 SCRIPTS = (
     "arrays.js",
     "decoder.js",
+    "encoder.js",
     "colors.js",
     "fields.js",
     "camera.js",
     "landscape.js",
+    "projection.js",
     "points.js",
     "shapes.js",
     "path.js",
     "selection.js",
     "pins.js",
     "tiles.js",
+    "why.js",
+    "along.js",
+    "cards.js",
+    "neighbors.js",
+    "csv.js",
+    "newrows.js",
+    "extras.js",
     "input.js",
     "explorer.js",
 )
 """In the order of the page; each uses those before it."""
 
+STYLES = ("explorer.css", "extras.css")
+
 
 def page(title: str, content: dict[str, Any], arrays: list[str]) -> str:
     """Return the page with plain data ``content`` and packed arrays, by number."""
-    style = _static("explorer.css")
+    style = "\n".join(map(_static, STYLES))
     script = "\n".join(["(() => {", '"use strict";', *map(_static, SCRIPTS), "})();", ""])
     policy = (
         "default-src 'none'; "
