@@ -215,6 +215,5 @@ def _packed(found: Exported, down: DownMap, latents: Array, packer: Packer) -> d
     elif len(latents) > MOST_IMAGES:
         content["rows"] = packer.pack(some_rows(len(latents), MOST_IMAGES), exact=True)
     if domain is None:
-        is_bound = hasattr(model, "log_density_threshold_")
-        content["floor"] = 0.0 if is_bound else -MARGIN  # above the border of the landscape
+        content["floor"] = -MARGIN  # from the border of the landscape
     return content

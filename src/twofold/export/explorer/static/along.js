@@ -3,6 +3,8 @@
 const PLACES = 61;
 const MOST_CURVES = 4;
 const MOST_TO_CHOOSE = 2_000;
+// Share of a standard deviation that is shown as zero.
+const NOTHING = 1e-4;
 const CURVE_WIDTH = 120;
 const CURVE_HEIGHT = 30;
 
@@ -15,7 +17,7 @@ class Along {
   }
 
   build() {
-    this.order = element("select", {}, element("option", { value: "way", textContent: "most along the way" }), element("option", { value: "ends", textContent: "most between its ends" }));
+    this.order = element("select", {}, element("option", { value: "way", textContent: "on the way" }), element("option", { value: "ends", textContent: "between ends" }));
     this.order.addEventListener("change", () => this.show());
     this.more = element("select", {}, element("option", { value: "", textContent: "choose…" }));
     this.explorer.fields.slice(0, MOST_TO_CHOOSE).forEach((field, l) => {
@@ -26,7 +28,7 @@ class Along {
       this.more.value = "";
     });
     this.list = element("ul", { className: "curves" });
-    const options = element("div", { className: "options" }, element("label", { textContent: "Changes " }, this.order), element("label", { textContent: "Add " }, this.more));
+    const options = element("div", { className: "options" }, element("label", { textContent: "Most change " }, this.order), element("label", { textContent: "Add " }, this.more));
     this.node = element("div", { id: "features-along" }, element("h3", { textContent: "Features along the path" }), options, this.list);
     byId("player").append(this.node);
   }
@@ -94,9 +96,9 @@ function svg(tag, attributes) {
 }
 
 class SmallCurve {
-  constructor(field, { level, values, way, ends }, key) {
+  constructor(field, { level, values, way, ends, spread }, key) {
     this.values = values;
-    this.text = level === null ? (value) => decodedText(field, value) : shareText;
+    this.text = level === null ? (value) => decodedText(field, Math.abs(value) < NOTHING * spread ? 0 : value) : shareText;
     this.name = level === null ? field.name : `${field.name}: ${field.levels[level]}`;
     const [low, high] = [Math.min(...values), Math.max(...values)];
     const x = (k) => (CURVE_WIDTH * k) / (values.length - 1);

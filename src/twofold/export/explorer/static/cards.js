@@ -42,7 +42,8 @@ class Cards {
     // What it says of the row is said in #place, too, and there to screen readers.
     this.node.setAttribute("aria-hidden", "true");
     byId("map").append(this.node);
-    this.explorer.marks.addEventListener("pointerleave", () => this.hide());
+    // A finger leaves when it is lifted; what it pointed at stays.
+    this.explorer.marks.addEventListener("pointerleave", (event) => event.pointerType !== "touch" && this.hide());
     this.explorer.marks.addEventListener("pointerdown", (event) => (this.pointer = event.pointerType));
     this.explorer.marks.addEventListener("pointermove", (event) => (this.pointer = event.pointerType));
     this.switch = element("input", { type: "checkbox", checked: true });
@@ -72,6 +73,11 @@ class Cards {
     this.node.hidden = true;
   }
 
+  // Hide the card when the map has moved under it.
+  follow({ u, v, scale, across }) {
+    if (!this.node.hidden && [u, v, scale, across].some((value, k) => value !== this.view[k])) this.hide();
+  }
+
   // At a place of the screen, for the row nearest to it.
   show(row, x, y) {
     if (!this.isOn || row < 0 || this.explorer.path.isPlaying) return this.hide();
@@ -81,7 +87,8 @@ class Cards {
       this.row = row;
     }
     this.node.hidden = false;
-    const { width, height } = this.explorer.camera;
+    const { width, height, u, v, scale, across } = this.explorer.camera;
+    this.view = [u, v, scale, across];
     const [w, h] = [this.node.offsetWidth, this.node.offsetHeight];
     const isFinger = this.pointer === "touch";
     const left = isFinger ? x - w / 2 : x + AWAY + w > width ? x - AWAY - w : x + AWAY;

@@ -98,7 +98,7 @@ function readRows(text, fields, rowNames = ["row", "id", "name"]) {
   const extra = header.filter((name, k) => !used.has(k) && k !== named);
   if (extra.length) said.push(`Ignored: ${listed(extra)}.`);
   if (!body.length) said.push("There are no rows below the header.");
-  const numeric = wanted.flatMap(({ field }, k) => (field.levels ? [] : [columns.of[k]]));
+  const numeric = wanted.flatMap(({ field }, k) => (field.levels || field.kind === "date" ? [] : [columns.of[k]]));
   const mark = decimalMark(body.flatMap((cells) => numeric.map((k) => cells[k] ?? "")), separator);
   if (mark === null) return { rows: [], said: [...said, "Numbers with points and commas: it is not clear which mark the decimals."] };
   const rows = [];

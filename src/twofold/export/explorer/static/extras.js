@@ -32,6 +32,7 @@ class Extras {
   }
 
   draw(context, camera, style) {
+    this.cards.follow(camera);
     this.newRows?.draw(context, camera, style.getPropertyValue("--ink"), style.getPropertyValue("--paper"));
   }
 

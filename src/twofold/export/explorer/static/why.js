@@ -15,11 +15,14 @@ const SUPPORT_WORDS = ["no data here", "few data here", "well supported"];
 const GAUGE_DEPTH = 12;
 const COMPASS = ["right", "up right", "up", "up left", "left", "down left", "down", "down right"];
 
+// Pixels and points of curves share a unit: those that are nearly constant count with this share of the usual deviation.
+const LEAST_SPREAD = 0.25;
+
 // The standard deviation of each field over the rows; that of words is the root of the summed variances of their indicators.
-function spreadsOf({ fields, rows, points }) {
+function spreadsOf({ fields, rows, points, content }) {
   const count = Math.min(points.n, MOST_MEASURED);
   const some = Array.from({ length: count }, (_, i) => Math.floor((i * points.n) / count));
-  return fields.map((field, l) => {
+  const spreads = fields.map((field, l) => {
     if (field.fixed !== null) return 0;
     const values = some.map((row) => rows.value(row, l)).filter((value) => value !== null);
     if (!values.length) return 0;
@@ -31,6 +34,9 @@ function spreadsOf({ fields, rows, points }) {
     const mean = numbers.reduce((a, b) => a + b, 0) / numbers.length;
     return Math.sqrt(numbers.reduce((sum, value) => sum + (value - mean) ** 2, 0) / numbers.length);
   });
+  if (content.appearance.kind === "table") return spreads;
+  const usual = Math.sqrt(squareOf(spreads) / spreads.length);
+  return spreads.map((spread) => (spread > 0 ? Math.max(spread, LEAST_SPREAD * usual) : 0));
 }
 
 // The squared distance of a row's latent from a place; around circles the short way.
@@ -63,7 +69,7 @@ class Why {
   }
 
   build() {
-    this.support = new Gauge("Support by data", [1 / 3, 2 / 3]);
+    this.support = new Gauge("Support", [1 / 3, 2 / 3]);
     this.error = new Gauge("Expected error", [0.5]);
     byId("place").after(element("div", { className: "gauges" }, this.support.node, this.error.node));
     this.lines = Array.from({ length: MOST_CHANGES }, () => new ChangeLine());
