@@ -13,19 +13,20 @@ images the browser then searches as the projection does (``static/projection.js`
 
 from __future__ import annotations
 
+from copy import deepcopy
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from twofold.export.explorer._packing import Packer, _as_multiples
-from twofold.export.explorer._program import _plain, program
+from twofold.export.explorer._packing import Packer, as_multiples
+from twofold.export.explorer._program import needs_doubles, plain, program
 from twofold.export.onnx.angles import on_circles
 from twofold.export.onnx.distillation import (
     HELD_OUT_SHARE,
     MOST_HELD_OUT,
     Distillation,
-    _judgement,
+    judgement,
 )
 from twofold.export.onnx.distillation_data import FEWEST_ROWS, DistillationData
 from twofold.export.programs.exported import Exported
@@ -40,6 +41,7 @@ from twofold.export.programs.translation import (
 from twofold.maps import NadarayaWatson
 from twofold.maps.affine import Chain
 from twofold.maps.nadaraya_watson import SMALLEST_WIDTH
+from twofold.numerics.affine_units import AffineUnits
 from twofold.numerics.threads import some_rows
 from twofold.principal_manifold.domains import Domain, Points
 from twofold.protocols import Array
@@ -99,7 +101,7 @@ def new_rows_of(
     factors = found.model._data_units.column_factors()
     content: dict[str, Any] = {
         "metric": {
-            "into": [_plain(step, packer, True) for step in found.into],
+            "into": [plain(step, packer, True) for step in found.into],
             "n_back": len(found.back),
             "factors": factors.tolist() if isinstance(factors, np.ndarray) else None,
         }
@@ -111,10 +113,12 @@ def new_rows_of(
     down = down_map(found, complete, latents)
     if down.is_formula:
         rows = found.show(complete[some_rows(len(complete), 1_000)])
-        trial = Packer()
-        program(down.form, rows, trial)
-        if asked is True or sum(map(len, trial.texts)) <= MOST_BYTES:
-            content["down"] = {"kind": "formula", "program": program(down.form, rows, packer)}
+        trial = deepcopy(packer)
+        steps = _formula(found, down.form, rows, trial)
+        new = trial.texts[len(packer.texts) :]
+        if asked is True or sum(map(len, new)) <= MOST_BYTES:
+            packer.adopt(trial)
+            content["down"] = {"kind": "formula", "program": steps}
             return content
         down = _nearest_image(found, complete, latents)
     content["down"] = _packed(found, down, latents, packer)
@@ -148,7 +152,7 @@ def _nearest_image(found: Exported, complete: Array, latents: Array) -> DownMap:
         order = np.random.default_rng(0).permutation(n)
         n_held_out = min(MOST_HELD_OUT, int(HELD_OUT_SHARE * n))
         judged = data.form(_nearest(data, order[n_held_out:]))
-        report = _judgement("images", judged, data, order[:n_held_out], {})
+        report = judgement("images", judged, data, order[:n_held_out], {})
     form = around(found, data.form(_nearest(data, np.arange(n))), "down")
     return DownMap(form, False, report=report)
 
@@ -189,12 +193,41 @@ def _folded(form: ClosedForm) -> ClosedForm:
         if isinstance(take.factor, np.ndarray):
             return form
         centers = (radial.centers + take.shift) / take.factor
-        if _as_multiples(centers)[2] is None:
+        if as_multiples(centers)[2] is None:
             return form
-        plain = replace(take, factor=1.0, shift=np.zeros(len(take.columns)))
+        first = replace(take, factor=1.0, shift=np.zeros(len(take.columns)))
         moved = replace(radial, centers=centers, width=radial.width / take.factor)
-        return replace(form, steps=(*form.steps[:at], plain, moved, *form.steps[at + 2 :]))
+        return replace(form, steps=(*form.steps[:at], first, moved, *form.steps[at + 2 :]))
     return form
+
+
+def _formula(
+    found: Exported, form: ClosedForm, rows: Array, packer: Packer
+) -> list[dict[str, Any]]:
+    """Return a closed form as plain data.
+
+    Centers in the data's own units get the constant columns, too. If they are the rows of the page,
+    as those of kernel regression often are, the packer stores them only once.
+    """
+    units = found.model._data_units
+    take, radial = (*form.steps, None, None)[:2]
+    if (
+        found.into
+        or isinstance(units, AffineUnits)
+        or not isinstance(take, Take)
+        or not isinstance(radial, RadialFeatures | RadialMeans | RadialMedians)
+        or np.any(take.factor != 1.0)
+        or take.shift.any()
+    ):
+        return program(form, rows, packer)
+    exact = needs_doubles(form, rows)
+    whole = np.tile(units.constants, (len(radial.centers), 1))
+    whole[:, take.columns] = radial.centers
+    centers = {"centers": packer.pack(whole, by_column=True), "columns": take.columns.tolist()}
+    rest = replace(radial, centers=radial.centers[:0])
+    steps = [plain(step, packer, exact) for step in (take, rest, *form.steps[2:])]
+    steps[1] |= centers
+    return steps
 
 
 def _packed(found: Exported, down: DownMap, latents: Array, packer: Packer) -> dict[str, Any]:
@@ -205,7 +238,7 @@ def _packed(found: Exported, down: DownMap, latents: Array, packer: Packer) -> d
     domain = getattr(model.decoder_, "domain", None)
     content: dict[str, Any] = {
         "kind": "images",
-        "units": [_plain(step, packer, True) for step in inside[:before]],
+        "units": [plain(step, packer, True) for step in inside[:before]],
         "searches": down.searches and not isinstance(domain, Points),
         "report": None if down.report is None else asdict(down.report),
         "floor": None,

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_consistent_length
 from twofold.base.estimator import TwoWayEstimator
 from twofold.base.other_units import warn_of_other_units
 from twofold.export.explorer._appearance import appearance
-from twofold.export.explorer._columns import column
+from twofold.export.explorer._columns import MOST_CLASSES, column
 from twofold.export.explorer._fields import Rows, rows_of
 from twofold.export.explorer._images import packed_images
 from twofold.export.explorer._landscape import landscape
@@ -140,13 +140,18 @@ def write(
     content["n_rows"] = len(data)
     content["features"] = _feature_names(rows, feature_names)
     content["rows"] = _row_names(X, row_names, chosen)
-    content["start"] = rows.start if y is None and not extra else "0"
+    content["start"] = rows.start
     shown = ([] if y is None else [("label", y)]) + list(extra.items())
     content["images"] = packed_images(images, len(data), chosen)
     content |= new_rows_of(found, rows.complete, latents, new_rows, packer)
     content["columns"] = [
         column(str(name), _some(values, chosen), packer, labels=True) for name, values in shown
     ] + content["columns"]
+    # Texts that differ from row to row are for cards; as colors they say nothing.
+    own = content["columns"][: len(shown)]
+    coloring = [k for k, one in enumerate(own) if len(one.get("names", ())) <= MOST_CLASSES]
+    if own and (y is not None or coloring):
+        content["start"] = "0" if y is not None else str(coloring[0])
     text = page(content["title"], content, packer.texts)
     if len(text) > LARGE_PAGE:
         warn_user(

@@ -1,7 +1,7 @@
 // Rows as people know them: a card beside the pointer for the nearest row, and the same in the cards of pinned rows.
 
 const LONGEST_ON_HOVER = 240;
-const LONGEST_IN_PIN = 2_000;
+const LONGEST_IN_PIN = 600;
 const MOST_START_COLUMNS = 6;
 const MOST_START_FIELDS = 4;
 const MOST_CARD_CHOICES = 400;

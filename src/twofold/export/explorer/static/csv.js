@@ -95,7 +95,7 @@ function readRows(text, fields, rowNames = ["row", "id", "name"]) {
   if (columns.missing.length) return { rows: [], said: [`Columns that are missing: ${listed(columns.missing)}.`] };
   const used = new Set(columns.of);
   const named = header.findIndex((name, k) => !used.has(k) && rowNames.includes(name.toLowerCase()));
-  const extra = header.filter((name, k) => !used.has(k) && k !== named);
+  const extra = header.filter((name, k) => !used.has(k) && k !== named && !fields.some((field) => field.fixed !== null && field.name === name));
   if (extra.length) said.push(`Ignored: ${listed(extra)}.`);
   if (!body.length) said.push("There are no rows below the header.");
   const numeric = wanted.flatMap(({ field }, k) => (field.levels || field.kind === "date" ? [] : [columns.of[k]]));

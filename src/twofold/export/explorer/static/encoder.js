@@ -46,12 +46,22 @@ class DataSpace {
   }
 }
 
+// A step whose centers are whole rows of data, with only the columns that it compares.
+function withOwnColumns(step) {
+  if (!step.centers || !step.columns) return step;
+  const { columns, centers } = step;
+  const [whole, [n, d]] = [numbersOf(centers), centers.shape];
+  const codes = new Float64Array(n * columns.length);
+  for (let i = 0; i < n; i++) columns.forEach((column, l) => (codes[i * columns.length + l] = whole[i * d + column]));
+  return { ...step, centers: { codes, step: 1, offset: 0, shape: [n, columns.length] } };
+}
+
 // From rows to latents: a formula, or the nearest of many decoded latents and a search from there.
 class DownMap {
   constructor(content, space, landscape, points) {
     Object.assign(this, { space, landscape, points, plain: content.down });
     this.isFormula = this.plain.kind === "formula";
-    if (this.isFormula) this.formula = decoderOf(this.plain.program);
+    if (this.isFormula) this.formula = decoderOf(this.plain.program.map(withOwnColumns));
     else this.units = decoderOf(this.plain.units);
   }
 

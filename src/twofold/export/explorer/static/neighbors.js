@@ -1,8 +1,8 @@
 // The neighbors of a pinned row in the data and on the map, and where the two disagree.
 
 const MOST_NEIGHBORS = 6;
-// Numbers of the page's rows up to which distances in the data are computed in the browser: 20 MB.
-const MOST_COMPARED = 5_000_000;
+// Numbers of the page's rows up to which distances in the data are computed in the browser.
+const MOST_COMPARED = 3_000_000;
 
 class Neighbors {
   constructor(explorer, space, go) {

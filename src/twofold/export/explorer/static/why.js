@@ -7,6 +7,7 @@ const MOST_CHANGES = 6;
 const NEAR_ROWS = 20;
 // Rows from which standard deviations are taken.
 const MOST_MEASURED = 5_000;
+const MOST_MEASURED_NUMBERS = 2_000_000;
 // Milliseconds beyond which changes are computed when the pointer rests.
 const SLOW = 8;
 const REST = 120;
@@ -20,7 +21,7 @@ const LEAST_SPREAD = 0.25;
 
 // The standard deviation of each field over the rows; that of words is the root of the summed variances of their indicators.
 function spreadsOf({ fields, rows, points, content }) {
-  const count = Math.min(points.n, MOST_MEASURED);
+  const count = Math.min(points.n, MOST_MEASURED, Math.max(100, Math.floor(MOST_MEASURED_NUMBERS / fields.length)));
   const some = Array.from({ length: count }, (_, i) => Math.floor((i * points.n) / count));
   const spreads = fields.map((field, l) => {
     if (field.fixed !== null) return 0;
@@ -88,12 +89,11 @@ class Why {
     byId("here").append(this.node);
   }
 
-  // Gauges at once; changes once a frame or, if decoding is slow, when the pointer rests.
+  // Support at once; the rest once a frame or, if that is slow, when the pointer rests.
   show(z) {
     this.z = z;
     this.showSupport(z);
-    this.showError(z);
-    if (!this.node.open || this.isAsked) return;
+    if (this.isAsked) return;
     if (this.cost > SLOW) {
       clearTimeout(this.timer);
       this.timer = setTimeout(() => this.update(), REST);
@@ -106,6 +106,9 @@ class Why {
   update() {
     this.isAsked = false;
     const start = performance.now();
+    this.showError(this.z);
+    this.cost = performance.now() - start;
+    if (!this.node.open) return;
     this.columns = differences(this.explorer.decode, this.z, this.step, this.explorer.landscape);
     this.changes = this.sorted();
     this.cost = performance.now() - start;
