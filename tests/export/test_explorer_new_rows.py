@@ -153,6 +153,13 @@ def test_the_search_finds_what_transform_finds(browser, tmp_path, name):
     assert np.mean(distances <= 1.05 * errors + 1e-6) >= 0.95
 
 
+def test_of_many_rows_some_are_compared(browser, tmp_path, monkeypatch):
+    monkeypatch.setattr("twofold.export.explorer._new_rows.MOST_IMAGES", 40)
+    X = roll()
+    model = TwoWay("pca", up="nw", down="projection", random_state=0).fit(X)
+    assert_maps_down(browser, model, X, between(X), tmp_path / "p.html", new_rows="auto")
+
+
 def test_tables(browser, tmp_path):
     frame = mixed_frame(levels=("Adelie", "Chinstrap", "Gentoo"))
     inner = TwoWay("pca", up="rbf", down="rbf", n_centers=15, random_state=0)
@@ -277,6 +284,17 @@ def test_typing_and_pasting(page):
     for number, kind in enumerate(("paste", "drop"), 1):
         page.page.evaluate(transfer, kind)
         assert len(page.state()["extras"]["added"]) == number
+
+
+def test_rows_of_two_pastes_are_all_mapped(page):
+    lines = "\n".join(["1000,1000,1000"] * 3000)
+    text = "width,height,depth\n" + lines
+    page.page.evaluate(
+        "(text) => Promise.all([window.twofold.add(text), window.twofold.add(text)])", text
+    )
+    assert len(page.state()["extras"]["added"]) == 5000
+    assert "Only the first 2000 rows" in page.page.inner_text("#new-rows .said")
+    assert "and 4,900 more" in page.page.inner_text("#new-rows")
 
 
 def test_a_file(page, tmp_path):

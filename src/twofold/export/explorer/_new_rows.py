@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from twofold.base.estimator import TwoWayEstimator
 from twofold.export.explorer._packing import Packer, as_multiples
 from twofold.export.explorer._program import needs_doubles, plain, program
 from twofold.export.onnx.angles import on_circles
@@ -52,6 +53,9 @@ MOST_BYTES = 100_000
 
 MOST_IMAGES = 6_000
 """Rows of the page whose images are compared with a new row; a sample of more."""
+
+MOST_NUMBERS = 10**7
+"""Numbers in these images, which the browser keeps in memory; wide data have fewer images."""
 
 MARGIN = 8.0
 """How far below the lowest log density of the latents the search may go, as in `Projection`."""
@@ -144,7 +148,7 @@ def _nearest_image(found: Exported, complete: Array, latents: Array) -> DownMap:
     if isinstance(domain, Points):
         latents = np.arange(domain.n_points, dtype=np.float64)[:, None]
         complete, domain = model._decode(latents), None
-    numbers = some_rows(len(complete), MOST_IMAGES)
+    numbers = some_rows(len(complete), _most_images(model))
     data = _distillation_data(found, complete[numbers], latents[numbers], domain)
     n = len(numbers)
     report = None
@@ -172,6 +176,10 @@ def _distillation_data(
     return DistillationData(
         model, complete, latents, units.into(complete), targets, images, none, domain, "given"
     )
+
+
+def _most_images(model: TwoWayEstimator) -> int:
+    return min(MOST_IMAGES, max(100, MOST_NUMBERS // int(model.n_features_in_)))
 
 
 def _nearest(data: DistillationData, numbers: Any) -> NadarayaWatson:
@@ -245,8 +253,8 @@ def _packed(found: Exported, down: DownMap, latents: Array, packer: Packer) -> d
     }
     if isinstance(domain, Points):
         content["n_points"] = domain.n_points
-    elif len(latents) > MOST_IMAGES:
-        content["rows"] = packer.pack(some_rows(len(latents), MOST_IMAGES), exact=True)
+    elif len(latents) > _most_images(model):
+        content["rows"] = packer.pack(some_rows(len(latents), _most_images(model)), exact=True)
     if domain is None:
         content["floor"] = -MARGIN  # from the border of the landscape
     return content

@@ -13,7 +13,9 @@ class NewRows {
     this.explorer = explorer;
     this.rows = [];
     this.count = 0;
+    // Counts removals of all rows, which end a mapping that is under way.
     this.run = 0;
+    this.queue = Promise.resolve();
     this.down = new DownMap(explorer.content, space, explorer.landscape, explorer.points);
     this.build();
     this.listen();
@@ -91,14 +93,20 @@ class NewRows {
     this.said.textContent = texts.join(" ");
   }
 
+  // Rows that come while others are mapped wait for them.
+  add(text) {
+    this.queue = this.queue.then(() => this.addNow(text));
+    return this.queue;
+  }
+
   // Read rows and map them, a slice at a time. Resolves when all are on the map.
-  async add(text) {
+  async addNow(text) {
     if (text.length > MOST_NEW_BYTES) return this.say([`The text is too long; at most ${MOST_NEW_BYTES / 1e6} MB are read.`]);
     const { rows, said } = readRows(text, this.explorer.fields);
     const room = MOST_NEW - this.rows.length;
     if (rows.length > room) said.push(`Only the first ${room} rows are taken: the page holds ${MOST_NEW.toLocaleString("en")} new rows.`);
     const taken = rows.slice(0, Math.max(0, room));
-    const run = ++this.run;
+    const { run } = this;
     let last = performance.now();
     for (const [k, { name, values }] of taken.entries()) {
       this.count++;
