@@ -92,6 +92,6 @@ class Neighbors {
       button.addEventListener("click", () => this.go(row));
       list.append(element("li", {}, button));
     }
-    return element("div", {}, element("h4", { textContent: name }), list);
+    return element("div", {}, element("h3", { textContent: name }), list);
   }
 }

@@ -138,9 +138,9 @@ class NewRows {
     this.list.textContent = "";
     this.ending.hidden = !this.rows.length;
     if (this.rows.length) {
-      const heads = ["row", "distance", "support", ""].map((textContent) => element("th", { textContent, scope: "col" }));
+      const heads = ["row", "distance", "support"].map((textContent) => element("th", { textContent, scope: "col" }));
       const body = element("tbody", {}, ...this.rows.slice(0, MOST_NEW_LISTED).map((row, k) => this.line(row, k)));
-      this.list.append(element("table", {}, element("thead", {}, element("tr", {}, ...heads)), body));
+      this.list.append(element("table", {}, element("thead", {}, element("tr", {}, ...heads, element("td"))), body));
       const more = this.rows.length - MOST_NEW_LISTED;
       if (more > 0) this.list.append(element("p", { className: "caption", textContent: `and ${more.toLocaleString("en")} more, on the map and in the CSV` }));
     }
