@@ -153,6 +153,23 @@ def test_the_search_finds_what_transform_finds(browser, tmp_path, name):
     assert np.mean(distances <= 1.05 * errors + 1e-6) >= 0.95
 
 
+def test_four_latents(browser, tmp_path):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(120, 6)) @ rng.normal(size=(6, 6))
+    model = TwoWay(
+        "pca", n_components=4, up="rbf", down="projection", n_centers=30, random_state=0
+    ).fit(X)
+    explorer.write(model, X, path=tmp_path / "p.html")
+    opened = Opened(browser, tmp_path / "p.html")
+    _, distances = placed(opened, X[:30])
+    opened.page.mouse.move(*opened.place_of(3))
+    assert opened.state()["extras"]["expected"]["count"] == 20
+    assert not opened.page.locator(".gauge").first.is_visible()  # the density has no grid
+    opened.close()
+    errors = model.reconstruction_error(X[:30])
+    assert np.mean(distances <= 1.05 * errors + 1e-6) >= 0.95
+
+
 def test_of_many_rows_some_are_compared(browser, tmp_path, monkeypatch):
     monkeypatch.setattr("twofold.export.explorer._new_rows.MOST_IMAGES", 40)
     X = roll()

@@ -53,8 +53,10 @@ class NearestPoint {
     return state;
   }
 
-  // Whether the latents are dense enough at a place, where the page knows the density.
+  // Whether a place is on the map and, where the page knows the density, the latents are dense enough there.
   isAllowed(z) {
+    const { low, high } = this.landscape;
+    if (!z.every((value, l) => value >= low[l] && value <= high[l])) return false;
     const density = this.landscape.at(z);
     return density === null || density >= this.least;
   }
