@@ -42,7 +42,7 @@ class Packer:
         array = np.asarray(values, dtype=np.float64)
         if by_column and array.size:
             return self._pack_columns(array)
-        step, offset, codes = _as_multiples(array)
+        step, offset, codes = as_multiples(array)
         if codes is None and exact:
             codes = array
         if codes is None:
@@ -50,8 +50,12 @@ class Packer:
             codes = ((array - offset) / step).astype(np.float32)
         return self._record(codes, step, offset)
 
+    def adopt(self, other: Packer) -> None:
+        """Take over the arrays of a copy of this packer that has packed more."""
+        self.texts, self._numbers = other.texts, other._numbers
+
     def _pack_columns(self, array: Array) -> dict[str, Any]:
-        found = [_as_multiples(column) for column in array.T]
+        found = [as_multiples(column) for column in array.T]
         if all(codes is not None for _, _, codes in found):
             steps, offsets = [step for step, _, _ in found], [offset for _, offset, _ in found]
             codes = np.stack([codes for _, _, codes in found if codes is not None], axis=1)
@@ -78,7 +82,7 @@ class Packer:
         }
 
 
-def _as_multiples(array: Array) -> tuple[float, float, AnyArray | None]:
+def as_multiples(array: Array) -> tuple[float, float, AnyArray | None]:
     """Return step, offset and codes with ``array = offset + step * codes``, or no codes."""
     if not array.size:
         return 1.0, 0.0, None

@@ -13,20 +13,31 @@ from typing import Any
 SCRIPTS = (
     "arrays.js",
     "decoder.js",
+    "encoder.js",
     "colors.js",
     "fields.js",
     "camera.js",
     "landscape.js",
+    "projection.js",
     "points.js",
     "shapes.js",
     "path.js",
     "selection.js",
     "pins.js",
     "tiles.js",
+    "why.js",
+    "along.js",
+    "cards.js",
+    "neighbors.js",
+    "csv.js",
+    "newrows.js",
+    "extras.js",
     "input.js",
     "explorer.js",
 )
 """In the order of the page; each uses those before it."""
+
+STYLES = ("explorer.css", "extras.css")
 
 
 @dataclass(frozen=True)
@@ -49,7 +60,7 @@ HOSTS: dict[str | None, Host] = {
 def page(title: str, content: dict[str, Any], arrays: list[str], host: str | None = None) -> str:
     """Return the page with plain data ``content`` and packed arrays, by number."""
     of_host = HOSTS[host]
-    style = "".join(map(_static, ("explorer.css", *of_host.styles)))
+    style = "\n".join(map(_static, (*STYLES, *of_host.styles)))
     names = (*SCRIPTS[:-1], *of_host.scripts, SCRIPTS[-1])
     script = "\n".join(["(() => {", '"use strict";', *map(_static, names), "})();", ""])
     policy = (

@@ -48,11 +48,11 @@ NODE_KERNELS: dict[type, str] = {
 
 def program(form: ClosedForm, latents: Array, packer: Packer) -> list[dict[str, Any]]:
     """Return a closed form as plain data; its precision is measured at latents (n, q)."""
-    exact = _needs_doubles(form, latents)
-    return [_plain(step, packer, exact) for step in form.steps]
+    exact = needs_doubles(form, latents)
+    return [plain(step, packer, exact) for step in form.steps]
 
 
-def _needs_doubles(form: ClosedForm, latents: Array) -> bool:
+def needs_doubles(form: ClosedForm, latents: Array) -> bool:
     """Return whether float32 arrays would change some column visibly.
 
     Large weights that cancel lose digits.
@@ -81,13 +81,14 @@ def _rounded(step: Step) -> Step:
     return replace(step, **arrays)
 
 
-def _plain(step: Step, packer: Packer, exact: bool) -> dict[str, Any]:
+def plain(step: Step, packer: Packer, exact: bool) -> dict[str, Any]:
+    """Return a step as plain data with packed arrays; in double precision if ``exact``."""
     if isinstance(step, IntoDomain):
         if isinstance(step.domain, Domain):
             wrapped = [bool(flag) for flag in step.domain.wrapped]
             return {"kind": "IntoDomain", "wrapped": wrapped, "ends": step.domain.ends.tolist()}
         return {"kind": "IntoDomain", "n_points": step.domain.n_points}
-    plain: dict[str, Any] = {"kind": type(step).__name__}
+    found: dict[str, Any] = {"kind": type(step).__name__}
     exact = exact or isinstance(step, TableColumns)
     for field in fields(step):
         value = getattr(step, field.name)
@@ -95,14 +96,14 @@ def _plain(step: Step, packer: Packer, exact: bool) -> dict[str, Any]:
             value = value.tolist()  # all digits: columns may have very different units
         if isinstance(value, np.ndarray):
             value = packer.pack(value, exact=exact, by_column=field.name == "targets")
-        plain[field.name] = value
+        found[field.name] = value
     if isinstance(step, RadialFeatures | RadialMeans | RadialMedians):
-        plain["kernel"] = _radial_kernel(step.kernel)
+        found["kernel"] = _radial_kernel(step.kernel)
     if isinstance(step, NodeProducts):
-        plain["kernels"] = [_node_kernel(kernel) for kernel in step.kernels]
+        found["kernels"] = [_node_kernel(kernel) for kernel in step.kernels]
     if isinstance(step, PairKernel):  # nan where the kernel has no such parameter
-        plain["gamma"] = step.gamma if np.isfinite(step.gamma) else None
-    return plain
+        found["gamma"] = step.gamma if np.isfinite(step.gamma) else None
+    return found
 
 
 def _radial_kernel(kernel: RadialKernel) -> dict[str, Any]:

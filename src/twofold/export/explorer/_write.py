@@ -14,9 +14,11 @@ from sklearn.utils.validation import check_consistent_length
 from twofold.base.estimator import TwoWayEstimator
 from twofold.base.other_units import warn_of_other_units
 from twofold.export.explorer._appearance import appearance
-from twofold.export.explorer._columns import column
+from twofold.export.explorer._columns import MOST_CLASSES, column
 from twofold.export.explorer._fields import Rows, rows_of
+from twofold.export.explorer._images import packed_images
 from twofold.export.explorer._landscape import landscape
+from twofold.export.explorer._new_rows import new_rows_of
 from twofold.export.explorer._packing import Packer
 from twofold.export.explorer._page import page
 from twofold.export.explorer._program import program
@@ -53,6 +55,8 @@ def write(
     kind: str = "auto",
     image_shape: Any = None,
     max_points: int = MOST_POINTS,
+    images: Any = None,
+    new_rows: bool | str = "auto",
 ) -> Path:
     """Write a page to explore a fitted model.
 
@@ -94,6 +98,14 @@ def write(
         Height and width of an image, and 3 for colors.
     max_points : int, default=100_000
         Maximum number of rows on the page; of more rows a random sample is shown.
+    images : sequence of bytes, str or None, shape (n_samples,), default=None
+        An image of each row, shown in its cards: the bytes of a PNG or JPEG file, or a data URI of
+        one. The page grows by four thirds of their bytes; equal images are stored once.
+    new_rows : bool or "auto", default="auto"
+        Whether rows can be pasted into the page, where the browser maps them down. A down-map with
+        a closed form is written into the page; with "auto" only up to 100 kB. In place of a larger
+        one, and of a projection, the browser takes the nearest of the decoded rows, and improves
+        it by a search if the model's map is one.
 
     Returns
     -------
@@ -178,6 +190,8 @@ def made_page(
     kind: str = "auto",
     image_shape: Any = None,
     max_points: int = MOST_POINTS,
+    images: Any = None,
+    new_rows: bool | str = "auto",
 ) -> MadePage:
     """Return the page of `write` for a host: None for a file, "widget" or "server".
 
@@ -198,11 +212,19 @@ def made_page(
     content["n_rows"] = len(data)
     content["features"] = _feature_names(rows, feature_names)
     content["rows"] = _row_names(X, row_names, chosen)
-    content["start"] = rows.start if y is None and not extra else "0"
+    content["start"] = rows.start
     shown = ([] if y is None else [("label", y)]) + list(extra.items())
+    content["images"] = packed_images(images, len(data), chosen)
+    if host != "server":  # which maps new rows itself
+        content |= new_rows_of(found, rows.complete, latents, new_rows, packer)
     content["columns"] = [
         column(str(name), _some(values, chosen), packer, labels=True) for name, values in shown
     ] + content["columns"]
+    # Texts that differ from row to row are for cards; as colors they say nothing.
+    own = content["columns"][: len(shown)]
+    coloring = [k for k, one in enumerate(own) if len(one.get("names", ())) <= MOST_CLASSES]
+    if own and (y is not None or coloring):
+        content["start"] = "0" if y is not None else str(coloring[0])
     text = _unicode(page(content["title"], content, packer.texts, host))
     if len(text) > LARGE_PAGE:
         warn_user(

@@ -149,7 +149,7 @@ def distilled(
     candidates: dict[str, float] = {}
     for (one, _), deviation in zip(fits, judged, strict=True):
         candidates[one] = min(deviation, candidates.get(one, np.inf))
-    report = _judgement(name, form, data, held_out, candidates)
+    report = judgement(name, form, data, held_out, candidates)
     _warn_if_poor(report)
     logger.info(
         "distilled by %s: on %d held-out rows latents deviate by %.3g of their spread "
@@ -226,13 +226,14 @@ def _means(data: DistillationData, width: float, numbers: IntArray) -> Predictor
     return NadarayaWatson(bandwidth=width).fit(images, targets)
 
 
-def _judgement(
+def judgement(
     kind: str,
     form: ClosedForm,
     data: DistillationData,
     held_out: IntArray,
     candidates: dict[str, float],
 ) -> Distillation:
+    """Return how far a form's latents lie from the model's on held-out rows of the data."""
     found = form(data.data[held_out])
     distances = data.distances(found, held_out)
     deviation, spread = root_mean_square(distances), spread_of(data.latents)

@@ -41,6 +41,7 @@ class Explorer {
     this.ground = byId("ground");
     this.marks = byId("marks");
     this.frames = 0;
+    this.extras = content.program && content.data ? new Extras(this) : new NoExtras();
   }
 
   start() {
@@ -219,6 +220,7 @@ class Explorer {
     context.setTransform(this.ratio, 0, 0, this.ratio, 0, 0);
     context.clearRect(0, 0, this.camera.width, this.camera.height);
     this.path.draw(context, this.camera, focus);
+    this.extras.draw(context, this.camera, style);
     context.strokeStyle = ink;
     context.lineWidth = 2;
     for (const row of this.pins.rows) ring(context, this.points.x[row], this.points.y[row], 8);
@@ -254,6 +256,7 @@ class Explorer {
     const support = this.landscape.support(this.here);
     byId("place").textContent = `(${Array.from(this.here, shortNumber).join(", ")})${support && ` · ${support}`}${near}`;
     if (this.sliders) this.sliders.forEach((slider, l) => (slider.value = this.here[l]));
+    this.extras.show(this.here, row, x, this.q === 1 ? 0.5 * this.camera.height : y);
     this.drawMarks();
   }
 
@@ -321,11 +324,13 @@ class Explorer {
 
   endPath() {
     byId("player").hidden = !this.path.end();
+    this.extras.pathChanged();
     this.showPlaying();
   }
 
   clearPath() {
     this.path.clear();
+    this.extras.pathChanged();
     byId("player").hidden = true;
   }
 
@@ -371,10 +376,18 @@ window.twofold = Object.freeze({
       selected: e.selection.rows.slice(),
       path: e.path.isThere ? { share: e.path.share, isPlaying: e.path.isPlaying, corners: e.path.corners.length } : null,
       images: e.tiles.count,
+      extras: e.extras.state(),
       view: { u: e.camera.u, v: e.camera.v, scale: e.camera.scale },
     };
   },
   csv: async () => (await ready).selection.csv(),
+  // Latents and distances of rows of own values, or of CSV; and the new rows as CSV.
+  encode: async (rows, withSearch = true) => {
+    const { down } = (await ready).extras.newRows;
+    return rows.map((values) => down.place(values, withSearch)).map(({ z, distance }) => ({ z: Array.from(z), distance }));
+  },
+  add: async (text) => (await ready).extras.newRows.add(text),
+  newCsv: async () => (await ready).extras.newRows.csv(),
   screenOf: async (row) => {
     const { x, y } = (await ready).points;
     return [x[row], y[row]];

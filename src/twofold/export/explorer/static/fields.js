@@ -26,7 +26,7 @@ const NUMBER_TEXTS = {
 // One column of the table. A decoded row holds at `at` its number, or a score of its ordered levels, or from there on the probabilities of its levels.
 class Field {
   constructor({ name, kind, at, levels = null, scores = null, step = 0, fixed = null }) {
-    Object.assign(this, { name, at, levels, scores, fixed });
+    Object.assign(this, { name, kind, at, levels, scores, fixed });
     const text = NUMBER_TEXTS[kind];
     this.isNumber = kind === "number" || kind === "integer";
     this.text = step ? (value) => text(Math.round(value / step) * step) : text;

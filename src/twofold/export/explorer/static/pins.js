@@ -68,7 +68,7 @@ class Pins {
       shape.show(data, rebuilt);
       card.append(element("div", { className: "shape" }, shape.node));
     }
-    card.append(element("p", { className: "error", textContent: `distance ${shortNumber(error)}` }));
+    card.append(element("p", { className: "error", textContent: `distance ${shortNumber(error)}` }), ...this.explorer.extras.ofPin(row));
     return card;
   }
 }
