@@ -11,6 +11,7 @@ from typing import Any
 
 SCRIPTS = (
     "arrays.js",
+    "numbers.js",
     "decoder.js",
     "colors.js",
     "fields.js",
@@ -19,18 +20,30 @@ SCRIPTS = (
     "points.js",
     "shapes.js",
     "path.js",
+    "panels.js",
+    "comparison.js",
     "selection.js",
     "pins.js",
     "tiles.js",
+    "search.js",
+    "lasso.js",
+    "filters.js",
+    "charts.js",
+    "filterpanel.js",
+    "compact.js",
+    "link.js",
+    "finding.js",
     "input.js",
     "explorer.js",
 )
 """In the order of the page; each uses those before it."""
 
+STYLES = ("explorer.css", "finding.css")
+
 
 def page(title: str, content: dict[str, Any], arrays: list[str]) -> str:
     """Return the page with plain data ``content`` and packed arrays, by number."""
-    style = _static("explorer.css")
+    style = "".join(map(_static, STYLES))
     script = "\n".join(["(() => {", '"use strict";', *map(_static, SCRIPTS), "})();", ""])
     policy = (
         "default-src 'none'; "

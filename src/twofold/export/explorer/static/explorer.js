@@ -30,6 +30,7 @@ class Explorer {
     this.pins = new Pins(this);
     this.selection = new Selection(this);
     this.tiles = new Tiles(this);
+    this.finding = new Finding(this);
     this.path = new Path((z, share) => {
       byId("along").value = Math.round(share * 1000);
       this.showAt(z);
@@ -44,9 +45,9 @@ class Explorer {
   start() {
     const { model, n_rows: total, appearance } = this.content;
     byId("title").textContent = shownText(this.content.title);
-    const some = this.points.n < total ? ` (${this.points.n.toLocaleString("en")} shown)` : "";
+    const some = this.points.n < total ? ` (${countText(this.points.n)} shown)` : "";
     byId("summary").textContent =
-      `${model.name} · ${total.toLocaleString("en")} rows${some} · ${model.n_features} features as ${this.q} latents · ${appearance.kind}`;
+      `${model.name} · ${countText(total)} rows${some} · ${model.n_features} features as ${this.q} latents · ${appearance.kind}`;
     this.fillColors();
     this.fillSliders();
     this.setTheme(this.theme);
@@ -55,6 +56,7 @@ class Explorer {
     new ResizeObserver(() => this.resize()).observe(byId("map"));
     this.resize();
     this.showAt(this.camera.focus);
+    this.finding.start();
   }
 
   fillColors() {
@@ -163,7 +165,7 @@ class Explorer {
       legend.append(entry);
     });
     const more = column.names.length - MOST_LISTED;
-    if (more > 0) legend.append(element("div", { textContent: `and ${more.toLocaleString("en")} more` }));
+    if (more > 0) legend.append(element("div", { textContent: `and ${countText(more)} more` }));
   }
 
   resize() {
@@ -215,6 +217,7 @@ class Explorer {
     context.setTransform(this.ratio, 0, 0, this.ratio, 0, 0);
     context.clearRect(0, 0, this.camera.width, this.camera.height);
     this.path.draw(context, this.camera, focus);
+    this.finding.draw(context, ink);
     context.strokeStyle = ink;
     context.lineWidth = 2;
     for (const row of this.pins.rows) ring(context, this.points.x[row], this.points.y[row], 8);
@@ -327,6 +330,7 @@ class Explorer {
   select(rows) {
     this.selection.choose(rows);
     if (!rows.length) this.box = null;
+    this.finding.selected(rows);
     this.drawMarks();
   }
 
@@ -364,6 +368,7 @@ window.twofold = Object.freeze({
       frames: e.frames,
       pins: e.pins.rows.map((row) => ({ row, error: e.pins.of(row).error })),
       selected: e.selection.rows.slice(),
+      ...e.finding.state(),
       path: e.path.isThere ? { share: e.path.share, isPlaying: e.path.isPlaying, corners: e.path.corners.length } : null,
       images: e.tiles.count,
       view: { u: e.camera.u, v: e.camera.v, scale: e.camera.scale },
