@@ -82,8 +82,8 @@ class RangeChart extends Chart {
     const node = element("span", { className: "end", tabIndex: 0 });
     node.setAttribute("role", "slider");
     node.setAttribute("aria-label", `${end ? "Largest" : "Smallest"} ${shownText(this.column.name)}`);
-    node.setAttribute("aria-valuemin", this.low);
-    node.setAttribute("aria-valuemax", this.high);
+    node.setAttribute("aria-valuemin", 0);
+    node.setAttribute("aria-valuemax", 100);
     const moves = { ArrowLeft: -1, ArrowDown: -1, ArrowRight: 1, ArrowUp: 1, PageDown: -5, PageUp: 5, Home: -1e9, End: 1e9 };
     node.addEventListener("keydown", (event) => {
       if (!(event.key in moves)) return;
@@ -186,7 +186,7 @@ class RangeChart extends Chart {
     this.ends.forEach((node, end) => {
       const share = Math.min(1, Math.max(0, (this.end(end) - this.low) / (this.high - this.low)));
       node.style.left = `${100 * share}%`;
-      node.setAttribute("aria-valuenow", Math.min(this.high, Math.max(this.low, this.end(end))));
+      node.setAttribute("aria-valuenow", Math.round(100 * share)); // readers speak the text
       node.setAttribute("aria-valuetext", this.range[end] === null ? "open" : numberText(this.column, this.range[end]));
     });
     this.inputs.forEach((input, end) => {

@@ -20,7 +20,6 @@ class FilterPanel {
     const adding = byId("filter-add");
     adding.addEventListener("input", () => this.suggest(adding.value));
     adding.addEventListener("change", () => this.addNamed(adding));
-    this.suggest("");
     this.tell();
   }
 
@@ -35,6 +34,7 @@ class FilterPanel {
     const isTable = content.appearance.kind === "table";
     const features = isTable ? fields.flatMap(({ fixed }, l) => (fixed === null ? [`feature ${l}`] : [])).slice(0, MOST_FEATURE_CHARTS) : [];
     for (const key of [...own, ...features, `${last - 1}`, `${last}`]) this.chart(key);
+    this.suggest("");
   }
 
   // The chart of a column, made if there is none.

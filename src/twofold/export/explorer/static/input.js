@@ -84,7 +84,7 @@ function listenToPointer(explorer) {
       explorer.box = null;
       explorer.clearPath();
     } else if (done === "path") explorer.endPath();
-    else if (moved < CLICK && event.button === 0) explorer.pinNear(x, y);
+    else if (moved < CLICK && event.button === 0 && !(done === "lasso" && explorer.finding.lasso.isDrawn)) explorer.pinNear(x, y);
     else if (done === "box") explorer.select(explorer.points.inBox(...explorer.box));
     else if (done === "lasso") explorer.finding.lasso.end();
     explorer.drawMarks();

@@ -27,6 +27,11 @@ class Lasso {
     this.explorer.drawMarks();
   }
 
+  // More than a click: lines may end where they began.
+  get isDrawn() {
+    return this.corners.length > 2;
+  }
+
   // Select what is inside; the line stays until the selection is forgotten.
   end() {
     this.explorer.select(this.inside());
