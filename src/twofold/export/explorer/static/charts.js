@@ -253,6 +253,12 @@ class TickChart extends Chart {
     this.lines.set(code, { tick, back, bar, count });
   }
 
+  tick(codes) {
+    this.ticked = new Set(codes.filter((code) => this.all[code]));
+    for (const code of this.ticked) this.line(code);
+    this.choose();
+  }
+
   choose() {
     const { bins, ticked } = this;
     this.filters.set(this.key, this.isSet ? (row) => ticked.has(bins[row]) : null);

@@ -17,7 +17,7 @@ class Finding {
     }
     this.search.start();
     this.panel.start(this.panels.get("filter"));
-    this.panel.listeners.push(() => this.search.refresh(), () => this.explorer.selection.compare());
+    this.panel.listeners.push(() => this.search.refresh(), () => this.compareSoon());
     this.startTools();
     byId("filter-open").addEventListener("click", () => this.showFilters());
     // Once the map has its size.
@@ -31,6 +31,12 @@ class Finding {
     const fade = () => tools.classList.toggle("more-tools", tools.scrollLeft + tools.clientWidth < tools.scrollWidth - 4);
     tools.addEventListener("scroll", fade);
     new ResizeObserver(fade).observe(tools);
+  }
+
+  // Once a range rests: the comparison looks at all cells.
+  compareSoon() {
+    clearTimeout(this.timer);
+    this.timer = setTimeout(() => this.explorer.selection.compare(), 150);
   }
 
   showFilters() {

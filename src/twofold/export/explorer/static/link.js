@@ -4,6 +4,7 @@
 const LINK_VERSION = 1;
 const LONGEST_LINK = 1_000_000;
 const MOST_CORNERS = 100;
+const MOST_FILTERS = 40;
 
 class Link {
   constructor(explorer, finding) {
@@ -119,22 +120,26 @@ class Link {
     const { panel } = this.finding;
     panel.clear();
     const keys = new Map([...panel.choices()].map(([, key]) => [key, key]));
-    for (const one of text.split(";")) {
+    for (const one of text.split(";", MOST_FILTERS)) {
       const found = /^(f?)(\d{1,7})(:|!)([\w~.-]*)$/.exec(one);
       const key = found && keys.get(found[1] ? `feature ${Number(found[2])}` : `${Number(found[2])}`);
       if (!key) continue;
-      const chart = panel.chart(key);
-      if (found[3] === ":" && chart instanceof RangeChart) {
+      const { kind, names } = this.explorer.columnOf(key);
+      if (found[3] === ":" && kind === "number") {
         const ends = unpackedAll(found[4], "~", (end) => (end === "" ? Infinity : unpackedNumber(end)));
-        if (ends && ends.length === 2) chart.choose(ends.map((end) => (end === Infinity ? null : end)));
-      } else if (found[3] === "!" && chart instanceof TickChart) {
-        const codes = unpackedRows(found[4], chart.all.length);
-        if (!codes) continue;
-        chart.ticked = new Set(codes);
-        chart.choose();
+        if (ends && ends.length === 2) this.chartOf(key).choose(ends.map((end) => (end === Infinity ? null : end)));
+      } else if (found[3] === "!" && kind === "class") {
+        const codes = unpackedRows(found[4], names.length + 1);
+        if (codes) this.chartOf(key).tick(codes);
       }
     }
     if (panel.filters.filters.size) this.finding.panels.get("filter").open();
+  }
+
+  // The chart of a column, behind those that every page has.
+  chartOf(key) {
+    this.finding.panel.build();
+    return this.finding.panel.chart(key);
   }
 
   readPins(text) {

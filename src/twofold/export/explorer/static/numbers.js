@@ -31,12 +31,13 @@ function countText(count) {
   return String(count).replace(/\B(?=(\d{3})+$)/g, MARKS.group);
 }
 
-// A typed number, or null. A mark of groups counts as a decimal mark unless it stands between groups of three digits.
+// A typed number, or null. Of commas and points, the last is the decimal mark; alone, it may also part groups of three digits, as the
+// language does.
 function parsedNumber(typed) {
-  let text = typed.trim().replaceAll("\u2212", "-").replace(/[\s\u00a0\u202f']/g, "");
-  const { decimal, group } = MARKS;
-  const isGrouped = group && (text.includes(decimal) || new RegExp(`^[+-]?\\d{1,3}(\\${group}\\d{3})+$`).test(text));
-  if (isGrouped && group.trim()) text = text.replaceAll(group, "");
-  text = text.replace(decimal, ".").replace(",", ".");
+  let text = typed.trim().replaceAll("\u2212", "-").replace(/[\s\u00a0\u202f'’]/g, "");
+  const last = text[Math.max(text.lastIndexOf(","), text.lastIndexOf("."))];
+  const isGrouped = last === MARKS.group && new RegExp(`^[+-]?\\d{1,3}(\\${last}\\d{3})+$`).test(text);
+  const decimal = isGrouped ? null : last;
+  text = text.replace(/[.,]/g, (mark) => (mark === decimal ? "." : ""));
   return /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d{1,3})?$/i.test(text) ? Number(text) : null;
 }
