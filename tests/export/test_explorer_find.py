@@ -418,6 +418,40 @@ def test_hostile_fragments_do_nothing(page):
     page.page.evaluate("history.replaceState(null, '', location.pathname)")
 
 
+@pytest.mark.parametrize("q", [1, 3])
+def test_lines_and_clouds(browser, tmp_path, q):
+    X = np.random.default_rng(0).normal(size=(40, 4))
+    model = DRUR(q, n_centers=10, alpha=1e-3, init="pca", random_state=0).fit(X)
+    opened = Opened(browser, explorer.write(model, X, path=tmp_path / "p.html"))
+    keys = opened.page.keyboard
+    opened.page.fill("#search", "row 7")
+    opened.page.press("#search", "Enter")
+    np.testing.assert_allclose(opened.state()["here"], model.transform(X[[7]])[0], atol=1e-4)
+    if q == 3:
+        opened.use("turn")
+        x, y = opened.middle()
+        opened.drag((x, y), (x + 50, y + 20))
+    opened.page.focus("#marks")
+    keys.press("b")
+    keys.press("c")
+    for _ in range(4):
+        keys.press("Shift+ArrowRight")
+        keys.press("Shift+ArrowDown")
+    keys.press("c")
+    wanted = opened.state()
+    assert 0 < len(wanted["selected"]) < 40
+    opened.page.evaluate("document.querySelector('#forget').click()")
+    opened.page.click("#reset")
+    if q == 3:
+        opened.use("turn")
+        opened.drag(opened.middle(), (x, y + 90))
+    opened.page.evaluate("(fragment) => { location.hash = fragment; }", wanted["fragment"])
+    found = opened.state()
+    assert found["selected"] == wanted["selected"]
+    assert found["fragment"] == wanted["fragment"]
+    opened.close()
+
+
 def test_a_german_browser_has_decimal_commas(browser, written):
     opened = Opened(browser, written, locale="de-DE")
     opened.page.mouse.move(*opened.place_of(4))

@@ -107,6 +107,21 @@ def test_the_tab_key_reaches_all_in_the_order_of_the_page(browser, pages):
     opened.close()
 
 
+def test_a_chart_of_a_pixel_is_added_by_keyboard(browser, pages):
+    opened = Opened(browser, pages["image"])
+    keys = opened.page.keyboard
+    opened.page.focus("#marks")
+    keys.press("f")
+    opened.page.focus("#filter-add")
+    keys.type("feature 20")
+    keys.press("Enter")
+    name = "document.activeElement.getAttribute('aria-label')"
+    assert opened.page.evaluate(name) == "Smallest feature 20"
+    keys.press("PageUp")
+    assert len(opened.state()["left"]) < 200
+    opened.close()
+
+
 def test_arrow_keys_walk_through_the_tools(browser, pages):
     opened = Opened(browser, pages["image"])
     opened.page.focus('[data-tool="walk"]')

@@ -251,7 +251,7 @@ class Explorer {
     this.shape.show(this.decode(this.here), isTable && row >= 0 ? this.rows.row(row) : null);
     const near = row < 0 ? "" : ` · near ${isolated(this.rowName(row))} (${isolated(rowText(this.column, row))})`;
     const support = this.landscape.support(this.here);
-    byId("place").textContent = `(${Array.from(this.here, shortNumber).join(", ")})${support && ` · ${support}`}${near}`;
+    byId("place").textContent = `(${Array.from(this.here, (one) => shortNumber(one)).join(LIST_MARK)})${support && ` · ${support}`}${near}`;
     if (this.sliders) this.sliders.forEach((slider, l) => (slider.value = this.here[l]));
     this.drawMarks();
   }

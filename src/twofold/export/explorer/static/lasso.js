@@ -92,7 +92,9 @@ class Corners {
     const { tool, here, camera } = explorer;
     if (!["path", "box", "lasso"].includes(tool)) return;
     const isFirst = !this.isBegun;
-    const [x, y] = camera.latentToScreen(here);
+    const [x, middle] = camera.latentToScreen(here);
+    // On a line, boxes have the height of the map.
+    const y = explorer.q > 1 ? middle : isFirst ? 0 : camera.height;
     this.tool = tool;
     this.places = isFirst ? [[x, y]] : [...this.places, [x, y]];
     if (tool === "lasso") lasso[isFirst ? "begin" : "extend"](x, y);

@@ -1,6 +1,8 @@
 // Numbers as the browser's language writes them: decimal marks and groups of digits. CSV files keep the point.
 
 const MARKS = marksOf(navigator.language);
+// Between numbers of a list.
+const LIST_MARK = MARKS.decimal === "," ? "; " : ", ";
 
 // Decimal and group marks of a language; those of English where its digits are not 0 to 9.
 function marksOf(language) {
