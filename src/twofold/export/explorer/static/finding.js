@@ -52,7 +52,10 @@ class Finding {
   }
 
   draw(context, ink) {
-    const paper = getComputedStyle(document.documentElement).getPropertyValue("--paper");
+    const style = getComputedStyle(document.documentElement);
+    const [paper, accent] = ["--paper", "--accent"].map((name) => style.getPropertyValue(name));
+    const { points, selection } = this.explorer;
+    markRows(context, points, selection.rows, accent, ...(selection.rows.length > 200 ? [4.5, 1] : [6, 1.5]));
     this.search.draw(context, ink, paper);
     this.lasso.draw(context, ink);
   }

@@ -21,12 +21,13 @@ class Link {
   // Into the address of the page, and onto the clipboard where that is allowed.
   async write() {
     const fragment = this.fragment();
-    let said = "Link in the address bar";
+    // A page inside of another may have no address of its own.
+    let said = parent === window ? "Link in the address bar" : "No link: open the page in a window of its own";
     try {
       history.replaceState(null, "", fragment);
     } catch {
-      // Pages inside of others may have no address.
-      location.hash = fragment;
+      byId("link-said").textContent = said;
+      return;
     }
     try {
       await navigator.clipboard.writeText(location.href);

@@ -1,6 +1,6 @@
 // Search: rows whose name, labels or text contain what is typed. They are ringed on the map; Enter walks through them.
 
-// Up to so many matches have wide rings; more have narrow ones, and many more are dots: faster, and they hide less.
+// Up to so many matches have wide rings; more have narrow ones, and many more are points: faster, and they hide less.
 const FEW_MATCHES = 60;
 const MOST_RINGS = 1000;
 const MOST_MARKED = 20_000;
@@ -86,22 +86,32 @@ class Search {
 
   draw(context, ink, paper) {
     const { points } = this.explorer;
-    const some = this.rows.slice(0, MOST_MARKED);
-    if (!some.length) return;
-    const isFew = some.length <= FEW_MATCHES;
-    const radius = isFew ? 7 : some.length > MOST_RINGS ? 1.5 : 5;
-    for (const [color, width] of isFew ? [[paper, 4.5], [ink, 2]] : [[ink, 1.5]]) {
-      context.strokeStyle = color;
-      context.lineWidth = width;
-      context.beginPath();
-      for (const row of some) {
-        context.moveTo(points.x[row] + radius, points.y[row]);
-        context.arc(points.x[row], points.y[row], radius, 0, 2 * Math.PI);
-      }
-      context.stroke();
-    }
+    if (this.rows.length <= FEW_MATCHES) {
+      markRows(context, points, this.rows, paper, 7, 4.5);
+      markRows(context, points, this.rows, ink, 7, 2);
+    } else markRows(context, points, this.rows, ink, 5, 1.5);
+    context.strokeStyle = ink;
+    context.lineWidth = 2;
     if (this.at >= 0) ring(context, points.x[this.rows[this.at]], points.y[this.rows[this.at]], 12);
   }
+}
+
+// Rings around visible rows, or points on them if they are many.
+function markRows(context, points, rows, color, radius, width) {
+  const isRing = rows.length <= MOST_RINGS;
+  context.strokeStyle = context.fillStyle = color;
+  context.lineWidth = width;
+  context.beginPath();
+  for (const row of rows.slice(0, MOST_MARKED)) {
+    if (!points.colors[row]) continue;
+    const [x, y] = [points.x[row], points.y[row]];
+    if (isRing) {
+      context.moveTo(x + radius, y);
+      context.arc(x, y, radius, 0, 2 * Math.PI);
+    } else context.rect(x - 1, y - 1, 2, 2);
+  }
+  if (isRing) context.stroke();
+  else context.fill();
 }
 
 // Decode a row's latent; the map moves if the row is not in view.
