@@ -418,6 +418,53 @@ def test_hostile_fragments_do_nothing(page):
     page.page.evaluate("history.replaceState(null, '', location.pathname)")
 
 
+def test_hostile_names_and_extreme_columns(browser, tmp_path):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 3)) * [1e-300, 1.0, 1e200]
+    nasty = ["</script><img src=x onerror=window.hurt=1>", "\u202e\u05d0", "n" * 5_000, "__proto__"]
+    columns = {
+        nasty[0]: np.array(nasty, dtype=object)[np.arange(60) % 4],
+        nasty[2]: np.where(np.arange(60) % 2, np.nan, 1e9 + rng.normal(size=60)),
+        "__proto__": np.full(60, np.nan),
+        "constant": np.full(60, 0.1),
+        "words": [f"{row} word" for row in range(60)],
+    }
+    model = DRUR(2, n_centers=10, init="pca", scale="standard", random_state=0).fit(X)
+    names = [f"<b>{row}</b>" for row in range(60)]
+    path = tmp_path / "p.html"
+    explorer.write(model, X, path=path, columns=columns, row_names=names, feature_names=nasty[:3])
+    opened = Opened(browser, path)
+    opened.page.click("#filter-open")
+    assert opened.page.locator(".chart").count() == 10
+    for slider in opened.page.get_by_role("slider", name="Smallest").all():
+        slider.press("PageUp")
+    opened.page.locator(".ticks input").nth(2).check()
+    opened.state()
+    opened.page.click("#filter-clear")
+    assert opened.state()["left"] is None
+    opened.page.get_by_role("button", name="48 more").click()
+    assert opened.page.locator(".ticks").last.locator("input").count() == 60
+    opened.page.fill("#search", "<b>1")
+    assert len(opened.state()["found"]) == 11
+    opened.page.click("#found-select")
+    chosen = np.array([name.startswith("<b>1") for name in names])
+    one, other = X[chosen] / [1e-300, 1.0, 1e200], X[~chosen] / [1e-300, 1.0, 1e200]
+    pooled = (one.var(axis=0, ddof=1) * 10 + other.var(axis=0, ddof=1) * 48) / 58
+    expected = (one.mean(axis=0) - other.mean(axis=0)) / np.sqrt(pooled)
+    compared = opened.state()["compared"]
+    for name, difference in zip(nasty, expected, strict=False):
+        same = [each["difference"] for each in compared if each["name"] == name]
+        assert any(found == pytest.approx(difference, rel=1e-3) for found in same)
+    assert "<b>1</b>" in opened.page.inner_text("#rows")
+    assert opened.page.evaluate(
+        "window.hurt === undefined && !document.querySelector('b, aside img')"
+    )
+    assert opened.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    aside = "document.querySelector('aside')"
+    assert opened.page.evaluate(f"{aside}.scrollWidth <= {aside}.clientWidth")
+    opened.close()
+
+
 @pytest.mark.parametrize("q", [1, 3])
 def test_lines_and_clouds(browser, tmp_path, q):
     X = np.random.default_rng(0).normal(size=(40, 4))

@@ -149,6 +149,11 @@ def test_on_a_phone_the_tools_are_one_row(browser, pages, width):
     opened.page.focus("#help-button")  # scrolls there
     opened.state()
     assert opened.page.locator("#help-button").bounding_box()["x"] < width - 20
+    opened.page.tap("#filter-open")
+    opened.page.locator(".tick input").first.tap()
+    assert 0 < len(opened.state()["left"]) < 200
+    opened.page.tap("#filter-clear")
+    opened.state()
     # A selection by touch comes into view below the map.
     opened.page.fill("#search", "3")
     opened.page.tap("#found-select")

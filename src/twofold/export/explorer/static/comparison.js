@@ -2,6 +2,7 @@
 
 const MOST_COMPARED = 10;
 const MORE_COMPARED = 200;
+const LONGEST_HEAD = 60;
 
 // The standardised difference of two means (Cohen's d), with the pooled standard deviation of n values each of which only count, sum and
 // sum of squares are known. Features that do not vary inside the groups differ infinitely, or not at all.
@@ -13,28 +14,36 @@ function standardised(one, other) {
   return a === b ? 0 : unit ? (a - b) / unit : (a > b ? Infinity : -Infinity);
 }
 
-// Sums of a column over selected rows (1) and the others (0); rows with 2 do not count. Values are taken from the first, so that squares
-// of numbers far from zero keep their digits.
+// Sums of a column over selected rows (1) and the others (0); rows with 2 do not count. Values are taken from the first, in units of the
+// largest difference: squares of numbers far from zero keep their digits, and those of huge and tiny ones stay finite.
 function sumsOf(valueAt, groups) {
   const sums = [0, 1].map(() => ({ count: 0, sum: 0, squares: 0 }));
+  const values = new Float64Array(groups.length).fill(NaN);
   let shift = null;
+  let unit = 0;
   for (let row = 0; row < groups.length; row++) {
     const value = groups[row] < 2 ? valueAt(row) : null;
     if (value === null) continue;
     shift ??= value;
+    values[row] = value - shift;
+    unit = Math.max(unit, Math.abs(values[row]));
+  }
+  for (let row = 0; row < groups.length; row++) {
+    if (Number.isNaN(values[row])) continue;
+    const value = unit ? values[row] / unit : 0;
     const own = sums[groups[row]];
     own.count++;
-    own.sum += value - shift;
-    own.squares += (value - shift) ** 2;
+    own.sum += value;
+    own.squares += value * value;
   }
-  return { rest: sums[0], selected: sums[1], shift: shift ?? 0 };
+  return { rest: sums[0], selected: sums[1], shift: shift ?? 0, unit };
 }
 
 function comparedNumbers(name, valueAt, text, groups) {
-  const { rest, selected, shift } = sumsOf(valueAt, groups);
+  const { rest, selected, shift, unit } = sumsOf(valueAt, groups);
   if (!rest.count || !selected.count) return [];
-  const means = [selected, rest].map(({ sum, count }) => shift + sum / count);
-  return [{ name, texts: means.map(text), means, difference: standardised(selected, rest) }];
+  const means = [selected, rest].map(({ sum, count }) => shift + unit * (sum / count));
+  return [{ name, texts: means.map((mean) => text(mean)), means, difference: standardised(selected, rest) }];
 }
 
 // Of a column of words: the word whose share differs most.
@@ -128,7 +137,8 @@ class ComparisonTable {
 }
 
 function lineOf({ name, level, texts, difference }) {
-  const head = element("th", { dir: "auto", scope: "row" }, ...breakable(shownText(name)));
+  const short = name.length > LONGEST_HEAD ? `${name.slice(0, LONGEST_HEAD - 1)}…` : name;
+  const head = element("th", { dir: "auto", scope: "row", title: shownText(name) }, ...breakable(short));
   if (level !== undefined) head.append(" = ", element("bdi", { textContent: level }));
   const size = Math.abs(difference);
   const number = Number.isFinite(size) ? shortNumber(Number(size.toFixed(2))) : "∞";
