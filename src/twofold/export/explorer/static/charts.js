@@ -73,7 +73,8 @@ class RangeChart extends Chart {
     const count = isWhole ? Math.round(high - low) : BINS;
     [this.low, this.high, this.width] = [low, high, (high - low) / count];
     // 255: a gap, which is in no bar.
-    this.bins = Uint8Array.from(values, (value, row) => (gaps && gaps[row] ? 255 : Math.min(count - 1, Math.max(0, Math.floor((value - low) / this.width)))));
+    const binOf = (value) => Math.min(count - 1, Math.max(0, Math.floor((value - low) / this.width)));
+    this.bins = Uint8Array.from(values, (value, row) => (gaps && gaps[row] ? 255 : binOf(value)));
     this.all = new Float64Array(count);
     this.rest = new Float64Array(count);
   }
@@ -243,7 +244,8 @@ class TickChart extends Chart {
     const tick = element("input", { type: "checkbox" });
     const [back, bar, count] = ["all", "rest", "count"].map((className) => element("span", { className }));
     const name = code < this.column.names.length ? this.column.names[code] : MISSING;
-    const node = element("label", { className: "tick" }, tick, element("span", { className: "word", textContent: name, dir: "auto", title: shownText(name) }), element("span", { className: "track" }, back, bar), count);
+    const word = element("span", { className: "word", textContent: name, dir: "auto", title: shownText(name) });
+    const node = element("label", { className: "tick" }, tick, word, element("span", { className: "track" }, back, bar), count);
     tick.addEventListener("change", () => {
       if (tick.checked) this.ticked.add(code);
       else this.ticked.delete(code);

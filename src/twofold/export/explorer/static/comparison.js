@@ -77,7 +77,8 @@ function comparisonOf(explorer, groups) {
   const ofFields = fields.flatMap((field, l) => {
     if (field.fixed !== null) return [];
     const valueAt = (row) => rows.value(row, l);
-    return field.levels ? comparedLevels(field.name, field.levels, valueAt, groups) : comparedNumbers(field.name, valueAt, meanText(field), groups);
+    if (field.levels) return comparedLevels(field.name, field.levels, valueAt, groups);
+    return comparedNumbers(field.name, valueAt, meanText(field), groups);
   });
   const isWhole = ofFields.length === fields.length && ofFields.every(({ means }) => means);
   return {
@@ -104,8 +105,9 @@ class ComparisonTable {
     if (means && this.appearance.kind !== "table") this.node.append(this.meansNode(means));
     const heads = ["feature", "selected", "rest", "difference"].map((text) => element("th", { textContent: text, scope: "col" }));
     const body = element("tbody", {}, ...found.slice(0, this.most).map(lineOf));
+    const note = `Means or shares of ${countText(n)} rows against ${countText(rest)} others; difference in standard deviations`;
     this.node.append(
-      element("p", { className: "note", textContent: `Means or shares of ${countText(n)} rows against ${countText(rest)} others; difference in standard deviations` }),
+      element("p", { className: "note", textContent: note }),
       element("table", {}, element("thead", {}, element("tr", {}, ...heads)), body),
     );
     const more = Math.min(found.length, MORE_COMPARED);
