@@ -11,8 +11,6 @@ from sklearn.datasets import load_digits
 from twofold import DRUR, TableMap
 from twofold.export import explorer
 
-pytest.importorskip("axe_playwright_python", reason="axe-playwright-python is not installed")
-
 
 @pytest.fixture(scope="module")
 def browser():
@@ -58,6 +56,7 @@ def used(opened):
 
 def violations(opened):
     """Return the serious violations that axe finds."""
+    pytest.importorskip("axe_playwright_python", reason="axe-playwright-python is not installed")
     opened.page.evaluate(files("axe_playwright_python").joinpath("axe.min.js").read_text("utf-8"))
     found = opened.page.evaluate("axe.run(document, { resultTypes: ['violations'] })")
     return [
