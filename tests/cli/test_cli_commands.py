@@ -186,6 +186,22 @@ def test_a_page_to_explore(model, data, tmp_path):
         assert word in text
 
 
+def test_rows_without_ids_are_counted_from_0(model, tmp_path, monkeypatch):
+    given = {}
+
+    def write(*_, path, **options):
+        path.write_text("<!doctype html>")
+        given.update(options)
+
+    stand_in(monkeypatch, "explorer", write=write)
+    frame = flowers()
+    np.savez(tmp_path / "d.npz", X=frame[FEATURES].to_numpy(), y=frame["kind"].to_numpy(dtype=str))
+    frame[FEATURES].to_csv(tmp_path / "d.csv", index=False)
+    for name in ("d.npz", "d.csv"):
+        run("explore", model, tmp_path / name, "-o", tmp_path / "page.html")
+        assert given["row_names"][:2] == ["row 0", "row 1"]
+
+
 def test_what_the_explorer_is_given(model, data, tmp_path, monkeypatch):
     given = {}
 

@@ -234,7 +234,7 @@ def test_labels_where_they_are_needed(tmp_path):
     frame.loc[4, "kind"] = None
     frame.to_csv(data, index=False)
     error = fails("fit", data, *method, "--label", "kind", *out)
-    assert error == "1 row without a label in kind, the first is row 5; label or remove these rows"
+    assert error == "1 row without a label in kind, the first is row 4; label or remove these rows"
     frame["kind"] = "rose"
     frame.to_csv(data, index=False)
     assert "one class" in fails("fit", data, *method, "--label", "kind", *out)

@@ -169,6 +169,12 @@ def test_the_page_says_what_it_was_told(tmp_path, model, iris):
     assert content["title"] == "Iris & co"
     assert content["features"] == ["a", "b", "c", "d"]
     assert content["rows"][3] == "flower 3"
+    assert (
+        content_of(
+            explorer.write(named, frame, pd.Series(y, name="species"), path=tmp_path / "q.html")
+        )["columns"][0]["name"]
+        == "species"
+    )
     names = [one["name"] for one in content["columns"]]
     assert names == ["label", "half", "reconstruction error", "log density"]
     assert content["model"] == {
@@ -205,6 +211,8 @@ def test_of_many_rows_some_are_shown(tmp_path, model, iris):
     assert content["latents"]["shape"] == [40, 2]
     assert content["n_rows"] == 150
     assert len(content["rows"]) == 40
+    # Numbers of the rows of the table, from 0.
+    assert all(0 <= int(name.removeprefix("row ")) < 150 for name in content["rows"])
 
 
 class Tags(HTMLParser):

@@ -102,10 +102,10 @@ def test_cards_follow_keys_and_can_be_switched_off(page):
     x, y = page.place_of(9)
     page.page.mouse.move(x, y)
     page.page.focus("#marks")
-    page.page.keyboard.press("c")
+    page.page.keyboard.press("i")
     assert page.state()["extras"]["card"] is None
     assert not page.page.is_checked("#card-options input >> nth=0")
-    page.page.keyboard.press("c")
+    page.page.keyboard.press("i")
     page.page.keyboard.press("ArrowLeft")
     page.page.keyboard.press("ArrowRight")
     assert page.state()["extras"]["card"] is not None

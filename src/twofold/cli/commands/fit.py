@@ -170,5 +170,5 @@ def _check_labels(selection: Selection, method: str) -> None:
     if missing:
         raise click.ClickException(
             f"{counted(len(missing), 'row')} without a label in {selection.label}, the first is "
-            f"row {selection.rows[missing[0]] + 1}; label or remove these rows"
+            f"row {selection.rows[missing[0]]}; label or remove these rows"
         )

@@ -275,10 +275,10 @@ MARK: Final = b'name="generator" content="twofold"'
 
 
 def _row_names(chosen: Selection) -> list[str]:
-    """Return the names of rows on the page: their id, or their number in the table from 1."""
+    """Return the names of rows on the page: their id, or their number in the table from 0."""
     if chosen.id is not None:
         return [str(name) for name in chosen.beside[chosen.id]]
-    return [f"row {row + 1}" for row in chosen.rows]
+    return [f"row {row}" for row in chosen.rows]
 
 
 @command(

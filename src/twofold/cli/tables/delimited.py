@@ -68,7 +68,7 @@ def read_delimited(source: Source, usual: str, reading: Reading, messages: Messa
         for number, (_, line) in enumerate(_records(source, delimiter)):
             if number == row + header:
                 return f"line {line}"
-        return f"row {row + 1}"  # pragma: no cover - all rows were found before
+        return f"row {row}"  # pragma: no cover - all rows were found before
 
     return Table(
         source.name,

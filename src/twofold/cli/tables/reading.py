@@ -154,8 +154,8 @@ class Table:
 
     ``named`` is False if the column names are made up, ``nameless`` has the columns without a name
     in a header that names others. ``aside`` holds arrays beside the table, such as labels in an
-    NPZ file; ``id`` names the one that names rows. ``place`` names the line or row of a row index,
-    for messages. ``decimal`` is the decimal mark in texts.
+    NPZ file; ``id`` names the one that names rows. ``place`` names the line of a row index, or
+    the row counted from 0, for messages. ``decimal`` is the decimal mark in texts.
     """
 
     name: str
@@ -164,7 +164,7 @@ class Table:
     nameless: frozenset[str] = frozenset()
     aside: Mapping[str, AnyArray] = field(default_factory=dict)
     id: str | None = None
-    place: Callable[[int], str] = lambda row: f"row {row + 1}"
+    place: Callable[[int], str] = lambda row: f"row {row}"
     decimal: str = "."
 
     @property

@@ -12,6 +12,7 @@ from typing import Any
 
 SCRIPTS = (
     "arrays.js",
+    "numbers.js",
     "decoder.js",
     "encoder.js",
     "colors.js",
@@ -22,6 +23,8 @@ SCRIPTS = (
     "points.js",
     "shapes.js",
     "path.js",
+    "panels.js",
+    "comparison.js",
     "selection.js",
     "pins.js",
     "tiles.js",
@@ -32,12 +35,20 @@ SCRIPTS = (
     "csv.js",
     "newrows.js",
     "extras.js",
+    "search.js",
+    "lasso.js",
+    "filters.js",
+    "charts.js",
+    "filterpanel.js",
+    "compact.js",
+    "link.js",
+    "finding.js",
     "input.js",
     "explorer.js",
 )
 """In the order of the page; each uses those before it."""
 
-STYLES = ("explorer.css", "extras.css")
+STYLES = ("explorer.css", "extras.css", "finding.css")
 
 
 @dataclass(frozen=True)
@@ -59,10 +70,7 @@ HOSTS: dict[str | None, Host] = {
 
 def page(title: str, content: dict[str, Any], arrays: list[str], host: str | None = None) -> str:
     """Return the page with plain data ``content`` and packed arrays, by number."""
-    of_host = HOSTS[host]
-    style = "\n".join(map(_static, (*STYLES, *of_host.styles)))
-    names = (*SCRIPTS[:-1], *of_host.scripts, SCRIPTS[-1])
-    script = "\n".join(["(() => {", '"use strict";', *map(_static, names), "})();", ""])
+STYLES = ("explorer.css", "extras.css", "finding.css")
     policy = (
         "default-src 'none'; "
         f"script-src '{_hash(script)}'; style-src '{_hash(style)}'; {of_host.policy}"

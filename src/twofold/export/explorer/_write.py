@@ -79,7 +79,8 @@ def write(
         Rows to show, of the training data or others. They are shown at their ``transform``; more
         than 20,000 training rows of `UKR`, for which that would take long, at their ``embedding_``.
     y : array-like of shape (n_samples,), default=None
-        Their labels or values, which set the initial colors.
+        Their labels or values, which set the initial colors. The column has the name of the series,
+        or "label".
     path : str or path-like
         The file to write, usually with the suffix ``.html``. It is either complete or absent.
     title : str, default=None
@@ -88,7 +89,8 @@ def write(
         Names of the features, or of the columns of a table; None takes those of the fit, or
         numbers.
     row_names : array-like of shape (n_samples,), default=None
-        Names of the rows; None takes the index of a data frame, or row numbers.
+        Names of the rows; None takes the index of a data frame, or "row 0", "row 1", ..., the
+        numbers of the rows of X.
     columns : mapping of str to array-like of shape (n_samples,), default=None
         Further columns to color by.
     kind : {"auto", "image", "curve", "table"}, default="auto"
@@ -213,7 +215,7 @@ def made_page(
     content["features"] = _feature_names(rows, feature_names)
     content["rows"] = _row_names(X, row_names, chosen)
     content["start"] = rows.start
-    shown = ([] if y is None else [("label", y)]) + list(extra.items())
+    shown = ([] if y is None else [(_label_name(y), y)]) + list(extra.items())
     content["images"] = packed_images(images, len(data), chosen)
     if host != "server":  # which maps new rows itself
         content |= new_rows_of(found, rows.complete, latents, new_rows, packer)
@@ -321,15 +323,22 @@ def _feature_names(rows: Rows, names: Any) -> list[str] | None:
 
 
 def _row_names(X: Any, names: Any, chosen: IntArray) -> list[str] | None:
-    """Return names of the rows on the page, or None for the row numbers 0, 1, ..."""
+    """Return names of the rows on the page, or None for "row 0", "row 1", ..."""
     if names is None:
         index = getattr(X, "index", None)
         if index is not None and not callable(index) and type(index).__name__ != "RangeIndex":
             names = index
     if names is None and len(chosen) == len(X):
         return None
-    found = chosen if names is None else _some(names, chosen)
-    return [str(name) for name in found]
+    if names is None:
+        return [f"row {number}" for number in chosen]
+    return [str(name) for name in _some(names, chosen)]
+
+
+def _label_name(y: Any) -> str:
+    """Return the name of a labeled series, or "label"."""
+    name = getattr(y, "name", None)
+    return "label" if name is None or callable(name) or str(name) == "" else str(name)
 
 
 def _some(values: Any, chosen: IntArray) -> Any:

@@ -60,7 +60,7 @@ class Cards {
     });
     const list = element("div", { className: "choices", role: "group" }, ...boxes);
     list.setAttribute("aria-label", "Columns in cards");
-    const top = element("label", { className: "check" }, this.switch, " Show a card beside the pointer (C)");
+    const top = element("label", { className: "check" }, this.switch, " Show a card beside the pointer (I)");
     this.options = element("details", { id: "card-options" }, element("summary", { textContent: "Cards of rows" }), top, list);
   }
 

@@ -68,9 +68,3 @@ function rowText(column, row) {
 function numberText(column, value) {
   return column.text ? column.text(value) : shortNumber(value);
 }
-
-function shortNumber(value) {
-  const size = Math.abs(value);
-  if (size !== 0 && (size < 1e-3 || size >= 1e6)) return value.toExponential(2);
-  return String(Number(value.toPrecision(4)));
-}

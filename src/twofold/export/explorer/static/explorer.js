@@ -32,6 +32,7 @@ class Explorer {
     this.pins = new Pins(this);
     this.selection = new Selection(this);
     this.tiles = new Tiles(this);
+    this.finding = new Finding(this);
     this.path = new Path((z, share) => {
       byId("along").value = Math.round(share * 1000);
       this.showAt(z);
@@ -47,9 +48,9 @@ class Explorer {
   start() {
     const { model, n_rows: total, appearance } = this.content;
     byId("title").textContent = shownText(this.content.title);
-    const some = this.points.n < total ? ` (${this.points.n.toLocaleString("en")} shown)` : "";
+    const some = this.points.n < total ? ` (${countText(this.points.n)} shown)` : "";
     byId("summary").textContent =
-      `${model.name} · ${total.toLocaleString("en")} rows${some} · ${model.n_features} features as ${this.q} latents · ${appearance.kind}`;
+      `${model.name} · ${countText(total)} rows${some} · ${model.n_features} features as ${this.q} latents · ${appearance.kind}`;
     this.fillColors();
     this.fillSliders();
     this.setTheme(this.theme);
@@ -59,6 +60,7 @@ class Explorer {
     this.resize();
     this.showAt(this.camera.focus);
     this.host?.start();
+    this.finding.start();
   }
 
   fillColors() {
@@ -167,7 +169,7 @@ class Explorer {
       legend.append(entry);
     });
     const more = column.names.length - MOST_LISTED;
-    if (more > 0) legend.append(element("div", { textContent: `and ${more.toLocaleString("en")} more` }));
+    if (more > 0) legend.append(element("div", { textContent: `and ${countText(more)} more` }));
   }
 
   resize() {
@@ -221,6 +223,7 @@ class Explorer {
     context.clearRect(0, 0, this.camera.width, this.camera.height);
     this.path.draw(context, this.camera, focus);
     this.extras.draw(context, this.camera, style);
+    this.finding.draw(context, ink);
     context.strokeStyle = ink;
     context.lineWidth = 2;
     for (const row of this.pins.rows) ring(context, this.points.x[row], this.points.y[row], 8);
@@ -254,7 +257,7 @@ class Explorer {
     this.shape.show(this.decode(this.here), isTable && row >= 0 ? this.rows.row(row) : null);
     const near = row < 0 ? "" : ` · near ${isolated(this.rowName(row))} (${isolated(rowText(this.column, row))})`;
     const support = this.landscape.support(this.here);
-    byId("place").textContent = `(${Array.from(this.here, shortNumber).join(", ")})${support && ` · ${support}`}${near}`;
+    byId("place").textContent = `(${Array.from(this.here, (one) => shortNumber(one)).join(LIST_MARK)})${support && ` · ${support}`}${near}`;
     if (this.sliders) this.sliders.forEach((slider, l) => (slider.value = this.here[l]));
     this.extras.show(this.here, row, x, this.q === 1 ? 0.5 * this.camera.height : y);
     this.drawMarks();
@@ -337,6 +340,7 @@ class Explorer {
   select(rows) {
     this.selection.choose(rows);
     if (!rows.length) this.box = null;
+    this.finding.selected(rows);
     this.drawMarks();
   }
 
@@ -374,6 +378,7 @@ window.twofold = Object.freeze({
       frames: e.frames,
       pins: e.pins.rows.map((row) => ({ row, error: e.pins.of(row).error })),
       selected: e.selection.rows.slice(),
+      ...e.finding.state(),
       path: e.path.isThere ? { share: e.path.share, isPlaying: e.path.isPlaying, corners: e.path.corners.length } : null,
       images: e.tiles.count,
       extras: e.extras.state(),

@@ -11,7 +11,7 @@ class Extras {
     this.newRows = explorer.content.down ? new NewRows(explorer, space) : null;
     byId("here").append(this.cards.options);
     document.addEventListener("keydown", (event) => {
-      if (event.key.toLowerCase() !== "c" || event.ctrlKey || event.metaKey || event.altKey) return;
+      if (event.key.toLowerCase() !== "i" || event.ctrlKey || event.metaKey || event.altKey) return;
       if (!["INPUT", "SELECT", "TEXTAREA"].includes(event.target.tagName)) this.cards.turn(!this.cards.isOn);
     });
   }

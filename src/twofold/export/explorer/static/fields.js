@@ -5,8 +5,8 @@ const DAY = 86_400_000;
 // Days from 1970 up to which a browser knows dates.
 const LAST_DAY = 1e8;
 
-function dateText(days) {
-  if (!(Math.abs(days) <= LAST_DAY)) return shortNumber(days);
+function dateText(days, short = shortNumber) {
+  if (!(Math.abs(days) <= LAST_DAY)) return short(days);
   return new Date(Math.floor(days + 1e-6) * DAY).toISOString().split("T")[0];
 }
 
@@ -17,10 +17,10 @@ function shareText(share) {
 }
 
 const NUMBER_TEXTS = {
-  number: shortNumber,
-  integer: (value) => (Math.abs(value) < 1e15 ? String(Math.round(value) + 0) : shortNumber(value)),
+  number: (value, short = shortNumber) => short(value),
+  integer: (value, short = shortNumber) => (Math.abs(value) < 1e15 ? String(Math.round(value) + 0) : short(value)),
   date: dateText,
-  duration: (value) => `${shortNumber(value)} days`,
+  duration: (value, short = shortNumber) => `${short(value)} days`,
 };
 
 // One column of the table. A decoded row holds at `at` its number, or a score of its ordered levels, or from there on the probabilities of its levels.
@@ -29,20 +29,20 @@ class Field {
     Object.assign(this, { name, kind, at, levels, scores, fixed });
     const text = NUMBER_TEXTS[kind];
     this.isNumber = kind === "number" || kind === "integer";
-    this.text = step ? (value) => text(Math.round(value / step) * step) : text;
+    this.text = step ? (value, short) => text(Math.round(value / step) * step, short) : text;
   }
 
   // A row's own value: a number, the number of a level, or null.
-  own(value) {
+  own(value, short = shortNumber) {
     if (value === null) return MISSING;
     if (this.fixed !== null) return this.fixed;
-    return this.levels ? this.levels[value] : this.text(value);
+    return this.levels ? this.levels[value] : this.text(value, short);
   }
 
   // The same for a CSV file.
   cell(value) {
     if (value === null) return "";
-    return this.isNumber && !this.levels && this.fixed === null ? value : this.own(value);
+    return this.isNumber && !this.levels && this.fixed === null ? value : this.own(value, pointNumber);
   }
 
   // Of a decoded row: the text, and the probability of a level.

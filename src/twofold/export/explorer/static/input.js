@@ -34,6 +34,7 @@ function listenToPointer(explorer) {
       explorer.clearPath();
       explorer.path.begin(camera.screenToLatent(x, y));
     }
+    if (action === "lasso") explorer.finding.lasso.begin(x, y);
     if (action === "walk") explorer.path.pause();
   });
 
@@ -58,6 +59,8 @@ function listenToPointer(explorer) {
     } else if (action === "box") {
       explorer.box = [Math.min(start[0], x), Math.min(start[1], y), Math.max(start[0], x), Math.max(start[1], y)];
       explorer.drawMarks();
+    } else if (action === "lasso") {
+      explorer.finding.lasso.extend(x, y);
     } else if (action === "path") {
       explorer.path.extend(camera.screenToLatent(x, y));
       explorer.showAt(camera.screenToLatent(x, y));
@@ -81,8 +84,9 @@ function listenToPointer(explorer) {
       explorer.box = null;
       explorer.clearPath();
     } else if (done === "path") explorer.endPath();
-    else if (moved < CLICK && event.button === 0) explorer.pinNear(x, y);
+    else if (moved < CLICK && event.button === 0 && !(done === "lasso" && explorer.finding.lasso.isDrawn)) explorer.pinNear(x, y);
     else if (done === "box") explorer.select(explorer.points.inBox(...explorer.box));
+    else if (done === "lasso") explorer.finding.lasso.end();
     explorer.drawMarks();
   };
   marks.addEventListener("pointerup", end);
@@ -107,6 +111,7 @@ function onKey(explorer, event) {
   const { camera } = explorer;
   const onMap = event.target === explorer.marks || event.target === document.body;
   const key = event.key.length === 1 ? event.key.toLowerCase() : event.key;
+  if (explorer.finding.onKey(key, event)) return;
   if (key in ARROWS && onMap) {
     const step = event.shiftKey ? 40 : 8;
     const [x, y] = camera.latentToScreen(explorer.here);

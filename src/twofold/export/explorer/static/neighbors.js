@@ -66,7 +66,7 @@ class Neighbors {
     const node = element("details", { className: "neighbors", open: true }, element("summary", { textContent: "Nearest rows" }));
     if (!data) {
       const { points } = this.explorer;
-      node.append(element("p", { className: "caption", textContent: `Those in the data are left out: ${points.n.toLocaleString("en")} rows of ${this.space.width} columns are too many to compare here.` }));
+      node.append(element("p", { className: "caption", textContent: `Those in the data are left out: ${countText(points.n)} rows of ${this.space.width} columns are too many to compare here.` }));
     } else {
       const shared = data.filter((one) => map.includes(one)).length;
       node.append(element("p", { className: "caption", textContent: `${shared} of ${data.length} are the same in the data and on the map.` }));

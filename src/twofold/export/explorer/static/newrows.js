@@ -104,7 +104,7 @@ class NewRows {
     if (text.length > MOST_NEW_BYTES) return this.say([`The text is too long; at most ${MOST_NEW_BYTES / 1e6} MB are read.`]);
     const { rows, said } = readRows(text, this.explorer.fields);
     const room = MOST_NEW - this.rows.length;
-    if (rows.length > room) said.push(`Only the first ${room} rows are taken: the page holds ${MOST_NEW.toLocaleString("en")} new rows.`);
+    if (rows.length > room) said.push(`Only the first ${room} rows are taken: the page holds ${countText(MOST_NEW)} new rows.`);
     const taken = rows.slice(0, Math.max(0, room));
     const { run } = this;
     let last = performance.now();
@@ -142,7 +142,7 @@ class NewRows {
       const body = element("tbody", {}, ...this.rows.slice(0, MOST_NEW_LISTED).map((row, k) => this.line(row, k)));
       this.list.append(element("table", {}, element("thead", {}, element("tr", {}, ...heads, element("td"))), body));
       const more = this.rows.length - MOST_NEW_LISTED;
-      if (more > 0) this.list.append(element("p", { className: "caption", textContent: `and ${more.toLocaleString("en")} more, on the map and in the CSV` }));
+      if (more > 0) this.list.append(element("p", { className: "caption", textContent: `and ${countText(more)} more, on the map and in the CSV` }));
     }
     this.explorer.drawMarks();
   }

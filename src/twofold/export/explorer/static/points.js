@@ -13,6 +13,7 @@ class Points {
     this.x = new Float32Array(this.n);
     this.y = new Float32Array(this.n);
     this.colors = new Uint32Array(this.n);
+    this.out = null; // ones for rows that a filter hides
     this.density = density;
     this.layer = document.createElement("canvas");
   }
@@ -52,7 +53,7 @@ class Points {
   color(column, theme) {
     this.hidden = 0;
     for (let i = 0; i < this.n; i++) {
-      const rgb = rowColor(column, i, theme);
+      const rgb = this.out && this.out[i] ? null : rowColor(column, i, theme);
       if (rgb === null) this.hidden++;
       this.colors[i] = rgb === null ? 0 : ((255 << 24) | (rgb[2] << 16) | (rgb[1] << 8) | rgb[0]) >>> 0;
     }

@@ -215,7 +215,7 @@ class Served {
     try {
       const answer = await askServer("encode", { csv });
       this.take(answer);
-      const count = answer.names.length.toLocaleString("en");
+      const count = countText(answer.names.length);
       this.say([`${count} ${answer.names.length === 1 ? "row" : "rows"} mapped by the model`, ...(answer.notes ?? [])].join(". "));
     } catch (error) {
       this.take(null);
@@ -234,7 +234,7 @@ class Served {
       const body = answer.names.slice(0, MOST_NEW_LISTED).map((name, k) => this.line(name, k, known));
       this.list.append(element("div", { className: "new-rows" }, ...body));
       const more = answer.names.length - MOST_NEW_LISTED;
-      if (more > 0) this.list.append(element("p", { textContent: `and ${more.toLocaleString("en")} more on the map` }));
+      if (more > 0) this.list.append(element("p", { textContent: `and ${countText(more)} more on the map` }));
       explorer.showAt(answer.latents[0]);
     }
     explorer.drawMarks();

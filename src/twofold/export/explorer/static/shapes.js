@@ -111,7 +111,10 @@ class TableShape {
       return { field, cells, bars };
     });
     const table = element("table", { className: "fields" }, element("thead", {}, head), body);
-    this.node = element("div", { className: "scroll" }, table);
+    // Reached by the Tab key, so that arrow keys scroll it.
+    this.node = element("div", { className: "scroll", tabIndex: 0 }, table);
+    this.node.setAttribute("role", "region");
+    this.node.setAttribute("aria-label", columns.join(" and "));
   }
 
   // One row for each column; null leaves its cells empty.
