@@ -50,6 +50,10 @@ class Packer:
             codes = ((array - offset) / step).astype(np.float32)
         return self._record(codes, step, offset)
 
+    def pack_codes(self, codes: AnyArray, step: Any, offset: Any) -> dict[str, Any]:
+        """Return the record of ``offset + step * codes``, for codes of one or two bytes."""
+        return self._record(codes, step, offset)
+
     def _pack_columns(self, array: Array) -> dict[str, Any]:
         found = [_as_multiples(column) for column in array.T]
         if all(codes is not None for _, _, codes in found):

@@ -31,10 +31,11 @@ class Selection {
   csv() {
     const { rowName, fields, points, columns, rows } = this.explorer;
     const latentNames = Array.from({ length: points.q }, (_, l) => `latent ${l + 1}`);
-    const lines = [["row", ...columns.map((c) => c.name), ...latentNames, ...fields.map((field) => field.name)]];
+    const featureNames = rows.isThere ? fields.map((field) => field.name) : [];
+    const lines = [["row", ...columns.map((c) => c.name), ...latentNames, ...featureNames]];
     for (const row of this.rows) {
       const told = columns.map((c) => (c.kind === "class" ? (c.values[row] > 0 ? c.names[c.values[row] - 1] : "") : c.gaps && c.gaps[row] ? "" : c.values[row]));
-      lines.push([rowName(row), ...told, ...points.latent(row), ...rows.row(row).map((value, l) => fields[l].cell(value))]);
+      lines.push([rowName(row), ...told, ...points.latent(row), ...(rows.isThere ? rows.row(row) : []).map((value, l) => fields[l].cell(value))]);
     }
     return lines.map((cells) => cells.map(csvCell).join(",")).join("\r\n") + "\r\n";
   }
