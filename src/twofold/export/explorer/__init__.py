@@ -6,7 +6,6 @@ The content security policy of the page forbids all requests and all other scrip
 """
 
 from twofold.export.explorer._many_rows import MOST_POINTS
-from twofold.export.explorer._many_rows import MOST_POINTS
 from twofold.export.explorer._write import write
 
 __all__ = ["MOST_POINTS", "write"]
