@@ -124,7 +124,7 @@ def test_ten_colors_and_gray_for_the_other_classes(page, letters):
     )
     assert len(set(dots[:10])) == 10
     assert len(set(dots[10:])) == 1
-    assert "10 most frequent of 26" in page.page.inner_text("#legend .rule")
+    assert "the 10 largest of 26" in page.page.inner_text("#legend .rule")
     before = page.page.evaluate(PIXELS)
     entries.nth(20).hover()
     page.state()

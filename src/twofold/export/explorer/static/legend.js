@@ -57,5 +57,5 @@ function fillClasses(explorer, legend, column) {
 // What the colors of many classes mean, or an empty text.
 function colorRule(column) {
   if (column.names.length <= MOST_HUES) return "";
-  return `The ${MOST_HUES} most frequent of ${column.names.length.toLocaleString("en")} have colors; the others are gray. Point at a name to find its rows.`;
+  return `In color: the ${MOST_HUES} largest of ${column.names.length.toLocaleString("en")}. Point at a name to find its rows.`;
 }

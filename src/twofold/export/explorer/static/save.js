@@ -90,11 +90,15 @@ async function pngOf(explorer) {
   context.setTransform(FINER, 0, 0, FINER, 0, 0);
   context.fillStyle = cssColor(PAPER[theme]);
   context.fillRect(0, 0, width, height);
+  // The ring of the place under the pointer belongs to the panel beside the map, which is not saved.
+  const { here } = explorer;
+  explorer.here = null;
   for (const draw of ["drawGround", "drawOverlay"]) {
     const layer = canvasOf(camera.width, camera.height);
     explorer[draw](layer.getContext("2d"), FINER);
     context.drawImage(layer, 0, TITLE_HEIGHT, camera.width, camera.height);
   }
+  explorer.here = here;
   const ink = theme === "dark" ? "#e8eaee" : "#1c1f24";
   context.fillStyle = ink;
   context.textBaseline = "middle";
