@@ -4,9 +4,9 @@
 
 Needs Playwright and a Chromium on the path. It runs without a window and without graphics hardware:
 the processor draws. A row has 6 features and one of 10 classes; the map is linear, since where
-latents come from does not matter here. A drag of 80 steps moves the map, one step for each frame, for the
-whole map and zoomed in; the same drag then walks, which decodes and looks for the nearest row at
-each step. ``--publish`` keeps the record beside this file, and writes the table of
+latents come from does not matter here. A drag of 80 steps moves the map, one step for each frame,
+for the whole map and zoomed in; the same drag then walks, which decodes and looks for the nearest
+row at each step. ``--publish`` keeps the record beside this file, and writes the table of
 docs/guide/explorer.md from it.
 """
 
@@ -132,11 +132,11 @@ def run(sizes, n_repeats):
 
 def table(runs):
     """Return the table of the guide."""
-    lines = [
+    head = (
         "| rows | drawn by | page | first picture | frames/s moving the map: whole, 3.8x, 15x "
-        "| walking |",
-        "|---|---|---|---|---|---|",
-    ]
+        "| walking |"
+    )
+    lines = [head, "|---|---|---|---|---|---|"]
     for one in runs:
         drags = one["drags"]
         speeds = {

@@ -136,6 +136,22 @@ def test_the_page_says_what_it_lacks(browser, many):
     opened.close()
 
 
+def test_rounded_places_do_not_lie_on_a_lattice(browser, many):
+    opened = Opened(browser, many[-1])
+    places = opened.page.evaluate(
+        "(n) => Promise.all(Array.from({ length: n }, (_, row) => window.twofold.screenOf(row)))",
+        5_000,
+    )
+    scale = opened.state()["view"]["scale"]
+    opened.close()
+    Z = many[0].transform(many[1][:5_000])
+    step = np.ptp(many[0].transform(many[1]), axis=0) / 65_535
+    rest = np.modf(np.array(places)[:, 0] / scale / step[0])[0]
+    assert np.bincount((8 * np.abs(rest)).astype(int), minlength=8).min() > 400
+    off = np.diff(places, axis=0) / scale - np.diff(Z * [1, -1], axis=0)
+    assert (np.abs(off) <= 2.1 * step + 1e-6).all()
+
+
 def test_left_out_rows_are_warned_of(tmp_path, many, monkeypatch):
     model, X, _, _ = many
     monkeypatch.setattr(_write, "MOST_POINTS", 50)

@@ -41,12 +41,35 @@ function preparedColumn(column) {
   const values = numbersOf(column.values);
   const gaps = column.gaps ? numbersOf(column.gaps) : null;
   if (column.kind === "class") return { ...column, values, hasGaps: values.includes(0), shown: new Set(column.names.map((_, k) => k)), ...ranksOf(column, values) };
-  if (column.table) values.forEach((code, i) => (values[i] = column.table[code]));
+  if (column.table) return withLevels(column, values, gaps);
   const sorted = values.filter((_, i) => !gaps || !gaps[i]).sort();
   const cut = Math.floor(sorted.length / 100);
   const low = sorted.length ? sorted[cut] : 0;
   const high = sorted.length ? sorted[sorted.length - 1 - cut] : 1;
   return { ...column, values, gaps, hasGaps: !!gaps && gaps.includes(1), low, high };
+}
+
+// The same for numbers of very many rows, which are codes of levels.
+function withLevels(column, codes, gaps) {
+  const { table } = column;
+  const counts = new Float64Array(table.length);
+  let [n, hasGaps] = [0, false];
+  for (let i = 0; i < codes.length; i++) {
+    if (gaps && gaps[i]) hasGaps = true;
+    else {
+      counts[codes[i]]++;
+      n++;
+    }
+  }
+  const cut = Math.floor(n / 100);
+  const levelAt = (rank) => {
+    let level = 0;
+    for (let below = counts[0]; below <= rank && level < table.length - 1; below += counts[level]) level++;
+    return table[level];
+  };
+  const values = new Float64Array(codes.length);
+  for (let i = 0; i < values.length; i++) values[i] = table[codes[i]];
+  return { ...column, values, gaps, hasGaps, low: levelAt(cut), high: levelAt(Math.max(0, n - 1 - cut)) };
 }
 
 // Classes by their number of rows, and in the order of the colors: that of their names, or if there are too many for it by number of rows.

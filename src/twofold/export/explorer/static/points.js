@@ -5,7 +5,7 @@ const FEW = 4000;
 
 class Points {
   constructor(latents, q, density) {
-    this.latents = numbersOf(latents);
+    this.latents = Array.isArray(latents.step) ? spreadOut(latents) : numbersOf(latents);
     this.n = latents.shape[0];
     this.q = q;
     this.u = new Float64Array(this.n);
@@ -162,4 +162,18 @@ class Points {
     const [low, high] = [Math.min(first, second), Math.max(first, second)];
     return this.grid.inBox((left - x0) / sx, low, (right - x0) / sx, high, (i) => this.colors[i] !== 0);
   }
+}
+
+// Places of two bytes would lie on a lattice that shows when zoomed in: each row is moved within its step, by a sequence that fills it evenly.
+function spreadOut(latents) {
+  const numbers = numbersOf(latents);
+  const q = latents.shape[1];
+  // Powers of the root of x^(q + 1) = x + 1: Roberts' sequence.
+  let root = 1.5;
+  for (let k = 0; k < 60; k++) root = (1 + root) ** (1 / (q + 1));
+  const shares = Array.from({ length: q }, (_, l) => root ** -(l + 1));
+  for (let i = 0; i < latents.shape[0]; i++) {
+    for (let l = 0; l < q; l++) numbers[i * q + l] += latents.step[l] * (((i + 1) * shares[l]) % 1 - 0.5);
+  }
+  return numbers;
 }

@@ -24,22 +24,27 @@ class RowSupport {
     return ((value - low[l]) / (high[l] - low[l])) * (side - 1);
   }
 
-  // Cells by number; a cell reaches half a step to each side of its grid point.
+  // Cells by number; a cell reaches half a step to each side of its grid point. The rows of cell c are rows[start[c]] and so on.
   rowsByCell() {
-    const cells = new Map();
+    const { side } = this.landscape;
     const n = this.latents.length / this.q;
+    const numbers = new Uint32Array(n);
+    const start = new Uint32Array(side ** this.q + 1);
     for (let i = 0; i < n; i++) {
-      let cell = 0;
-      for (let l = 0; l < this.q; l++) cell = cell * this.landscape.side + Math.round(this.at(this.latents[i * this.q + l], l));
-      if (!cells.has(cell)) cells.set(cell, []);
-      cells.get(cell).push(i);
+      for (let l = 0; l < this.q; l++) numbers[i] = numbers[i] * side + Math.round(this.at(this.latents[i * this.q + l], l));
+      start[numbers[i] + 1]++;
     }
-    return cells;
+    for (let c = 0; c + 1 < start.length; c++) start[c + 1] += start[c];
+    const next = start.slice();
+    const rows = new Uint32Array(n);
+    for (let i = 0; i < n; i++) rows[next[numbers[i]]++] = i;
+    return { start, rows };
   }
 
   // The row nearest to a latent within half a cell, and its distance as a share of that.
   nearest(z) {
     this.cells ??= this.rowsByCell();
+    const { start, rows } = this.cells;
     const { side } = this.landscape;
     let numbers = [0];
     for (let l = 0; l < this.q; l++) {
@@ -48,7 +53,10 @@ class RowSupport {
     }
     let [row, best] = [-1, 1];
     for (const number of numbers) {
-      for (const i of this.cells.get(number) ?? []) {
+      // Beyond the map there are no cells.
+      if (!(number >= 0 && number + 1 < start.length)) continue;
+      for (let k = start[number]; k < start[number + 1]; k++) {
+        const i = rows[k];
         let sum = 0;
         for (let l = 0; l < this.q; l++) sum += (2 * (this.at(z[l], l) - this.at(this.latents[i * this.q + l], l))) ** 2;
         if (sum < best) [row, best] = [i, sum];
