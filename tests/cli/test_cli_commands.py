@@ -186,6 +186,14 @@ def test_a_page_to_explore(model, data, tmp_path):
         assert word in text
 
 
+def test_a_page_of_some_rows_says_so(model, data, tmp_path):
+    out = tmp_path / "page.html"
+    told = run("explore", model, data, "--max-points", 10, "-o", out).stdout
+    assert "with 10 of 40 rows" in told
+    told = json.loads(run("explore", model, data, "-o", out, "--json").stdout)
+    assert (told["rows"], told["shown"]) == (40, 40)
+
+
 def test_what_the_explorer_is_given(model, data, tmp_path, monkeypatch):
     given = {}
 

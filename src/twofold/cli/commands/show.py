@@ -185,8 +185,8 @@ def _tell(
 @click.option(
     "--max-points",
     type=click.IntRange(min=1),
-    help="Largest number of rows on the page [default: 1,000,000]; with more than 100,000 their "
-    "values are left out.",
+    default=1_000_000,
+    help="Largest number of rows on the page; of more than 100,000 their values are left out.",
 )
 @file_option(
     "Page to write [default: the name of the model or table, with .html].",
@@ -202,7 +202,7 @@ def explore(
     color: tuple[str, ...],
     kind: str,
     image_shape: tuple[int, ...] | None,
-    max_points: int | None,
+    max_points: int,
     output: Path | None,
     messages: Messages,
 ) -> None:
@@ -211,7 +211,7 @@ def explore(
     The page is one file and needs no network. A table without a MODEL is fitted first, by the
     method that is best on held-out rows; 'twofold fit' does the same and keeps the model.
     """
-    from twofold.export.explorer import MOST_POINTS, write
+    from twofold.export.explorer import write
 
     if shown.table is None:
         raise click.UsageError(
@@ -241,7 +241,7 @@ def explore(
         )
         size = path.stat().st_size
     n_rows = len(chosen.rows)
-    n_shown = min(n_rows, MOST_POINTS if max_points is None else max_points)
+    n_shown = min(n_rows, max_points)
     document = {"page": str(output), "bytes": size, "rows": n_rows, "shown": n_shown}
     some = "" if n_shown == n_rows else f", with {n_shown:,} of {n_rows:,} rows"
     line = ("page", f"{output} ({size / 1e6:.2f} MB{some}); open it in a browser")

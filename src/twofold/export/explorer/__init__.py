@@ -5,7 +5,6 @@ a short program of arrays (`twofold.export.programs`), which JavaScript evaluate
 The content security policy of the page forbids all requests and all other scripts.
 """
 
-from twofold.export.explorer._many_rows import MOST_POINTS
 from twofold.export.explorer._write import write
 
-__all__ = ["MOST_POINTS", "write"]
+__all__ = ["write"]
