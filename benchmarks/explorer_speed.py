@@ -39,9 +39,9 @@ ZOOMS = (0, 4, 8)
 STEPS = 80
 
 PAINTERS = {
-    "processor": "",
+    "canvas": "",
     # Without the name of the renderer, the page takes it for graphics hardware.
-    "WebGL2 on the processor": "WebGL2RenderingContext.prototype.getExtension = () => null",
+    "WebGL2": "WebGL2RenderingContext.prototype.getExtension = () => null",
 }
 """What draws the rows, and a script that makes the page choose it."""
 
