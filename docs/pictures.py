@@ -13,8 +13,11 @@ from playwright.sync_api import sync_playwright
 
 IMAGES = Path(__file__).parent / "images"
 DRAWN = ("latent-map.png", "decoded-digits.png")
-PATH = ((0.34, 0.62), (0.42, 0.47), (0.52, 0.46), (0.66, 0.5))
-"""Corners of a path through several digits, as shares of the map's width and height."""
+PATH = (90, 12)
+"""Rows at the ends of the path: a 3 and a 7, with eights between them."""
+
+HALFWAY = range(420, 1000, 10)
+"""Thousandths of the path, of which the first that the data support well is shown."""
 
 
 def screenshot(page, target):
@@ -22,17 +25,24 @@ def screenshot(page, target):
     page.evaluate("window.twofold.ready")
     page.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
     box = page.locator("#marks").bounding_box()
-    x, y = page.evaluate("window.twofold.screenOf(12)")
-    page.mouse.click(box["x"] + x, box["y"] + y)
+
+    def place_of(row):
+        x, y = page.evaluate(f"window.twofold.screenOf({row})")
+        return box["x"] + x, box["y"] + y
+
+    page.mouse.click(*place_of(PATH[-1]))
     page.click('[data-tool="path"]')
-    corners = [(box["x"] + u * box["width"], box["y"] + v * box["height"]) for u, v in PATH]
+    corners = [place_of(row) for row in PATH]
     page.mouse.move(*corners[0])
     page.mouse.down()
     for corner in corners[1:]:
         page.mouse.move(*corner, steps=8)
     page.mouse.up()
     page.click("#play")
-    page.locator("#along").fill("420")
+    for share in HALFWAY:
+        page.locator("#along").fill(str(share))
+        if "well supported" in page.inner_text("#place"):
+            break
     page.screenshot(path=target)
 
 

@@ -202,6 +202,14 @@ def test_rows_without_ids_are_counted_from_0(model, tmp_path, monkeypatch):
         assert given["row_names"][:2] == ["row 0", "row 1"]
 
 
+def test_a_page_of_some_rows_says_so(model, data, tmp_path):
+    out = tmp_path / "page.html"
+    told = run("explore", model, data, "--max-points", 10, "-o", out).stdout
+    assert "with 10 of 40 rows" in told
+    told = json.loads(run("explore", model, data, "-o", out, "--json").stdout)
+    assert (told["rows"], told["shown"]) == (40, 40)
+
+
 def test_what_the_explorer_is_given(model, data, tmp_path, monkeypatch):
     given = {}
 

@@ -116,6 +116,7 @@ SHELL_REMEDIES: Final = {
     r"; with scale='standard', or as the end of a pipeline with a scaler, a model takes the "
     r"original units\.": "; a model of 'twofold fit --scale standard' takes the original units.",
     r"kinds=\{(.*): 'drop'\}": r"--drop \1",
+    r"max_points=(\d+)_(\d+)": r"--max-points \1\2",
     r"Glyph \d+ .* missing from font.*": "the font of pictures lacks some letters of the names",
 }
 """Remedies of Python messages as patterns, and what to do instead on the command line."""

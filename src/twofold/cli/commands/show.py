@@ -187,8 +187,8 @@ def _tell(
 @click.option(
     "--max-points",
     type=click.IntRange(min=1),
-    default=100_000,
-    help="Largest number of rows on the page.",
+    default=1_000_000,
+    help="Largest number of rows on the page; of more than 100,000 their values are left out.",
 )
 @serve_options
 @file_option(
@@ -254,8 +254,11 @@ def explore(
     with whole_file(output) as path:
         write(model.estimator, chosen.features, path=path, **options)
         size = path.stat().st_size
-    document = {"page": str(output), "bytes": size, "rows": len(chosen.rows)}
-    line = ("page", f"{output} ({size / 1e6:.2f} MB); open it in a browser")
+    n_rows = len(chosen.rows)
+    n_shown = min(n_rows, max_points)
+    document = {"page": str(output), "bytes": size, "rows": n_rows, "shown": n_shown}
+    some = "" if n_shown == n_rows else f", with {n_shown:,} of {n_rows:,} rows"
+    line = ("page", f"{output} ({size / 1e6:.2f} MB{some}); open it in a browser")
     _tell(document, line, fitted, messages)
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from twofold.export.explorer._many_rows import MOST_WITH_VALUES, as_levels
 from twofold.export.explorer._packing import Packer
 from twofold.protocols import AnyArray
 
@@ -22,7 +23,12 @@ def column(name: str, values: Any, packer: Packer, *, labels: bool = False) -> d
     if array.dtype.kind in "biuf" and not (labels and _few_whole(array)) and array.dtype != bool:
         numbers = array.astype(np.float64)
         gaps = ~np.isfinite(numbers)
-        found = {"name": name, "kind": "number", "values": packer.pack(np.where(gaps, 0, numbers))}
+        filled = np.where(gaps, 0, numbers)
+        found: dict[str, Any] = {"name": name, "kind": "number"}
+        if len(array) > MOST_WITH_VALUES:
+            found = as_levels(found, filled, packer)
+        else:
+            found["values"] = packer.pack(filled)
         if gaps.any():
             found["gaps"] = packer.pack(gaps)
         return found

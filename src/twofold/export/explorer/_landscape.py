@@ -12,13 +12,16 @@ from twofold.numerics.threads import some_rows
 from twofold.principal_manifold.domains import Domain
 from twofold.protocols import Array
 
-SIDES = {1: 512, 2: 128, 3: 28}
+SIDES = {1: 512, 2: 192, 3: 28}
 """Grid points along each of one to three dimensions; with more there is no grid."""
 
 MOST_JUDGED = 20_000
 MARGIN = 0.12  # margin of the map, as a share of the latents' extent
 DEPTH = 12.0
 """Log density below the border at which the landscape ends; the density there is negligible."""
+
+STEP = 1 / 64
+"""Log densities on the grid are multiples of this: two bytes, of which one hardly varies."""
 
 
 def landscape(model: TwoWayEstimator, latents: Array, packer: Packer) -> dict[str, Any]:
@@ -54,5 +57,6 @@ def landscape(model: TwoWayEstimator, latents: Array, packer: Packer) -> dict[st
         axes = [np.linspace(a, b, side) for a, b in zip(low, high, strict=True)]
         grid = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, len(low))
         log_density = np.maximum(model.log_density(grid), border - DEPTH)
-        found["grid"] = packer.pack(log_density.reshape((side,) * len(low)))
+        multiples = STEP * np.rint(log_density / STEP)
+        found["grid"] = packer.pack(multiples.reshape((side,) * len(low)))
     return found

@@ -54,6 +54,10 @@ class Packer:
         """Take over the arrays of a copy of this packer that has packed more."""
         self.texts, self._numbers = other.texts, other._numbers
 
+    def pack_codes(self, codes: AnyArray, step: Any, offset: Any) -> dict[str, Any]:
+        """Return the record of ``offset + step * codes``, for codes of one or two bytes."""
+        return self._record(codes, step, offset)
+
     def _pack_columns(self, array: Array) -> dict[str, Any]:
         found = [as_multiples(column) for column in array.T]
         if all(codes is not None for _, _, codes in found):

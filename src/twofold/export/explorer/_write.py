@@ -18,6 +18,13 @@ from twofold.export.explorer._columns import MOST_CLASSES, column
 from twofold.export.explorer._fields import Rows, rows_of
 from twofold.export.explorer._images import packed_images
 from twofold.export.explorer._landscape import landscape
+from twofold.export.explorer._many_rows import (
+    MOST_POINTS,
+    MOST_WITH_VALUES,
+    names,
+    places,
+    warn_of_less,
+)
 from twofold.export.explorer._new_rows import new_rows_of
 from twofold.export.explorer._packing import Packer
 from twofold.export.explorer._page import page
@@ -33,7 +40,6 @@ from twofold.protocols import Array, IntArray
 from twofold.tables import TableMap
 from twofold.ukr import UKR
 
-MOST_POINTS = 100_000
 LARGE_PAGE = 50_000_000
 MOST_PROJECTED = 20_000
 """More training rows of `UKR` are shown at their ``embedding_``."""
@@ -54,7 +60,7 @@ def write(
     columns: Any = None,
     kind: str = "auto",
     image_shape: Any = None,
-    max_points: int = MOST_POINTS,
+    max_points: int | None = None,
     images: Any = None,
     new_rows: bool | str = "auto",
 ) -> Path:
@@ -67,7 +73,8 @@ def write(
     The page of a `twofold.TableMap` shows columns as the data frame has them: numbers in their own
     units, dates, and categories as words with probabilities. Gaps are shown as "missing".
 
-    The page contains the rows: everyone who has the page can read them.
+    The page contains the rows: everyone who has the page can read them. Of more than 100,000 rows
+    it has places and colors only, about five bytes a row, and shows no values but decoded ones.
 
     Parameters
     ----------
@@ -98,8 +105,9 @@ def write(
         always shown as a table.
     image_shape : tuple of int, default=None
         Height and width of an image, and 3 for colors.
-    max_points : int, default=100_000
-        Maximum number of rows on the page; of more rows a random sample is shown.
+    max_points : int, default=None
+        Maximum number of rows on the page; of more rows a random sample is shown. None is
+        1,000,000, with a warning if there are more.
     images : sequence of bytes, str or None, shape (n_samples,), default=None
         An image of each row, shown in its cards: the bytes of a PNG or JPEG file, or a data URI of
         one. The page grows by four thirds of their bytes; equal images are stored once.
@@ -191,7 +199,7 @@ def made_page(
     columns: Any = None,
     kind: str = "auto",
     image_shape: Any = None,
-    max_points: int = MOST_POINTS,
+    max_points: int | None = None,
     images: Any = None,
     new_rows: bool | str = "auto",
 ) -> MadePage:
@@ -206,18 +214,23 @@ def made_page(
     warn_of_other_units(estimator if own else found.model, data)
     extra = dict(columns or {})
     check_consistent_length(data, y, row_names, *extra.values())
-    chosen = some_rows(len(data), check_int("max_points", max_points, low=1))
+    most = MOST_POINTS if max_points is None else check_int("max_points", max_points, low=1)
+    chosen = some_rows(len(data), most)
+    warn_of_less(len(data), len(chosen), is_asked=max_points is not None)
     latents = _latents(found, data, chosen)
     rows = rows_of(found, data[chosen], latents)
     content, packer = _content(found, rows, latents, kind, image_shape, host)
     content["title"] = title or f"{found.name} of {len(data):,} rows"
     content["n_rows"] = len(data)
     content["features"] = _feature_names(rows, feature_names)
-    content["rows"] = _row_names(X, row_names, chosen)
-    content["start"] = rows.start
+    shown_names = _row_names(X, row_names, chosen)
+    is_whole = len(chosen) <= MOST_WITH_VALUES
+    content["rows"] = shown_names if is_whole else None
+    content["many_rows"] = None if is_whole else names(shown_names, packer)
+    content["start"] = rows.start if is_whole else "0"
     shown = ([] if y is None else [(_label_name(y), y)]) + list(extra.items())
-    content["images"] = packed_images(images, len(data), chosen)
-    if host != "server":  # which maps new rows itself
+    content["images"] = packed_images(images, len(data), chosen) if is_whole else None
+    if is_whole and host != "server":  # which maps new rows itself
         content |= new_rows_of(found, rows.complete, latents, new_rows, packer)
     content["columns"] = [
         column(str(name), _some(values, chosen), packer, labels=True) for name, values in shown
@@ -260,6 +273,7 @@ def _content(
     on_server = host == "server"
     packer = Packer()
     model = found.model
+    is_whole = len(latents) <= MOST_WITH_VALUES
     content = {
         "model": {
             "name": found.name,
@@ -269,14 +283,14 @@ def _content(
         },
         "appearance": _appearance(rows, kind, image_shape),
         "program": None if on_server else program(closed_form(found, "up"), latents, packer),
-        "latents": packer.pack(latents),
-        **({"fields": rows.fields} if on_server else rows.packed(packer)),
+        "latents": packer.pack(latents) if is_whole else places(latents, packer),
+        **(rows.packed(packer) if is_whole and not on_server else {"fields": rows.fields, "data": None}),
         "landscape": landscape(model, latents, packer),
-        "columns": [
-            column("reconstruction error", rows.errors, packer),
-            column("log density", model.log_density(latents), packer),
-        ],
+        "columns": [column("reconstruction error", rows.errors, packer)],
     }
+    if is_whole:
+        log_density = model.log_density(latents)
+        content["columns"].append(column("log density", log_density, packer))
     return content, packer
 
 

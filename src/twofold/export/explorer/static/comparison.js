@@ -68,7 +68,7 @@ function comparedLevels(name, names, codeAt, groups) {
 
 // All columns and features, those that differ most first; and the mean rows of both groups if all features are numbers.
 function comparisonOf(explorer, groups) {
-  const { columns, fields, rows } = explorer;
+  const { columns, fieldsHere: fields, rows } = explorer;
   const ofColumns = columns.flatMap((column) => {
     const { name, names, values, gaps } = column;
     if (column.kind === "class") return comparedLevels(name, names, (row) => values[row] - 1, groups);
@@ -80,7 +80,7 @@ function comparisonOf(explorer, groups) {
     if (field.levels) return comparedLevels(field.name, field.levels, valueAt, groups);
     return comparedNumbers(field.name, valueAt, meanText(field), groups);
   });
-  const isWhole = ofFields.length === fields.length && ofFields.every(({ means }) => means);
+  const isWhole = fields.length > 0 && ofFields.length === fields.length && ofFields.every(({ means }) => means);
   return {
     found: [...ofColumns, ...ofFields].sort((a, b) => Math.abs(b.difference) - Math.abs(a.difference)),
     means: isWhole ? [0, 1].map((group) => ofFields.map(({ means }) => means[group])) : null,

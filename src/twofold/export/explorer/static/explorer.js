@@ -1,9 +1,6 @@
 // The page: its state and what it draws.
 
 const REACH = 24;
-const MOST_FEATURES_TO_COLOR = 400;
-const MOST_LISTED = 60;
-
 
 class Explorer {
   constructor(content) {
@@ -19,10 +16,12 @@ class Explorer {
     this.decode = content.program ? decoderOf(content.program) : this.host.decode;
     const names = content.features ?? Array.from({ length: content.model.n_features }, (_, l) => `feature ${l}`);
     this.fields = names.map((name, l) => new Field({ kind: "number", at: l, ...content.fields?.[l], name }));
-    this.rows = content.data ? new Rows(content, this.fields) : this.host.rowsOf(this.fields);
-    this.rowName = (row) => (content.rows ? content.rows[row] : `row ${row}`);
+    this.rows = content.data || !this.host?.rowsOf ? new Rows(content, this.fields) : this.host.rowsOf(this.fields);
+    this.rowName = rowNaming(content);
     this.columns = content.columns.map(preparedColumn);
-    this.errors = this.columns[this.columns.length - 2];
+    this.errors = ownColumn(this.columns, "reconstruction error");
+    this.landscape.rows = new RowSupport(this.landscape, this.points.latents, ownColumn(this.columns, "log density")?.values ?? null);
+    this.points.redraw = () => this.draw();
     this.column = this.columnOf(content.start);
     this.tool = "walk";
     this.withDensity = true;
@@ -45,13 +44,18 @@ class Explorer {
     this.extras = content.program && content.data ? new Extras(this) : new NoExtras();
   }
 
+  // The fields whose values the page has for all rows at once.
+  get fieldsHere() {
+    return this.rows.isThere && !this.rows.isRemote ? this.fields : [];
+  }
+
   start() {
     const { model, n_rows: total, appearance } = this.content;
     byId("title").textContent = shownText(this.content.title);
-    const some = this.points.n < total ? ` (${countText(this.points.n)} shown)` : "";
+    const some = shownPart(this.points.n, total, this.rows.isThere);
     byId("summary").textContent =
       `${model.name} · ${countText(total)} rows${some} · ${model.n_features} features as ${this.q} latents · ${appearance.kind}`;
-    this.fillColors();
+    fillColors(this);
     this.fillSliders();
     this.setTheme(this.theme);
     document.querySelector('[data-tool="turn"]').hidden = this.q !== 3;
@@ -63,19 +67,9 @@ class Explorer {
     this.finding.start();
   }
 
-  fillColors() {
-    const select = byId("color");
-    this.columns.forEach((column, k) => select.append(element("option", { value: k, textContent: column.name })));
-    if (this.fields.length <= MOST_FEATURES_TO_COLOR) {
-      const group = element("optgroup", { label: "features" });
-      this.fields.forEach(({ name }, l) => group.append(element("option", { value: `feature ${l}`, textContent: name })));
-      select.append(group);
-      select.value = this.content.start;
-    }
-    select.addEventListener("change", () => {
-      this.column = this.columnOf(select.value);
-      this.recolor();
-    });
+  colorBy(choice) {
+    this.column = this.columnOf(choice);
+    this.recolor();
   }
 
   // The column of a choice: "2" is the third column, "feature 2" the third feature.
@@ -85,8 +79,13 @@ class Explorer {
   }
 
   recolor() {
-    this.points.color(this.column, this.theme);
-    this.drawLegend();
+    fillLegend(this);
+    this.repaint();
+  }
+
+  // A class may be in the spotlight.
+  repaint(spotlight = -1) {
+    this.points.color(this.column, this.theme, spotlight);
     this.draw();
   }
 
@@ -133,45 +132,6 @@ class Explorer {
     if (this.here) this.showAt(this.here);
   }
 
-  drawLegend() {
-    const legend = byId("legend");
-    legend.textContent = "";
-    const { column } = this;
-    this.fillLegend(legend, column);
-    if (!column.hasGaps) return;
-    const dot = element("span", { className: "dot" });
-    dot.style.background = cssColor(GAP[this.theme]);
-    legend.append(element("div", { className: "gaps" }, dot, MISSING));
-  }
-
-  fillLegend(legend, column) {
-    if (column.kind === "number") {
-      const ramp = element("canvas", { className: "ramp", width: 100, height: 1 });
-      const context = ramp.getContext("2d");
-      for (let i = 0; i < 100; i++) {
-        context.fillStyle = cssColor(rampColor(i / 99));
-        context.fillRect(i, 0, 1, 1);
-      }
-      const ends = [column.low, column.high].map((value) => element("span", { textContent: numberText(column, value) }));
-      legend.append(element("div", { textContent: column.name, dir: "auto" }), ramp, element("div", { className: "ends" }, ...ends));
-      return;
-    }
-    column.names.slice(0, MOST_LISTED).forEach((name, code) => {
-      const dot = element("span", { className: "dot" });
-      dot.style.background = cssColor(classColor(code, this.theme));
-      const entry = element("button", { type: "button", title: "Show or hide" }, dot, element("span", { textContent: name, dir: "auto" }));
-      entry.classList.toggle("off", !column.shown.has(code));
-      entry.setAttribute("aria-pressed", String(column.shown.has(code)));
-      entry.addEventListener("click", () => {
-        if (!column.shown.delete(code)) column.shown.add(code);
-        this.recolor();
-      });
-      legend.append(entry);
-    });
-    const more = column.names.length - MOST_LISTED;
-    if (more > 0) legend.append(element("div", { textContent: `and ${countText(more)} more` }));
-  }
-
   resize() {
     const { clientWidth: width, clientHeight: height } = byId("map");
     if (!width || !height) return;
@@ -204,23 +164,22 @@ class Explorer {
     });
   }
 
-  drawGround() {
-    const context = this.ground.getContext("2d");
-    context.setTransform(this.ratio, 0, 0, this.ratio, 0, 0);
+  // On the map's canvas, or on another one, which may be finer and may lack the rows.
+  drawGround(context = this.ground.getContext("2d"), ratio = this.ratio, withRows = true) {
+    context.setTransform(ratio, 0, 0, ratio, 0, 0);
     context.clearRect(0, 0, this.camera.width, this.camera.height);
     this.landscape.draw(context, this.camera, this.theme, this.withDensity && !this.tiles.isOn);
     this.tiles.draw(context, this.camera);
-    if (this.tiles.isOn) return;
-    this.points.draw(context, this.camera, this.ratio, this.fitted ?? this.camera.scale);
-    this.points.drawNames(context, this.column, this.theme);
+    if (this.tiles.isOn) this.points.hide();
+    else if (withRows) this.points.draw(context, this.camera, ratio, this.fitted ?? this.camera.scale);
   }
 
-  drawOverlay() {
-    const context = this.marks.getContext("2d");
+  drawOverlay(context = this.marks.getContext("2d"), ratio = this.ratio) {
     const style = getComputedStyle(document.documentElement);
     const [ink, focus] = ["--ink", "--focus"].map((name) => style.getPropertyValue(name));
-    context.setTransform(this.ratio, 0, 0, this.ratio, 0, 0);
+    context.setTransform(ratio, 0, 0, ratio, 0, 0);
     context.clearRect(0, 0, this.camera.width, this.camera.height);
+    if (!this.tiles.isOn) this.points.drawNames(context, this.column, this.theme);
     this.path.draw(context, this.camera, focus);
     this.extras.draw(context, this.camera, style);
     this.finding.draw(context, ink);
@@ -254,7 +213,7 @@ class Explorer {
     const [x, y] = this.camera.latentToScreen(this.here);
     const row = this.points.nearest(x, this.q === 1 ? 0.5 * this.camera.height : y, this.q === 1 ? Infinity : REACH);
     const isTable = this.content.appearance.kind === "table";
-    this.shape.show(this.decode(this.here), isTable && row >= 0 ? this.rows.row(row) : null);
+    this.shape.show(this.decode(this.here), isTable && row >= 0 && this.rows.isThere ? this.rows.row(row) : null);
     const near = row < 0 ? "" : ` · near ${isolated(this.rowName(row))} (${isolated(rowText(this.column, row))})`;
     const support = this.landscape.support(this.here);
     byId("place").textContent = `(${Array.from(this.here, (one) => shortNumber(one)).join(LIST_MARK)})${support && ` · ${support}`}${near}`;
@@ -299,6 +258,7 @@ class Explorer {
     });
     byId("download").addEventListener("click", () => this.selection.download());
     byId("forget").addEventListener("click", () => this.select([]));
+    listenToSaving(this);
     listenToPointer(this);
     document.addEventListener("keydown", (event) => onKey(this, event));
   }
@@ -382,8 +342,15 @@ window.twofold = Object.freeze({
       path: e.path.isThere ? { share: e.path.share, isPlaying: e.path.isPlaying, corners: e.path.corners.length } : null,
       images: e.tiles.count,
       extras: e.extras.state(),
+      drawnBy: e.points.drawnBy,
+      names: e.points.labels.shown.map(({ name }) => name),
       view: { u: e.camera.u, v: e.camera.v, scale: e.camera.scale },
     };
+  },
+  support: async (z) => (await ready).landscape.support(z),
+  supportOf: async (row) => {
+    const e = await ready;
+    return e.landscape.support(e.points.latent(row));
   },
   csv: async () => (await ready).selection.csv(),
   // Latents and distances of rows of own values, or of CSV; and the new rows as CSV.

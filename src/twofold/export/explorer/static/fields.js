@@ -85,17 +85,20 @@ function plainArray(values) {
   return { codes: Float64Array.from(values), step: 1, offset: 0, shape: [values.length] };
 }
 
-// Rows as they were given: for each, a number, the number of a level or null in every field.
+// Rows as they were given: for each, a number, the number of a level or null in every field. Pages of very many rows leave their values out.
 class Rows {
   constructor({ data, gaps }, fields) {
     this.fields = fields;
     this.data = data;
+    this.isThere = data !== null;
+    if (!this.isThere) return;
     this.step = columnsOf(data.step, data);
     this.offset = columnsOf(data.offset, data);
     this.gaps = gaps ? numbersOf(gaps) : null;
   }
 
   value(row, l) {
+    if (!this.isThere) return null;
     const at = row * this.fields.length + l;
     if (this.gaps && this.gaps[at]) return null;
     return this.offset[l] + this.step[l] * this.data.codes[at];

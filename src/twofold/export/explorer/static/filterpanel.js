@@ -27,7 +27,7 @@ class FilterPanel {
   build() {
     if (this.isBuilt) return;
     this.isBuilt = true;
-    const { columns, fields, content } = this.explorer;
+    const { columns, fieldsHere: fields, content } = this.explorer;
     const last = columns.length - 1;
     // Labels first; error and density, which every page has, behind the features of a table.
     const own = columns.slice(0, -2).map((_, k) => `${k}`).slice(0, MOST_COLUMN_CHARTS);
@@ -51,7 +51,7 @@ class FilterPanel {
   }
 
   *choices() {
-    const { columns, fields } = this.explorer;
+    const { columns, fieldsHere: fields } = this.explorer;
     for (let k = 0; k < columns.length; k++) yield [columns[k].name, `${k}`];
     for (let l = 0; l < fields.length; l++) if (fields[l].fixed === null) yield [fields[l].name, `feature ${l}`];
   }

@@ -7,7 +7,7 @@ class Landscape {
     this.values = plain.grid ? numbersOf(plain.grid) : null;
     this.side = plain.grid ? plain.grid.shape[0] : 0;
     this.top = this.values ? this.values.reduce((a, b) => Math.max(a, b), -Infinity) : 0;
-    this.segments = this.q === 2 && this.values && !this.box ? this.contour(this.border) : [];
+    this.lines = this.q === 2 && this.values && !this.box ? contourOf(this, this.border) : [];
   }
 
   // The log density at a latent, linear between grid points; null where there is no grid.
@@ -24,10 +24,7 @@ class Landscape {
   }
 
   support(z) {
-    const value = this.at(z);
-    if (value === null) return "";
-    if (value >= this.usual) return "well supported";
-    return value >= this.border ? "few data here" : "no data here";
+    return this.rows.text(z);
   }
 
   // A small picture of the density, to be stretched over the map.
@@ -88,10 +85,7 @@ class Landscape {
         context.lineTo(...camera.toScreen(s, t));
       }
     } else {
-      for (const [u, v, s, t] of this.segments) {
-        context.moveTo(...camera.toScreen(u, v));
-        context.lineTo(...camera.toScreen(s, t));
-      }
+      for (const line of this.lines) line.forEach(([u, v], k) => context[k ? "lineTo" : "moveTo"](...camera.toScreen(u, v)));
     }
     context.stroke();
     context.setLineDash([]);
@@ -107,30 +101,5 @@ class Landscape {
     for (let i = 0; i < this.side; i++) context.lineTo(along(i), base - high * Math.exp(this.values[i] - this.top));
     for (let i = this.side - 1; i >= 0; i--) context.lineTo(along(i), base + high * Math.exp(this.values[i] - this.top));
     context.fill();
-  }
-
-  // Marching squares: the pieces of the line on which the log density has a level.
-  contour(level) {
-    const value = (i, j) => this.values[i * this.side + j] - level;
-    const place = (i, j) => [
-      this.low[0] + ((this.high[0] - this.low[0]) * i) / (this.side - 1),
-      this.low[1] + ((this.high[1] - this.low[1]) * j) / (this.side - 1),
-    ];
-    const segments = [];
-    for (let i = 0; i + 1 < this.side; i++) {
-      for (let j = 0; j + 1 < this.side; j++) {
-        const corners = [[i, j], [i + 1, j], [i + 1, j + 1], [i, j + 1]];
-        const crossings = [];
-        for (let k = 0; k < 4; k++) {
-          const [a, b] = [corners[k], corners[(k + 1) % 4]];
-          const [f, g] = [value(...a), value(...b)];
-          if (f >= 0 === g >= 0) continue;
-          const share = f / (f - g);
-          crossings.push(place(a[0] + share * (b[0] - a[0]), a[1] + share * (b[1] - a[1])));
-        }
-        for (let k = 0; k + 1 < crossings.length; k += 2) segments.push([...crossings[k], ...crossings[k + 1]]);
-      }
-    }
-    return segments;
   }
 }

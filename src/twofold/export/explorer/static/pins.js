@@ -22,10 +22,10 @@ class Pins {
   // The row, what the model makes of its latent, and their distance.
   of(row) {
     const { rows, points, decode, errors, content } = this.explorer;
-    const data = rows.row(row);
+    const data = rows.isThere ? rows.row(row) : null;
     const rebuilt = decode(points.latent(row));
     // Columns of different units have no distance of their own; with gaps it is over the observed.
-    const isPlain = !content.fields && !data.includes(null);
+    const isPlain = data && !content.fields && !data.includes(null);
     const error = isPlain ? Math.sqrt(data.reduce((sum, value, l) => sum + (value - rebuilt[l]) ** 2, 0)) : errors.values[row];
     return { data, rebuilt, error };
   }
@@ -53,7 +53,7 @@ class Pins {
     const { kind } = content.appearance;
     if (kind === "image") {
       const pair = element("div", { className: "pair shape" });
-      for (const [caption, x] of [["data", data], ["rebuilt", rebuilt]]) {
+      for (const [caption, x] of data ? [["data", data], ["rebuilt", rebuilt]] : [["rebuilt", rebuilt]]) {
         const shape = new ImageShape(content.appearance, fields, caption);
         shape.show(x);
         pair.append(element("figure", {}, shape.node, element("figcaption", { textContent: caption })));
@@ -62,10 +62,10 @@ class Pins {
     } else if (kind === "curve") {
       const shape = new CurveShape(content.appearance, fields, "data, dashed, and rebuilt");
       shape.show(rebuilt, data);
-      card.append(element("div", { className: "shape" }, shape.node), element("p", { textContent: "data dashed, rebuilt in color" }));
+      card.append(element("div", { className: "shape" }, shape.node), element("p", { textContent: data ? "data dashed, rebuilt in color" : "rebuilt" }));
     } else {
-      const shape = new TableShape(content.appearance, fields, "", ["data", "rebuilt"]);
-      shape.show(data, rebuilt);
+      const shape = new TableShape(content.appearance, fields, "", data ? ["data", "rebuilt"] : ["rebuilt"]);
+      shape.show(...(data ? [data, rebuilt] : [rebuilt]));
       card.append(element("div", { className: "shape" }, shape.node));
     }
     card.append(element("p", { className: "error", textContent: `distance ${shortNumber(error)}` }), ...this.explorer.extras.ofPin(row));

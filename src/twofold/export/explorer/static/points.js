@@ -1,21 +1,33 @@
-// The rows on the map. Few are drawn as circles; many are stamped into pixels, which takes milliseconds for 100,000.
+// The rows on the map: where they are, their colors, and which are near a place. A painter draws them: circles for few rows, WebGL2
+// for more, pixels where WebGL2 is missing, and their density where many share a pixel.
 
 const FEW = 4000;
-const MOST_NAMES = 24;
 
 class Points {
   constructor(latents, q, density) {
-    this.latents = numbersOf(latents);
+    this.latents = Array.isArray(latents.step) ? spreadOut(latents) : numbersOf(latents);
     this.n = latents.shape[0];
     this.q = q;
     this.u = new Float64Array(this.n);
     this.v = new Float64Array(this.n);
-    this.x = new Float32Array(this.n);
-    this.y = new Float32Array(this.n);
     this.colors = new Uint32Array(this.n);
     this.out = null; // ones for rows that a filter hides
+    this.codes = new Uint8Array(this.n);
+    this.palette = new Uint32Array(256);
+    this.spotlight = -1;
     this.density = density;
-    this.layer = document.createElement("canvas");
+    this.placed = { x: new Float32Array(this.n), y: new Float32Array(this.n), view: null };
+    // Painters keep what they made for the last of these.
+    this.projection = 0;
+    this.coloring = 0;
+    this.labels = new Labels(this);
+    this.crowds = new DensityLayer(this);
+    this.usePainter(this.n > FEW ? WebGLPainter.make(this) ?? new CanvasPainter(this) : new CanvasPainter(this));
+  }
+
+  usePainter(painter) {
+    this.painter?.hide();
+    this.painter = painter;
   }
 
   latent(row) {
@@ -37,6 +49,9 @@ class Points {
       v[i] = b;
     }
     if (q === 1) this.spread();
+    this.camera = camera;
+    this.projection++;
+    this.cells = null;
   }
 
   // On a line: rows spread across it, as far as the density there is high, evenly by van der Corput's sequence.
@@ -50,152 +65,116 @@ class Points {
     }
   }
 
-  color(column, theme) {
-    this.hidden = 0;
-    for (let i = 0; i < this.n; i++) {
-      const rgb = this.out && this.out[i] ? null : rowColor(column, i, theme);
-      if (rgb === null) this.hidden++;
-      this.colors[i] = rgb === null ? 0 : ((255 << 24) | (rgb[2] << 16) | (rgb[1] << 8) | rgb[0]) >>> 0;
-    }
-    this.order = null;
+  // The coordinate that is drawn upward.
+  get height() {
+    return this.lift ?? this.v;
   }
 
-  place(camera) {
-    const left = 0.5 * camera.width - camera.u * camera.scale;
-    const top = 0.5 * camera.height + camera.v * camera.scale;
-    for (let i = 0; i < this.n; i++) {
-      this.x[i] = left + this.u[i] * camera.scale;
-      this.y[i] = this.lift ? camera.height * (0.5 + this.lift[i]) : top - this.v[i] * camera.scale;
-    }
+  // A row is drawn at x = x0 + sx u, y = y0 + sy height.
+  axes(camera) {
+    const { scale } = camera;
+    const x0 = 0.5 * camera.width - camera.u * scale;
+    if (this.lift) return { x0, sx: scale, y0: 0.5 * camera.height, sy: camera.height };
+    return { x0, sx: scale, y0: 0.5 * camera.height + camera.v * scale, sy: -scale };
   }
 
-  // Smaller for more rows, larger when zoomed in.
+  // Places on the screen, made when somebody asks for them.
+  get x() {
+    return this.place().x;
+  }
+
+  get y() {
+    return this.place().y;
+  }
+
+  place() {
+    const { placed, u, height } = this;
+    const { x0, sx, y0, sy } = this.axes(this.camera);
+    const view = [x0, sx, y0, sy, this.projection].join();
+    if (placed.view === view) return placed;
+    for (let i = 0; i < this.n; i++) {
+      placed.x[i] = x0 + sx * u[i];
+      placed.y[i] = y0 + sy * height[i];
+    }
+    placed.view = view;
+    return placed;
+  }
+
+  get grid() {
+    this.cells ??= new PointGrid(this.u, this.height);
+    return this.cells;
+  }
+
+  // Color the rows by a column; a class in the spotlight stands out.
+  color(column, theme, spotlight = -1) {
+    if (this.coded !== column) {
+      this.codes = codesOf(column, this.n);
+      this.coded = column;
+    }
+    this.spotlight = spotlight < 0 ? -1 : codeOfClass(column, spotlight);
+    this.palette = paletteOf(column, theme, this.spotlight);
+    this.theme = theme;
+    for (let i = 0; i < this.n; i++) this.colors[i] = this.out && this.out[i] ? 0 : this.palette[this.codes[i]];
+    this.recolored();
+  }
+
+  // Call this after a change of `colors`; rows of color 0 are hidden.
+  recolored() {
+    this.coloring++;
+  }
+
+  // Smaller for more rows, larger when zoomed in, but so that rows cover where they are twice at most.
   radius(camera, fitted) {
     const base = Math.min(5, Math.max(0.9, 115 / Math.sqrt(this.n)));
-    return Math.min(8, base * Math.sqrt(Math.max(1, camera.scale / fitted)));
+    const crowd = this.crowds.rowsPerPixel(camera);
+    const most = crowd ? Math.max(0.9, Math.sqrt(2 / (Math.PI * crowd))) : 8;
+    return Math.min(8, most, base * Math.sqrt(Math.max(1, camera.scale / fitted)));
   }
 
   draw(context, camera, ratio, fitted) {
-    this.place(camera);
-    const radius = this.radius(camera, fitted);
-    if (this.n <= FEW) this.drawCircles(context, camera, radius);
-    else this.drawStamps(context, camera, ratio, radius);
+    this.isCrowded = this.crowds.rowsPerPixel(camera) > ROWS_PER_PIXEL;
+    if (!this.isCrowded) return this.painter.draw(context, camera, ratio, this.radius(camera, fitted));
+    this.painter.hide();
+    return this.crowds.draw(context, camera, ratio);
   }
 
-  drawCircles(context, camera, radius) {
-    // One path for each color.
-    if (!this.order) {
-      this.order = new Map();
-      for (let i = 0; i < this.n; i++) {
-        if (!this.colors[i]) continue;
-        if (!this.order.has(this.colors[i])) this.order.set(this.colors[i], []);
-        this.order.get(this.colors[i]).push(i);
-      }
-    }
-    for (const [color, rows] of this.order) {
-      context.fillStyle = cssColor([color & 255, (color >> 8) & 255, (color >> 16) & 255], 0.85);
-      context.beginPath();
-      for (const i of rows) {
-        if (this.x[i] < -9 || this.y[i] < -9 || this.x[i] > camera.width + 9 || this.y[i] > camera.height + 9) continue;
-        context.moveTo(this.x[i] + radius, this.y[i]);
-        context.arc(this.x[i], this.y[i], radius, 0, 2 * Math.PI);
-      }
-      context.fill();
-    }
+  hide() {
+    this.painter.hide();
   }
 
-  drawStamps(context, camera, ratio, radius) {
-    const width = Math.round(camera.width * ratio);
-    const height = Math.round(camera.height * ratio);
-    if (this.layer.width !== width || this.layer.height !== height || !this.image) {
-      this.layer.width = width;
-      this.layer.height = height;
-      this.image = this.layer.getContext("2d").createImageData(width, height);
-      this.pixels = new Uint32Array(this.image.data.buffer);
-    }
-    const { pixels } = this;
-    pixels.fill(0);
-    const stamp = discOf(Math.max(0.6, radius * ratio), width);
-    const margin = stamp.reach + 1;
-    for (let i = 0; i < this.n; i++) {
-      const color = this.colors[i];
-      if (!color) continue;
-      const x = Math.round(this.x[i] * ratio);
-      const y = Math.round(this.y[i] * ratio);
-      if (x < margin || y < margin || x >= width - margin || y >= height - margin) continue;
-      const at = y * width + x;
-      for (let k = 0; k < stamp.offsets.length; k++) pixels[at + stamp.offsets[k]] = color;
-    }
-    this.layer.getContext("2d").putImageData(this.image, 0, 0);
-    context.drawImage(this.layer, 0, 0, camera.width, camera.height);
-  }
-
-  // The names of classes in the middle of their rows.
   drawNames(context, column, theme) {
-    if (column.kind !== "class" || column.names.length > MOST_NAMES) return;
-    if (this.named !== column) {
-      const rows = column.names.map(() => []);
-      for (let i = 0; i < this.n; i++) if (column.values[i] > 0) rows[column.values[i] - 1].push(i);
-      this.middles = rows.map((some) => this.middleOf(some));
-      this.named = column;
-    }
-    context.font = "600 13px system-ui, sans-serif";
-    context.textAlign = "center";
-    context.textBaseline = "middle";
-    context.lineWidth = 4;
-    context.lineJoin = "round";
-    this.middles.forEach((row, code) => {
-      if (row < 0 || !column.shown.has(code)) return;
-      const name = column.names[code].length > 18 ? `${column.names[code].slice(0, 17)}…` : column.names[code];
-      context.strokeStyle = theme === "dark" ? "#14161a" : "#ffffff";
-      context.fillStyle = theme === "dark" ? "#ffffff" : "#1c1f24";
-      context.strokeText(name, this.x[row], this.y[row]);
-      context.fillText(name, this.x[row], this.y[row]);
-    });
+    this.labels.draw(context, this.camera, column, theme);
   }
 
-  // The row nearest to the medians of some rows' latents: a place where the class is.
-  middleOf(rows) {
-    if (!rows.length) return -1;
-    const middle = Array.from({ length: this.q }, (_, l) => {
-      const values = Float64Array.from(rows, (i) => this.latents[i * this.q + l]).sort();
-      return values[values.length >> 1];
-    });
-    const away = (i) => squaredDistance(this.latents, i, middle, 1);
-    return rows.reduce((best, i) => (away(i) < away(best) ? i : best));
+  // What drew the rows, for tests and the curious.
+  get drawnBy() {
+    return this.isCrowded ? "density" : this.painter.name;
   }
 
   // The visible row nearest to a place of the screen, within so many pixels.
   nearest(x, y, within = Infinity) {
-    let best = within * within;
-    let row = -1;
-    for (let i = 0; i < this.n; i++) {
-      const d = (this.x[i] - x) ** 2 + (this.y[i] - y) ** 2;
-      if (d < best && this.colors[i]) {
-        best = d;
-        row = i;
-      }
-    }
-    return row;
+    const { x0, sx, y0, sy } = this.axes(this.camera);
+    return this.grid.nearest((x - x0) / sx, (y - y0) / sy, sx, Math.abs(sy), within, (i) => this.colors[i] !== 0);
   }
 
   inBox(left, top, right, bottom) {
-    const rows = [];
-    for (let i = 0; i < this.n; i++) {
-      if (this.x[i] >= left && this.x[i] <= right && this.y[i] >= top && this.y[i] <= bottom && this.colors[i]) rows.push(i);
-    }
-    return rows;
+    const { x0, sx, y0, sy } = this.axes(this.camera);
+    const [first, second] = [(top - y0) / sy, (bottom - y0) / sy];
+    const [low, high] = [Math.min(first, second), Math.max(first, second)];
+    return this.grid.inBox((left - x0) / sx, low, (right - x0) / sx, high, (i) => this.colors[i] !== 0);
   }
 }
 
-// The pixels of a disc, as offsets from its middle.
-function discOf(radius, width) {
-  const reach = Math.ceil(radius);
-  const offsets = [];
-  for (let dy = -reach; dy <= reach; dy++) {
-    for (let dx = -reach; dx <= reach; dx++) {
-      if (dx * dx + dy * dy <= radius * radius) offsets.push(dy * width + dx);
-    }
+// Places of two bytes would lie on a lattice that shows when zoomed in: each row is moved within its step, by a sequence that fills it evenly.
+function spreadOut(latents) {
+  const numbers = numbersOf(latents);
+  const q = latents.shape[1];
+  // Powers of the root of x^(q + 1) = x + 1: Roberts' sequence.
+  let root = 1.5;
+  for (let k = 0; k < 60; k++) root = (1 + root) ** (1 / (q + 1));
+  const shares = Array.from({ length: q }, (_, l) => root ** -(l + 1));
+  for (let i = 0; i < latents.shape[0]; i++) {
+    for (let l = 0; l < q; l++) numbers[i * q + l] += latents.step[l] * (((i + 1) * shares[l]) % 1 - 0.5);
   }
-  return { reach, offsets: Int32Array.from(offsets) };
+  return numbers;
 }

@@ -62,7 +62,7 @@ class Search {
 
   // Columns and features of words: their words, and which of them a row has.
   texts() {
-    const { columns, fields, rows } = this.explorer;
+    const { columns, fieldsHere: fields, rows } = this.explorer;
     const ofColumns = columns.filter(({ kind }) => kind === "class").map(({ names, values }) => ({ names, code: (row) => values[row] - 1 }));
     const ofFields = fields.flatMap((field, l) => (field.levels ? [{ names: field.levels, code: (row) => rows.value(row, l) }] : []));
     return [...ofColumns, ...ofFields];

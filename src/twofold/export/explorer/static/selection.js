@@ -25,9 +25,9 @@ class Selection {
   // Against all other rows that the filters leave.
   compare() {
     if (!this.rows.length) return;
-    const { points, fields } = this.explorer;
+    const { points, fieldsHere: fields } = this.explorer;
     const { out, n } = points;
-    const stepOf = (count) => Math.ceil((count * fields.length) / MOST_CELLS);
+    const stepOf = (count) => Math.max(1, Math.ceil((count * fields.length) / MOST_CELLS));
     const groups = new Uint8Array(n).fill(2);
     let rest = 0;
     const step = stepOf(n);
@@ -62,10 +62,11 @@ class Selection {
   csv() {
     const { rowName, fields, points, columns, rows } = this.explorer;
     const latentNames = Array.from({ length: points.q }, (_, l) => `latent ${l + 1}`);
-    const lines = [["row", ...columns.map((c) => c.name), ...latentNames, ...fields.map((field) => field.name)]];
+    const featureNames = rows.isThere ? fields.map((field) => field.name) : [];
+    const lines = [["row", ...columns.map((c) => c.name), ...latentNames, ...featureNames]];
     for (const row of this.rows) {
       const told = columns.map((c) => (c.kind === "class" ? (c.values[row] > 0 ? c.names[c.values[row] - 1] : "") : c.gaps && c.gaps[row] ? "" : c.values[row]));
-      lines.push([rowName(row), ...told, ...points.latent(row), ...rows.row(row).map((value, l) => fields[l].cell(value))]);
+      lines.push([rowName(row), ...told, ...points.latent(row), ...(rows.isThere ? rows.row(row) : []).map((value, l) => fields[l].cell(value))]);
     }
     return lines.map((cells) => cells.map(csvCell).join(",")).join("\r\n") + "\r\n";
   }

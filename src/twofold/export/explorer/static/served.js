@@ -78,6 +78,8 @@ class ServedRows {
   constructor(host, fields) {
     this.host = host;
     this.fields = fields;
+    this.isThere = true;
+    this.isRemote = true;
     this.kept = new Map();
     this.columns = new Map();
     this.wanted = new Set();
