@@ -13,7 +13,7 @@ from sklearn.decomposition import PCA
 from twofold import TwoWay
 from twofold.export import explorer
 from twofold.export.explorer import _write
-from twofold.export.explorer._many_rows import levels_of, names, places
+from twofold.export.explorer._many_rows import levels_of, places, row_names_of
 from twofold.export.explorer._packing import Packer
 
 N = 120_000
@@ -61,7 +61,7 @@ def test_levels_of_numbers():
 )
 def test_names_of_many_rows(texts, size):
     packer = Packer()
-    found = names(texts, packer)
+    found = row_names_of(texts, packer)
     assert len(packer.texts[0]) < size
     if "prefix" in found:
         numbers = np.cumsum(unpacked(packer, found["steps"])).astype(int)

@@ -1,4 +1,4 @@
-"""Pages of very many rows: about five bytes a row, without the rows' values.
+"""Pages of very many rows: about seven bytes a row, without the rows' values.
 
 A row has its place in two bytes for each latent dimension, and one byte for each column to color
 by: its class, or one of 256 levels of a number. Names are a prefix with numbers, or one text.
@@ -62,7 +62,7 @@ def places(latents: Array, packer: Packer) -> dict[str, Any]:
     return packer.pack_codes(codes, step.tolist(), low.tolist())
 
 
-def names(texts: Sequence[str] | None, packer: Packer) -> dict[str, Any] | None:
+def row_names_of(texts: Sequence[str] | None, packer: Packer) -> dict[str, Any] | None:
     """Return packed names of rows; None for the row numbers 0, 1, ...
 
     Names such as "row 17" with ascending numbers take less than a bit each.

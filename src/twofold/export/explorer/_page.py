@@ -82,7 +82,10 @@ HOSTS: dict[str | None, Host] = {
 
 def page(title: str, content: dict[str, Any], arrays: list[str], host: str | None = None) -> str:
     """Return the page with plain data ``content`` and packed arrays, by number."""
-STYLES = ("explorer.css", "extras.css", "finding.css")
+    of_host = HOSTS[host]
+    style = "\n".join(map(_static, (*STYLES, *of_host.styles)))
+    names = (*SCRIPTS[:-1], *of_host.scripts, SCRIPTS[-1])
+    script = "\n".join(["(() => {", '"use strict";', *map(_static, names), "})();", ""])
     policy = (
         "default-src 'none'; "
         f"script-src '{_hash(script)}'; style-src '{_hash(style)}'; {of_host.policy}"

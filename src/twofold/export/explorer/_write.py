@@ -21,8 +21,8 @@ from twofold.export.explorer._landscape import landscape
 from twofold.export.explorer._many_rows import (
     MOST_POINTS,
     MOST_WITH_VALUES,
-    names,
     places,
+    row_names_of,
     warn_of_less,
 )
 from twofold.export.explorer._new_rows import new_rows_of
@@ -74,7 +74,7 @@ def write(
     units, dates, and categories as words with probabilities. Gaps are shown as "missing".
 
     The page contains the rows: everyone who has the page can read them. Of more than 100,000 rows
-    it has places and colors only, about five bytes a row, and shows no values but decoded ones.
+    it has places and colors only, about seven bytes a row, and shows no values but decoded ones.
 
     Parameters
     ----------
@@ -147,6 +147,8 @@ def write(
         kind=kind,
         image_shape=image_shape,
         max_points=max_points,
+        images=images,
+        new_rows=new_rows,
     )
     with whole_file(path) as unfinished:
         unfinished.write_text(made.text, encoding="utf-8", newline="\n")
@@ -226,7 +228,7 @@ def made_page(
     shown_names = _row_names(X, row_names, chosen)
     is_whole = len(chosen) <= MOST_WITH_VALUES
     content["rows"] = shown_names if is_whole else None
-    content["many_rows"] = None if is_whole else names(shown_names, packer)
+    content["many_rows"] = None if is_whole else row_names_of(shown_names, packer)
     content["start"] = rows.start if is_whole else "0"
     shown = ([] if y is None else [(_label_name(y), y)]) + list(extra.items())
     content["images"] = packed_images(images, len(data), chosen) if is_whole else None
@@ -284,7 +286,11 @@ def _content(
         "appearance": _appearance(rows, kind, image_shape),
         "program": None if on_server else program(closed_form(found, "up"), latents, packer),
         "latents": packer.pack(latents) if is_whole else places(latents, packer),
-        **(rows.packed(packer) if is_whole and not on_server else {"fields": rows.fields, "data": None}),
+        **(
+            rows.packed(packer)
+            if is_whole and not on_server
+            else {"fields": rows.fields, "data": None}
+        ),
         "landscape": landscape(model, latents, packer),
         "columns": [column("reconstruction error", rows.errors, packer)],
     }

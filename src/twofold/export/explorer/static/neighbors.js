@@ -77,13 +77,13 @@ class Neighbors {
   }
 
   list(name, rows, others) {
-    const { rowName, column, theme } = this.explorer;
+    const { rowName, column, points } = this.explorer;
     const list = element("ol");
     for (const row of rows) {
       const isAlone = !others.includes(row);
-      const color = rowColor(column, row, theme);
+      const pixel = points.palette[points.codes[row]];
       const dot = element("span", { className: "dot" });
-      dot.style.background = color ? cssColor(color) : "transparent";
+      dot.style.background = pixel ? cssColor(rgbOf(pixel)) : "transparent";
       const button = element("button", { type: "button", className: isAlone ? "alone" : "" }, dot, element("span", { dir: "auto", textContent: rowName(row) }));
       if (isAlone) button.append(element("span", { className: "mark", textContent: "≠" }));
       button.setAttribute("aria-label", `Go to ${shownText(rowName(row))}, ${isolated(rowText(column, row))}${isAlone ? `, near only ${name}` : ""}`);
