@@ -18,6 +18,7 @@ from twofold.export import explorer
 from twofold.export.explorer._appearance import appearance
 from twofold.export.explorer._columns import column
 from twofold.export.explorer._packing import Packer
+from twofold.export.explorer._page import HOSTS, SCRIPTS, _static
 from twofold.export.programs.translation import NoClosedForm
 
 
@@ -326,3 +327,16 @@ def test_training_rows_of_kernel_regression_keep_their_latents(tmp_path, monkeyp
     assert not encoded
     explorer.write(model, X[:100], path=tmp_path / "other.html")
     assert encoded
+
+
+def test_scripts_declare_each_name_once():
+    """All scripts of a page share one scope, where a second declaration stops the page."""
+    declared = re.compile(r"^(?:const|let|class|(?:async )?function) +(\w+)", re.MULTILINE)
+    for host in HOSTS.values():
+        names = [
+            name
+            for script in (*SCRIPTS, *host.scripts)
+            for name in declared.findall(_static(script))
+        ]
+        twice = {name for name in names if names.count(name) > 1}
+        assert not twice

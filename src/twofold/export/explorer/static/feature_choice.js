@@ -1,7 +1,7 @@
 // What the map can be colored by: columns, and features; of many features one is found by its name.
 
 const MOST_FEATURES_TO_COLOR = 400;
-const MOST_SUGGESTED = 50;
+const MOST_OFFERED = 50;
 
 function fillColors(explorer) {
   const { columns, fields, rows, content } = explorer;
@@ -34,11 +34,11 @@ function featureSearch(explorer, select, found) {
   const matches = (text) => {
     const starts = [];
     const contains = [];
-    for (let l = 0; l < names.length && starts.length < MOST_SUGGESTED; l++) {
+    for (let l = 0; l < names.length && starts.length < MOST_OFFERED; l++) {
       if (lower[l].startsWith(text)) starts.push(l);
-      else if (contains.length < MOST_SUGGESTED && lower[l].includes(text)) contains.push(l);
+      else if (contains.length < MOST_OFFERED && lower[l].includes(text)) contains.push(l);
     }
-    return [...starts, ...contains].slice(0, MOST_SUGGESTED);
+    return [...starts, ...contains].slice(0, MOST_OFFERED);
   };
   field.addEventListener("input", () => {
     list.textContent = "";

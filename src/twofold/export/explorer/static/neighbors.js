@@ -2,7 +2,7 @@
 
 const MOST_NEIGHBORS = 6;
 // Numbers of the page's rows up to which distances in the data are computed in the browser.
-const MOST_COMPARED = 3_000_000;
+const MOST_NUMBERS = 3_000_000;
 
 class Neighbors {
   constructor(explorer, space, go) {
@@ -12,7 +12,7 @@ class Neighbors {
 
   get canCompare() {
     const { points } = this.explorer;
-    return points.n * this.space.width <= MOST_COMPARED;
+    return points.n * this.space.width <= MOST_NUMBERS;
   }
 
   // All rows as the model sees them, in units of the columns; NaN in gaps.

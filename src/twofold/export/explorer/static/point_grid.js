@@ -1,14 +1,14 @@
 // Rows by place: cells of a grid over two coordinates, so that a search near a place looks at few rows.
 
 const ROWS_PER_CELL = 8;
-const MOST_CELLS = 256;
+const MOST_PER_SIDE = 256;
 
 class PointGrid {
   constructor(a, b) {
     this.a = a;
     this.b = b;
     const n = a.length;
-    this.side = Math.min(MOST_CELLS, Math.max(1, Math.ceil(Math.sqrt(n / ROWS_PER_CELL))));
+    this.side = Math.min(MOST_PER_SIDE, Math.max(1, Math.ceil(Math.sqrt(n / ROWS_PER_CELL))));
     [this.lowA, this.sizeA] = cellsOf(a, this.side);
     [this.lowB, this.sizeB] = cellsOf(b, this.side);
     // Counting sort: the rows of cell c are rows[start[c]] to rows[start[c + 1] - 1], in ascending order.

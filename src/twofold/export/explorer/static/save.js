@@ -160,7 +160,7 @@ function svgOf(explorer) {
   explorer.drawGround(ground.getContext("2d"), FINER, !areCircles);
   map.append(svgElement("image", { width: camera.width, height: camera.height, href: ground.toDataURL("image/png") }));
   if (areCircles) map.append(...circlesOf(explorer), ...namesOf(explorer, paper));
-  map.append(...marksOf(explorer, ink));
+  map.append(...svgMarksOf(explorer, ink));
   root.append(map, legendOf(entries, camera.width + 14));
   return new XMLSerializer().serializeToString(root);
 }
@@ -189,7 +189,7 @@ function namesOf({ points }, paper) {
 }
 
 // The path and the pinned rows.
-function marksOf({ path, pins, points, camera }, ink) {
+function svgMarksOf({ path, pins, points, camera }, ink) {
   const made = [];
   if (path.corners.length) {
     const corners = path.corners.map((z) => camera.latentToScreen(z).map((value) => value.toFixed(1)).join());

@@ -4,7 +4,7 @@
 const MOST_AT_ONCE = 2_000_000;
 const MOST_KEPT = 20_000_000;
 const FEWEST_KEPT = 2_000;
-const MOST_NEW_LISTED = 200;
+const MOST_SERVED_LISTED = 200;
 const MOST_CHARACTERS = 5_000_000;
 
 async function askServer(kind, question) {
@@ -233,9 +233,9 @@ class Served {
     this.say("");
     if (answer) {
       const known = explorer.errors.values.slice().sort();
-      const body = answer.names.slice(0, MOST_NEW_LISTED).map((name, k) => this.line(name, k, known));
+      const body = answer.names.slice(0, MOST_SERVED_LISTED).map((name, k) => this.line(name, k, known));
       this.list.append(element("div", { className: "new-rows" }, ...body));
-      const more = answer.names.length - MOST_NEW_LISTED;
+      const more = answer.names.length - MOST_SERVED_LISTED;
       if (more > 0) this.list.append(element("p", { textContent: `and ${countText(more)} more on the map` }));
       explorer.showAt(answer.latents[0]);
     }
