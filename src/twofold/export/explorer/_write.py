@@ -286,11 +286,8 @@ def _content(
         "appearance": _appearance(rows, kind, image_shape),
         "program": None if on_server else program(closed_form(found, "up"), latents, packer),
         "latents": packer.pack(latents) if is_whole else places(latents, packer),
-        **(
-            rows.packed(packer)
-            if is_whole and not on_server
-            else {"fields": rows.fields, "data": None}
-        ),
+        "fields": rows.fields,
+        **_values(rows, packer, is_whole=is_whole, on_server=on_server),
         "landscape": landscape(model, latents, packer),
         "columns": [column("reconstruction error", rows.errors, packer)],
     }
@@ -298,6 +295,13 @@ def _content(
         log_density = model.log_density(latents)
         content["columns"].append(column("log density", log_density, packer))
     return content, packer
+
+
+def _values(rows: Rows, packer: Packer, *, is_whole: bool, on_server: bool) -> dict[str, Any]:
+    """Return the values of the rows; a server sends them, and pages of many rows have none."""
+    if on_server:
+        return {}
+    return rows.packed(packer) if is_whole else {"data": None}
 
 
 def _appearance(rows: Rows, kind: str, image_shape: Any) -> dict[str, Any]:
