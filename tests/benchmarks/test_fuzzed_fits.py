@@ -137,7 +137,7 @@ class NeverEnds(Identity):
         (Identity, []),
         (Nan, ["sample not finite"]),
         (Remembers, ["not pure"]),
-        (Writes, ["not pure"]),
+        (Writes, ["not pure", "transform depends on the batch"]),
         (Mixes, ["transform depends on the batch"]),
         (Random, ["not deterministic"]),
         (Forgets, ["pickle differs"]),

@@ -64,8 +64,8 @@ def test_searches_do_not_depend_on_the_other_queries():
         queries = points[rng.permutation(len(points))[:400]] + np.float32(1e-3)
         index = CellIndex.of(points, np.random.default_rng(0))
         together = index.search(queries, 8)[0]
-        few = nearest(points, queries[:50], 8)[0]
+        few = nearest(points, queries[:50], 8, by_row=True)[0]
         for row in range(50):
             one = queries[row : row + 1]
             np.testing.assert_array_equal(index.search(one, 8)[0][0], together[row])
-            np.testing.assert_array_equal(nearest(points, one, 8)[0][0], few[row])
+            np.testing.assert_array_equal(nearest(points, one, 8, by_row=True)[0][0], few[row])

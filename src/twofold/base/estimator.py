@@ -507,13 +507,11 @@ class TwoWayEstimator(
     def _encode(self, data: Array) -> Array:
         complete = without_gaps(self, data)
         with self._threads():
-            latents = self.encoder_.predict(self._data_units.into(complete))
-        return self._latent_units.back(latents)
+            return self._latent_units.back(self.encoder_.predict(self._data_units.into(complete)))
 
     def _decode(self, latents: Array) -> Array:
         with self._threads():
-            data = self.decoder_.predict(self._latent_units.into(latents))
-        return self._data_units.back(data)
+            return self._data_units.back(self.decoder_.predict(self._latent_units.into(latents)))
 
     def _unit_distances(self, data: Array) -> Array:
         """Return the distances to the reconstructions, in centered units."""

@@ -33,7 +33,7 @@ from twofold.dask._rows import DistributedRows
 from twofold.dask._ukr import Levels
 from twofold.drur import DRUR
 from twofold.numerics.column_factors import check_scale, deviations
-from twofold.numerics.threads import using_threads
+from twofold.numerics.threads import repeatable_threads, using_threads
 from twofold.numerics.units import Scales
 from twofold.numerics.validation import check_bool, check_real, check_rng
 from twofold.principal_manifold import PrincipalManifold
@@ -193,7 +193,7 @@ def fit(
         facts = _facts(estimator, levels, table, seen, rng)
         journal = FileJournal(checkpoint, facts, rng, resume=resume)
     source = DistributedRows(table, seen.sizes, cluster, on_progress=_Log(estimator.verbose))
-    with journal.trusted():
+    with repeatable_threads(), journal.trusted():
         scales = _scales(estimator, seen, source, journal)
         if scales.varying.any():
             moments = scales.moments

@@ -43,6 +43,7 @@ def nearest(
     k: int,
     *,
     rng: np.random.Generator | None = None,
+    by_row: bool = False,
     n_jobs: int | None = None,
 ) -> tuple[AnyArray, AnyArray]:
     """Return the numbers (m, k) of the nearest points, nearest first, and squared distances (m, k).
@@ -57,6 +58,9 @@ def nearest(
         Number of points to find: at most n, or n - 1 at the points themselves.
     rng : Generator, default=None
         Allows an approximate search by cells for many pairs, and seeds it. None means exact.
+    by_row : bool, default=False
+        Whether ties must not depend on the other queries, to the last bit. In single precision this
+        takes twice the time.
     n_jobs : int or None, default=None
         Threads.
     """
@@ -77,7 +81,7 @@ def nearest(
 
     def work(rows: slice) -> tuple[AnyArray, AnyArray]:
         left_out = None if queries is not None else everyone[rows, None] == everyone
-        found, ranks = _closest(at[rows], points, norms, k, left_out)
+        found, ranks = _closest(at[rows], points, norms, k, left_out, by_row)
         return found.astype(np.int32), _distances(ranks, at[rows])
 
     # Each block goes through all points, so it should hold several queries.
@@ -158,7 +162,8 @@ class CellIndex:
     ) -> tuple[AnyArray, AnyArray]:
         """Search the cells nearest to some queries, each without the point ``exclude`` (m,)."""
         n_probes = min(PROBES, len(self.centers))
-        probes, _ = nearest(self.centers, queries, n_probes, n_jobs=n_jobs)
+        by_row = exclude is None
+        probes, _ = nearest(self.centers, queries, n_probes, by_row=by_row, n_jobs=n_jobs)
         by_cell = np.argsort(probes.ravel(), kind="stable")
         starts = np.searchsorted(probes.ravel()[by_cell], np.arange(len(self.bounds)))
         candidates = np.zeros((len(queries) * n_probes, k), dtype=np.int32)
@@ -173,7 +178,7 @@ class CellIndex:
                 lines = visits[some]
                 rows = lines // n_probes
                 left_out = None if exclude is None else exclude[rows, None] == members
-                best, found = _closest(queries[rows], points, norms, most, left_out)
+                best, found = _closest(queries[rows], points, norms, most, left_out, by_row)
                 candidates[lines, :most], distances[lines, :most] = members[best], found
 
         busy = np.flatnonzero((np.diff(starts) > 0) & (np.diff(self.bounds) > 0))
@@ -187,19 +192,25 @@ class CellIndex:
         for some in row_blocks(len(short), 3 * 4 * len(everyone)) if len(short) else []:
             rows = short[some]  # the cells they probed hold fewer than k points
             left_out = None if exclude is None else exclude[rows, None] == everyone
-            found[rows], ranks[rows] = _closest(queries[rows], self.points, self.norms, k, left_out)
+            found[rows], ranks[rows] = _closest(
+                queries[rows], self.points, self.norms, k, left_out, by_row
+            )
         return found, ranks
 
 
 def _closest(
-    queries: AnyArray, points: AnyArray, norms: AnyArray, k: int, left_out: AnyArray | None
+    queries: AnyArray,
+    points: AnyArray,
+    norms: AnyArray,
+    k: int,
+    left_out: AnyArray | None,
+    by_row: bool,
 ) -> tuple[AnyArray, AnyArray]:
     """Return the k points (m, k) nearest to each query, nearest first, and what ranks them.
 
     These are squared distances less the squared norm of the query.
     """
-    if left_out is None:
-        # In double precision ties of new rows do not depend on the other queries.
+    if by_row:
         distances = row_product(queries.astype(np.float64), points.T.astype(np.float64))
     else:
         distances = queries @ points.T

@@ -2,8 +2,8 @@
 
 Some points are embedded by a slow and good method. All others are placed by their nearest of these,
 then smoothed over the neighborhood graph. Three averages over that graph denoise the data before
-the few are chosen and compared; only the initial map uses the averages. Medians keep a point whose
-neighbors lie in two places from landing between them. A jitter of 0.3 distances between neighbors
+the few are chosen and compared; only the initial map uses the averages. Geometric medians keep a
+point whose neighbors lie in two places from landing between them, whatever the axes. A jitter of 0.3 distances between neighbors
 of the coarse map separates points that share a place: with less, the map that grows from it
 shatters.
 """
@@ -25,6 +25,9 @@ N_NEAREST = 5
 N_AVERAGES = 3
 N_SMOOTHINGS = 6
 JITTER = 0.3
+N_WEISZFELD = 4
+SOFTEST = 0.1
+"""Share of the mean distance that is added to distances to a median, which may be zero."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +57,7 @@ class CoarseMap:
     def extend(self, embed: Callable[[AnyArray], AnyArray], rng: np.random.Generator) -> AnyArray:
         """Embed the few (m, D) and place all points; return latents (n, q)."""
         few = embed(self.averaged[self.chosen].astype(np.float64))
-        Z = np.median(few[self.nearest], axis=1)
+        Z = _middles(few[self.nearest])
         for _ in range(N_SMOOTHINGS):
             Z = _smoothed(Z, self.neighbors)
         distances = np.asarray(cKDTree(few).query(few, k=2)[0])
@@ -78,7 +81,7 @@ def _averaged(X: AnyArray, neighbors: AnyArray) -> AnyArray:
 
 
 def _smoothed(Z: AnyArray, neighbors: AnyArray) -> AnyArray:
-    """Return the componentwise median of each point and its neighbors."""
+    """Return the median of each point and its neighbors."""
     smoothed = np.empty_like(Z)
 
     def work(rows: slice) -> None:
@@ -87,3 +90,19 @@ def _smoothed(Z: AnyArray, neighbors: AnyArray) -> AnyArray:
 
     map_blocks(work, row_blocks(len(Z), 8 * 4 * Z.shape[1] * neighbors.shape[1]))
     return smoothed
+
+
+def _middles(groups: AnyArray) -> AnyArray:
+    """Return the geometric medians (n, q) of groups of points (n, k, q), nearly.
+
+    A few of Weiszfeld's steps from the componentwise medians. Those alone depend on the axes: many
+    points share a coordinate with one of the few, which shows as streaks along the axes.
+    """
+    middles = np.median(groups, axis=1)
+    for _ in range(N_WEISZFELD):
+        offsets = groups - middles[:, None]
+        distances = np.sqrt(np.einsum("nkq,nkq->nk", offsets, offsets))
+        distances += SOFTEST * distances.mean(axis=1, keepdims=True) + 1e-100
+        weights = 1.0 / distances
+        middles = np.einsum("nk,nkq->nq", weights, groups) / weights.sum(axis=1)[:, None]
+    return middles

@@ -151,7 +151,7 @@ class StaticExplorer:
 
     def _repr_html_(self) -> str:
         return (
-            f'<iframe title="{escape(self.title)}" sandbox="allow-scripts allow-downloads" '
+            f'<iframe title="{escape(self.title)}" sandbox="allow-scripts allow-downloads allow-popups allow-popups-to-escape-sandbox" '
             f'style="display: block; width: 100%; height: {self.height}px; '
             f'box-sizing: border-box; border: 1px solid #8884; border-radius: 6px" '
             f'srcdoc="{escape(self._page)}"></iframe>'

@@ -231,7 +231,9 @@ def made_page(
     content["many_rows"] = None if is_whole else row_names_of(shown_names, packer)
     content["start"] = rows.start if is_whole else "0"
     shown = ([] if y is None else [(_label_name(y), y)]) + list(extra.items())
-    content["images"] = packed_images(images, len(data), chosen) if is_whole else None
+    content["images"] = (
+        packed_images(images, len(data), chosen) if is_whole and host != "server" else None
+    )
     if is_whole and host != "server":  # which maps new rows itself
         content |= new_rows_of(found, rows.complete, latents, new_rows, packer)
     content["columns"] = [

@@ -66,14 +66,7 @@ class Bridge {
     const field = explorer.fields.findIndex((one) => one.name === name);
     const choice = column >= 0 ? String(column) : field >= 0 ? `feature ${field}` : null;
     if (choice === null) return;
-    const select = byId("color");
-    select.value = choice;
-    if (select.value === choice) select.dispatchEvent(new Event("change"));
-    else {
-      // A feature beyond those that the page offers.
-      explorer.column = explorer.columnOf(choice);
-      explorer.recolor();
-    }
+    explorer.choose(choice);
   }
 }
 

@@ -25,15 +25,17 @@ class Cards {
   constructor(explorer) {
     this.explorer = explorer;
     this.isOn = true;
+    // Once somebody walks over the map: not for places that a link or a notebook sets.
+    this.isWanted = false;
     this.images = explorer.content.images;
     const { columns, fields } = explorer;
-    const own = columns.slice(0, -2);
+    const [given] = givenAndOwn(columns);
     this.choices = [
       ...columns.map((column) => ({ name: column.name, text: (row) => rowText(column, row) })),
       ...fields.map((field, l) => ({ name: field.name, text: (row) => field.own(explorer.rows.value(row, l)) })),
     ].slice(0, columns.length + MOST_CARD_CHOICES);
-    this.chosen = new Set(own.slice(0, MOST_START_COLUMNS).map((_, k) => k));
-    if (!own.length && explorer.content.appearance.kind === "table") fields.slice(0, MOST_START_FIELDS).forEach((_, l) => this.chosen.add(columns.length + l));
+    this.chosen = new Set(given.slice(0, MOST_START_COLUMNS));
+    if (!given.length && explorer.content.appearance.kind === "table") fields.slice(0, MOST_START_FIELDS).forEach((_, l) => this.chosen.add(columns.length + l));
     this.build();
   }
 
@@ -44,8 +46,13 @@ class Cards {
     byId("map").append(this.node);
     // A finger leaves when it is lifted; what it pointed at stays.
     this.explorer.marks.addEventListener("pointerleave", (event) => event.pointerType !== "touch" && this.hide());
-    this.explorer.marks.addEventListener("pointerdown", (event) => (this.pointer = event.pointerType));
-    this.explorer.marks.addEventListener("pointermove", (event) => (this.pointer = event.pointerType));
+    for (const kind of ["pointerdown", "pointermove"]) {
+      this.explorer.marks.addEventListener(kind, (event) => {
+        this.pointer = event.pointerType;
+        this.isWanted = true;
+      });
+    }
+    document.addEventListener("keydown", ({ key }) => (this.isWanted ||= key.startsWith("Arrow")));
     this.switch = element("input", { type: "checkbox", checked: true });
     this.switch.addEventListener("change", () => this.turn(this.switch.checked));
     const boxes = this.choices.map(({ name }, k) => {
@@ -80,7 +87,7 @@ class Cards {
 
   // At a place of the screen, for the row nearest to it.
   show(row, x, y) {
-    if (!this.isOn || row < 0 || this.explorer.path.isPlaying) return this.hide();
+    if (!this.isOn || row < 0 || this.explorer.path.isPlaying || !this.isWanted) return this.hide();
     if (this.row !== row) {
       this.node.textContent = "";
       this.node.append(...this.parts(row, LONGEST_ON_HOVER));

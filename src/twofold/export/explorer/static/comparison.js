@@ -71,6 +71,7 @@ function comparisonOf(explorer, groups) {
   const { columns, fieldsHere: fields, rows } = explorer;
   const ofColumns = columns.flatMap((column) => {
     const { name, names, values, gaps } = column;
+    if (isText(column)) return [];
     if (column.kind === "class") return comparedLevels(name, names, (row) => values[row] - 1, groups);
     return comparedNumbers(name, (row) => (gaps && gaps[row] ? null : values[row]), (value) => numberText(column, value), groups);
   });

@@ -22,7 +22,9 @@ class DensityLayer {
     const { sx, sy } = points.axes(camera);
     const { rows, cells } = points.grid.crowd(...boxInView(points, camera, 0));
     const area = points.grid.sizeA * sx * points.grid.sizeB * Math.abs(sy);
-    return rows > CROWDED ? rows / (cells * area) : 0;
+    // Of rows that filters and the legend hide, there are about as many everywhere.
+    const visible = (rows * points.visible) / points.n;
+    return visible > CROWDED ? visible / (cells * area) : 0;
   }
 
   draw(context, camera, ratio) {

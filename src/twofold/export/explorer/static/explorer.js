@@ -70,6 +70,18 @@ class Explorer {
   colorBy(choice) {
     this.column = this.columnOf(choice);
     this.recolor();
+    this.pins.show();
+  }
+
+  // Set the choice of the color from elsewhere; nothing happens if there is no such column.
+  choose(choice) {
+    const [word, number] = choice.split(" ");
+    const isFeature = word === "feature";
+    if (isFeature ? !(this.rows.isThere && this.fields[Number(number)]) : !this.columns[Number(word)]) return;
+    const select = byId("color");
+    select.value = choice;
+    if (select.value !== choice) this.offerFeature?.(Number(number));
+    this.colorBy(choice);
   }
 
   // The column of a choice: "2" is the third column, "feature 2" the third feature.

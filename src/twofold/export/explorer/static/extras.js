@@ -65,6 +65,9 @@ class Extras {
 class NoExtras {
   constructor() {
     this.newRows = null;
+    for (const node of document.querySelectorAll(".of-cards")) node.hidden = true;
+    // A file that is dropped must not replace the page.
+    for (const kind of ["dragover", "drop"]) document.addEventListener(kind, (event) => event.preventDefault());
   }
 
   show() {}

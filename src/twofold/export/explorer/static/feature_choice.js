@@ -53,11 +53,15 @@ function featureSearch(explorer, select, found) {
     field.setCustomValidity(l === undefined ? "No feature has this name." : "");
     field.reportValidity();
     if (l === undefined) return;
+    explorer.offerFeature(l);
+    explorer.colorBy(found.value);
+  });
+  // Make a feature the one that the list of colors has.
+  explorer.offerFeature = (l) => {
     field.value = found.textContent = names[l];
     found.value = `feature ${l}`;
     found.hidden = false;
     select.value = found.value;
-    explorer.colorBy(found.value);
-  });
+  };
   return element("span", {}, field, list);
 }

@@ -28,12 +28,12 @@ class FilterPanel {
     if (this.isBuilt) return;
     this.isBuilt = true;
     const { columns, fieldsHere: fields, content } = this.explorer;
-    const last = columns.length - 1;
-    // Labels first; error and density, which every page has, behind the features of a table.
-    const own = columns.slice(0, -2).map((_, k) => `${k}`).slice(0, MOST_COLUMN_CHARTS);
+    // Labels first; the page's own columns behind the features of a table.
+    const [given, own] = givenAndOwn(columns);
+    const first = given.filter((k) => !isText(columns[k])).slice(0, MOST_COLUMN_CHARTS);
     const isTable = content.appearance.kind === "table";
     const features = isTable ? fields.flatMap(({ fixed }, l) => (fixed === null ? [`feature ${l}`] : [])).slice(0, MOST_FEATURE_CHARTS) : [];
-    for (const key of [...own, ...features, `${last - 1}`, `${last}`]) this.chart(key);
+    for (const key of [...first, ...features, ...own]) this.chart(`${key}`);
     this.suggest("");
   }
 
@@ -88,7 +88,8 @@ class FilterPanel {
   // The rows that all filters keep.
   left() {
     const rows = [];
-    for (let row = 0; row < this.filters.n; row++) if (!this.filters.fails[row]) rows.push(row);
+    const { colors } = this.explorer.points;
+    for (let row = 0; row < this.filters.n; row++) if (colors[row]) rows.push(row);
     return rows;
   }
 
@@ -100,6 +101,7 @@ class FilterPanel {
       this.isAsked = false;
       for (const chart of this.charts.values()) chart.show();
       this.explorer.points.out = this.filters.out;
+      this.explorer.points.filtered++;
       this.explorer.recolor();
       this.tell();
       for (const listener of this.listeners) listener();

@@ -127,6 +127,7 @@ function onKey(explorer, event) {
   else if (key === "d") explorer.setTheme(explorer.theme === "dark" ? "light" : "dark");
   else if (key === "?") explorer.toggleHelp();
   else if (key === "Escape") {
+    explorer.extras.cards?.hide();
     explorer.clearPath();
     explorer.pins.clear();
     explorer.select([]);

@@ -17,11 +17,12 @@ class Labels {
   draw(context, camera, column, theme) {
     this.shown = [];
     if (column.kind !== "class") return;
-    if (this.column !== column) {
+    const { points } = this;
+    if (this.column !== column || this.filtered !== points.filtered) {
       this.anchors = this.anchorsOf(column);
       this.column = column;
+      this.filtered = points.filtered;
     }
-    const { points } = this;
     const { x0, sx, y0, sy } = points.axes(camera);
     context.font = "600 13px system-ui, sans-serif";
     context.textAlign = "center";
@@ -31,7 +32,7 @@ class Labels {
     context.strokeStyle = theme === "dark" ? "#14161a" : "#ffffff";
     context.fillStyle = theme === "dark" ? "#ffffff" : "#1c1f24";
     for (const { row, code } of this.anchors) {
-      if (!column.shown.has(code) || !points.colors[row]) continue;
+      if (!column.shown.has(code)) continue;
       const [x, y] = [x0 + sx * points.u[row], y0 + sy * points.height[row]];
       if (x < 0 || y < 0 || x > camera.width || y > camera.height) continue;
       const name = column.names[code].length > 18 ? `${column.names[code].slice(0, 17)}…` : column.names[code];
@@ -46,7 +47,7 @@ class Labels {
 
   // For each region of the larger classes the row nearest to its densest place, the largest regions first.
   anchorsOf(column) {
-    const { n, u, height } = this.points;
+    const { n, u, height, out } = this.points;
     const classes = column.byCount.slice(0, MOST_NAMED);
     const number = new Int16Array(column.names.length).fill(-1);
     classes.forEach((code, k) => (number[code] = k));
@@ -55,7 +56,7 @@ class Labels {
     const across = (i) => Math.min(NAME_CELLS - 1, (u[i] - lowA) / sizeA);
     const up = (i) => Math.min(NAME_CELLS - 1, (height[i] - lowB) / sizeB);
     const counts = classes.map(() => new Float32Array(NAME_CELLS * NAME_CELLS));
-    const numberOf = (i) => (column.values[i] > 0 ? number[column.values[i] - 1] : -1);
+    const numberOf = (i) => (column.values[i] > 0 && !(out && out[i]) ? number[column.values[i] - 1] : -1);
     for (let i = 0; i < n; i++) {
       const k = numberOf(i);
       if (k >= 0) counts[k][Math.floor(up(i)) * NAME_CELLS + Math.floor(across(i))]++;

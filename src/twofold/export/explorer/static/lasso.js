@@ -48,9 +48,9 @@ class Lasso {
     const rows = [];
     const [xs, ys] = [0, 1].map((axis) => corners.map((corner) => corner[axis]));
     const [left, right, top, bottom] = [Math.min(...xs), Math.max(...xs), Math.min(...ys), Math.max(...ys)];
-    for (let row = 0; row < points.n; row++) {
-      const [x, y] = [points.x[row], points.y[row]];
-      if (!points.colors[row] || x < left || x > right || y < top || y > bottom) continue;
+    const placed = points.place();
+    for (const row of points.inBox(left, top, right, bottom)) {
+      const [x, y] = [placed.x[row], placed.y[row]];
       let isInside = false;
       for (let k = 0, before = corners.length - 1; k < corners.length; before = k++) {
         if (ys[k] > y === ys[before] > y) continue;

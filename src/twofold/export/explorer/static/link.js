@@ -70,6 +70,9 @@ class Link {
     // A link to other rows means nothing here.
     if (parts.get("t") !== `${LINK_VERSION}.${this.explorer.points.n}`) return;
     const read = (name, use) => (parts.has(name) ? use.call(this, parts.get(name)) : null);
+    // What a link does not name is as on a new page.
+    this.explorer.clearPath();
+    this.explorer.reset();
     read("c", this.readColor);
     read("h", this.readHidden);
     read("v", this.readView);
@@ -86,9 +89,7 @@ class Link {
     const found = /^(f?)(\d{1,7})$/.exec(text);
     if (!found) return;
     const choice = found[1] ? `feature ${Number(found[2])}` : `${Number(found[2])}`;
-    if (![...byId("color").options].some((option) => option.value === choice)) return;
-    byId("color").value = choice;
-    byId("color").dispatchEvent(new Event("change"));
+    this.explorer.choose(choice);
   }
 
   readHidden(text) {
@@ -114,7 +115,6 @@ class Link {
       points.project(camera);
     }
     Object.assign(camera, { u, v, scale: zoom * camera.whole, isFitted: false });
-    points.place(camera);
   }
 
   readFilters(text) {

@@ -12,6 +12,7 @@ class Points {
     this.v = new Float64Array(this.n);
     this.colors = new Uint32Array(this.n);
     this.out = null; // ones for rows that a filter hides
+    this.filtered = 0; // counts the changes of these
     this.codes = new Uint8Array(this.n);
     this.palette = new Uint32Array(256);
     this.spotlight = -1;
@@ -114,7 +115,11 @@ class Points {
     this.spotlight = spotlight < 0 ? -1 : codeOfClass(column, spotlight);
     this.palette = paletteOf(column, theme, this.spotlight);
     this.theme = theme;
-    for (let i = 0; i < this.n; i++) this.colors[i] = this.out && this.out[i] ? 0 : this.palette[this.codes[i]];
+    this.visible = 0;
+    for (let i = 0; i < this.n; i++) {
+      this.colors[i] = this.out && this.out[i] ? 0 : this.palette[this.codes[i]];
+      if (this.colors[i]) this.visible++;
+    }
     this.recolored();
   }
 
@@ -125,7 +130,7 @@ class Points {
 
   // Smaller for more rows, larger when zoomed in, but so that rows cover where they are twice at most.
   radius(camera, fitted) {
-    const base = Math.min(5, Math.max(0.9, 115 / Math.sqrt(this.n)));
+    const base = Math.min(5, Math.max(0.9, 115 / Math.sqrt(Math.max(1, this.visible))));
     const crowd = this.crowds.rowsPerPixel(camera);
     const most = crowd ? Math.max(0.9, Math.sqrt(2 / (Math.PI * crowd))) : 8;
     return Math.min(8, most, base * Math.sqrt(Math.max(1, camera.scale / fitted)));

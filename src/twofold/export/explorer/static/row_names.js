@@ -21,6 +21,21 @@ function shownPart(n, total, isWhole) {
 }
 
 // The page's own columns come after those that were given, which may have the same names.
+const OWN_COLUMNS = ["reconstruction error", "log density"];
+
 function ownColumn(columns, name) {
   return columns.slice().reverse().find((column) => column.name === name);
+}
+
+// The numbers of the columns that were given, and of the page's own; many rows have only the first of these.
+function givenAndOwn(columns) {
+  const own = OWN_COLUMNS.map((name) => columns.lastIndexOf(ownColumn(columns, name))).filter((k) => k >= 0);
+  return [columns.map((_, k) => k).filter((k) => !own.includes(k)), own];
+}
+
+// A column of texts that differ from row to row is for cards: as classes they say nothing.
+const MOST_CLASSES = 64;
+
+function isText(column) {
+  return column.kind === "class" && column.names.length > MOST_CLASSES && 2 * column.names.length > column.values.length;
 }

@@ -159,10 +159,12 @@ function svgOf(explorer) {
   const ground = canvasOf(camera.width, camera.height);
   explorer.drawGround(ground.getContext("2d"), FINER, !areCircles);
   map.append(svgElement("image", { width: camera.width, height: camera.height, href: ground.toDataURL("image/png") }));
-  if (areCircles) map.append(...circlesOf(explorer), ...namesOf(explorer, paper));
+  if (areCircles) map.append(...circlesOf(explorer));
+  if (!explorer.tiles.isOn) map.append(...namesOf(explorer, paper));
   map.append(...svgMarksOf(explorer, ink));
   root.append(map, legendOf(entries, camera.width + 14));
-  return new XMLSerializer().serializeToString(root);
+  // Control characters of names have no place in XML.
+  return new XMLSerializer().serializeToString(root).replace(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/g, "\ufffd");
 }
 
 function circlesOf({ points, camera, fitted }) {

@@ -51,7 +51,7 @@ class Search {
     const found = [[], [], []];
     const some = tests.filter((test) => test);
     for (let row = 0; row < points.n; row++) {
-      if (points.out && points.out[row]) continue;
+      if (!points.colors[row]) continue;
       const name = rowName(row).toLowerCase();
       if (name === text || name === `row ${text}`) found[0].push(row);
       else if (name.startsWith(text)) found[1].push(row);
@@ -102,9 +102,10 @@ function markRows(context, points, rows, color, radius, width) {
   context.strokeStyle = context.fillStyle = color;
   context.lineWidth = width;
   context.beginPath();
+  const placed = rows.length ? points.place() : null;
   for (const row of rows.slice(0, MOST_MARKED)) {
     if (!points.colors[row]) continue;
-    const [x, y] = [points.x[row], points.y[row]];
+    const [x, y] = [placed.x[row], placed.y[row]];
     if (isRing) {
       context.moveTo(x + radius, y);
       context.arc(x, y, radius, 0, 2 * Math.PI);

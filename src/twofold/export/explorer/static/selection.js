@@ -43,7 +43,7 @@ class Selection {
   list() {
     const { rowName, columns } = this.explorer;
     const list = byId("rows");
-    const shown = columns.slice(0, 3);
+    const shown = columns.filter((column) => !isText(column)).slice(0, 3);
     const head = element("tr", {}, ...["row", ...shown.map((c) => c.name)].map((text) => element("th", { textContent: text, dir: "auto", scope: "col" })));
     const body = element("tbody");
     for (const row of this.rows.slice(0, LISTED)) {
@@ -81,6 +81,6 @@ class Selection {
 function csvCell(value) {
   if (typeof value === "number") return String(Math.abs(value) < 1e-300 ? 0 : Number(value.toPrecision(9)));
   // Text that a spreadsheet would take for a formula is marked as text.
-  const text = /^[=+\-@\t]/.test(value) && Number.isNaN(Number(value)) ? `'${value}` : value;
+  const text = /^[=+\-@\t\r]/.test(value) && Number.isNaN(Number(value)) ? `'${value}` : value;
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }

@@ -10,7 +10,7 @@ const PACE = 50;
 
 function render({ model, el }) {
   const frame = document.createElement("iframe");
-  frame.setAttribute("sandbox", "allow-scripts allow-downloads");
+  frame.setAttribute("sandbox", "allow-scripts allow-downloads allow-popups allow-popups-to-escape-sandbox");
   frame.title = model.get("_title");
   frame.style.cssText = "display: block; width: 100%; box-sizing: border-box; border: 1px solid #8884; border-radius: 6px;";
   frame.style.height = `${Number(model.get("height"))}px`;
