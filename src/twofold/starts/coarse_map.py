@@ -2,10 +2,11 @@
 
 Some points are embedded by a slow and good method. All others are placed by their nearest of these,
 then smoothed over the neighborhood graph. Three averages over that graph denoise the data before
-the few are chosen and compared; only the initial map uses the averages. Geometric medians keep a
-point whose neighbors lie in two places from landing between them, whatever the axes. A jitter of 0.3 distances between neighbors
-of the coarse map separates points that share a place: with less, the map that grows from it
-shatters.
+the few are chosen and compared; only the initial map uses the averages. Medians keep a point whose
+neighbors lie in two places from landing between them. The first placement takes geometric medians,
+because componentwise ones put many points on lines along the axes. A jitter of 0.3 distances
+between neighbors of the coarse map separates points that share a place: with less, the map that
+grows from it shatters.
 """
 
 from __future__ import annotations
@@ -81,7 +82,7 @@ def _averaged(X: AnyArray, neighbors: AnyArray) -> AnyArray:
 
 
 def _smoothed(Z: AnyArray, neighbors: AnyArray) -> AnyArray:
-    """Return the median of each point and its neighbors."""
+    """Return the componentwise median of each point and its neighbors."""
     smoothed = np.empty_like(Z)
 
     def work(rows: slice) -> None:

@@ -15,6 +15,9 @@ from twofold.numerics.validation import check_int
 from twofold.protocols import IntArray
 
 HEIGHT = 640
+SANDBOX = "allow-scripts allow-downloads allow-popups allow-popups-to-escape-sandbox"
+"""What the frame may do: run the page, save files, and open links of rows in windows of their own."""
+
 MISSING_WIDGET = 'install the extra "widget" (pip install "twofold[widget]") for a live widget'
 
 
@@ -151,7 +154,7 @@ class StaticExplorer:
 
     def _repr_html_(self) -> str:
         return (
-            f'<iframe title="{escape(self.title)}" sandbox="allow-scripts allow-downloads allow-popups allow-popups-to-escape-sandbox" '
+            f'<iframe title="{escape(self.title)}" sandbox="{SANDBOX}" '
             f'style="display: block; width: 100%; height: {self.height}px; '
             f'box-sizing: border-box; border: 1px solid #8884; border-radius: 6px" '
             f'srcdoc="{escape(self._page)}"></iframe>'
