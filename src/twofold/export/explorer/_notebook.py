@@ -16,7 +16,7 @@ from twofold.protocols import IntArray
 
 HEIGHT = 640
 SANDBOX = "allow-scripts allow-downloads allow-popups allow-popups-to-escape-sandbox"
-"""What the frame may do: run the page, save files, and open links of rows in windows of their own."""
+"""What the frame may do: run the page, save files, and open links of rows in other windows."""
 
 MISSING_WIDGET = 'install the extra "widget" (pip install "twofold[widget]") for a live widget'
 
