@@ -274,6 +274,18 @@ class TestDocuments:
         forged.document[key] = value
         refused(forged.signed(), tmp_path, message)
 
+    @pytest.mark.parametrize("key", ["class", "n_features", "parameters", "versions"])
+    def test_headers_without_a_part(self, key, content, tmp_path):
+        forged = Forged(content)
+        del forged.document[key]
+        refused(forged.signed(), tmp_path, f"{key} is not what")
+
+    @pytest.mark.parametrize("key", ["n_components", "feature_names"])
+    def test_headers_without_what_is_not_needed(self, key, content, tmp_path):
+        forged = Forged(content)
+        del forged.document[key]
+        assert load(forged.signed(), tmp_path).n_features_in_ == 3
+
     def test_versions_of_another_kind(self, content, tmp_path):
         forged = Forged(content)
         forged.document |= {"format": FORMAT + 1, "versions": [1]}

@@ -247,8 +247,9 @@ def _describes(document: dict[str, Any], model: Any) -> bool:
     return (
         document["class"] == type(model).__name__
         and document["n_features"] == model.n_features_in_
-        and document["n_components"] in (None, model._n_features_out)
-        and document["feature_names"] == (None if names is None else [str(name) for name in names])
+        and document.get("n_components") in (None, model._n_features_out)
+        and document.get("feature_names")
+        == (None if names is None else [str(name) for name in names])
     )
 
 
