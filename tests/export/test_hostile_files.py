@@ -367,6 +367,11 @@ class TestDocuments:
             node_of(forged, name)["bandwidth_"] = width if width == width else {"$float": "nan"}
             refused(forged.signed(), tmp_path, "bandwidth_ is")
 
+    def test_bandwidths_whose_square_overflows(self, content, tmp_path):
+        forged = Forged(content)
+        node_of(forged, "LatentDensity")["bandwidth_"] = 1e199
+        refused(forged.signed(), tmp_path, "bandwidth_ is")
+
     def test_points_too_many_bandwidths_away(self, content, tmp_path):
         forged = Forged(content)
         density = node_of(forged, "LatentDensity")

@@ -9,6 +9,7 @@ import numpy as np
 from twofold.export.contents.checking import Contents
 from twofold.export.contents.fields import (
     FAR,
+    NARROWEST,
     Field,
     Scope,
     UnfitError,
@@ -23,7 +24,6 @@ from twofold.export.contents.fields import (
     text,
     values,
     whole,
-    width,
 )
 from twofold.kernels import KERNELS
 
@@ -101,7 +101,7 @@ TABLES: Final[dict[str, Contents]] = {
     "LatentDensity": Contents(
         parameters={"kernel": with_density, "n_jobs": jobs},
         learned={
-            "bandwidth_": width,
+            "bandwidth_": number(low=NARROWEST, high=FAR),  # its square is finite
             "points_": floats("points", "latents"),
             "log_densities_": floats("points"),
         },
