@@ -10,7 +10,7 @@ const ABOVE_FINGER = 28;
 const LINK = /https?:\/\/[^\s<>"']+/;
 
 // The address in a text, or null.
-function addressIn(text) {
+function addressOf(text) {
   const found = LINK.exec(text);
   if (!found) return null;
   try {
@@ -131,7 +131,7 @@ class Cards {
       const whole = text(row);
       const value = element("dd", { dir: "auto" });
       value.append(whole.length > longest ? `${whole.slice(0, longest - 1)}…` : whole);
-      const address = longest === LONGEST_IN_PIN ? addressIn(whole) : null;
+      const address = longest === LONGEST_IN_PIN ? addressOf(whole) : null;
       if (address) {
         const open = element("a", { href: address, target: "_blank", rel: "noopener noreferrer", className: "button", textContent: "Open" });
         open.setAttribute("aria-label", `Open the address in ${shownText(name)} in a new tab`);
