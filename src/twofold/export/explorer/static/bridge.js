@@ -55,7 +55,7 @@ class Bridge {
       const button = [...document.querySelectorAll("[data-tool]")].find((one) => one.dataset.tool === tool);
       if (button && !button.hidden) explorer.setTool(tool);
     }
-    // What was asked for is told again, as the page has it.
+    // Repeat what was asked for, as the page has it now.
     for (const [name, value] of Object.entries({ rows, latent, color, tool })) if (value !== undefined) delete this.told[name];
     explorer.drawMarks();
   }
