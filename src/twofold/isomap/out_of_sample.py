@@ -12,8 +12,8 @@ leave-one-out error of the latents decides. With labels the error of a classifie
 The decoder is fitted to the latents of the embedding. New rows get their latents from the encoder,
 and those may differ: labels that have little to do with the data move rows to places that no
 encoder predicts. A decoder of the embedding can then be worse than the mean of the data. If it
-loses more than twice as much at the encoder's latents as a decoder that is fitted to them, or more
-than the mean, that one is used.
+loses more than a tenth of the variance at the encoder's latents, and more than twice as much as a
+decoder that is fitted to them or more than the mean, that one is used.
 """
 
 from __future__ import annotations

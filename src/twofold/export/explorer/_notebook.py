@@ -33,9 +33,9 @@ def show(
 ) -> Any:
     """Show the explorer of a fitted model in a notebook.
 
-    With `anywidget <https://anywidget.dev>`_ (extra ``widget``) the result is a widget for Jupyter,
-    JupyterLab, VS Code, Marimo and Colab. What happens on the page sets its traits, and setting a
-    trait changes the page:
+    With `anywidget <https://anywidget.dev>`_ (extra ``widget``) the result is a widget for
+    notebooks, tried in JupyterLab and Marimo. What happens on the page sets its traits, and setting
+    a trait changes the page:
 
     ``selected``
         Numbers of the selected rows of X, a list. A truth value for each row may be assigned, too.
