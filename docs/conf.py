@@ -94,6 +94,8 @@ html_sidebars = {
     page: []
     for page in (
         "index",
+        "tutorial",
+        "coming-from",
         "command-line",
         "dask",
         "building-blocks",
