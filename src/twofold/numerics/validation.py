@@ -14,6 +14,7 @@ from scipy.sparse import issparse
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_array, validate_data
 
+from twofold.numerics.foreign_arrays import as_numpy
 from twofold.numerics.sparse_rows import FLOATS, dense_if_few_cells
 from twofold.protocols import Array
 
@@ -31,7 +32,7 @@ def check_data(
     """
     if issparse(X) and estimator.__sklearn_tags__().input_tags.pairwise:
         raise TypeError("X is a sparse matrix of pairs of rows: pass a dense one, X.toarray().")
-    X = dense_if_few_cells(X)
+    X = dense_if_few_cells(as_numpy(X, "X"))
     refuse_text(X, "X")
     if gaps and hasattr(X, "notna") and any(kind == object for kind in np.ravel(X.dtypes)):
         X = X.where(X.notna(), np.nan)  # pandas.NA and None among objects
@@ -154,6 +155,7 @@ def check_latents(
 
     ``fitted_with`` explains the number of columns if it is not the parameter ``n_components``.
     """
+    Z = as_numpy(Z, "Z")
     checked = check_array(Z, dtype=FLOATS, ensure_all_finite=False, input_name="Z")
     check_finite(checked, "Z")
     if checked.shape[1] != n_components:

@@ -17,6 +17,7 @@ import numpy as np
 from sklearn.utils.validation import check_array
 
 from twofold.base.dask_inputs import is_dask
+from twofold.numerics.foreign_arrays import as_numpy
 from twofold.protocols import AnyArray
 from twofold.tables import pandas_cells, polars_cells
 from twofold.tables.cells import Cells, Storage
@@ -128,7 +129,7 @@ def _as_frame(X: Any) -> Frame:
             return Frame("pandas", _from_arrow(X))
         if hasattr(X, "__dataframe__"):
             return Frame("pandas", _from_interchange(X))
-    return Frame("numpy", _array(X))
+    return Frame("numpy", _array(as_numpy(X, "X")))
 
 
 def _from_interchange(X: Any) -> Any:
