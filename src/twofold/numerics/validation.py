@@ -64,11 +64,16 @@ def check_data(
 
 
 def refuse_text(X: Any, name: str) -> None:
-    """Raise an error for an array, or a frame with a column, of text or dates."""
+    """Raise an error for an array, or a frame with a column, of text, dates or records."""
     if getattr(getattr(X, "dtype", None), "kind", "f") in "USMm":
         raise ValueError(
             f"{name} has type {X.dtype}: could not convert to numbers without guessing. Convert it "
             "first."
+        )
+    if getattr(getattr(X, "dtype", None), "kind", "f") == "V":
+        raise ValueError(
+            f"{name} has type {X.dtype}, which is not one of NumPy's types of numbers. Pass an "
+            "array of float32 or float64; a record array becomes a table by pandas.DataFrame."
         )
     if hasattr(X, "columns") and not all(map(_holds_numbers, list(getattr(X, "dtypes", ())))):
         refuse_cells(X)
