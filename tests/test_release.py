@@ -133,3 +133,37 @@ def test_every_dependency_has_a_lower_bound_and_no_upper_one():
     for one in everything:
         assert ">=" in one or one.startswith("twofold["), one
         assert "<" not in one.split(";")[0], f"{one}: no upper bounds"
+
+
+def test_the_recipe_agrees():
+    yaml = pytest.importorskip("yaml")
+    path = ROOT / "recipe" / "recipe.yaml"
+    if not path.is_file():
+        pytest.skip("the recipe is not part of the sdist")
+    recipe = yaml.safe_load(path.read_text(encoding="utf-8"))
+    project = SETTINGS["project"]
+    assert recipe["context"]["version"] == twofold.__version__
+    assert f">={recipe['context']['python_min']}" == project["requires-python"]
+    wanted = {re.split(r"[;\[]", one)[0].strip() for one in project["dependencies"]}
+    wanted |= set(project["optional-dependencies"]["cli"])
+    given = {one.replace(" ", "") for one in recipe["requirements"]["run"][1:]}
+    assert given == wanted
+    assert recipe["about"]["license"] == project["license"]
+
+
+def test_the_workflows_run_sessions_that_exist():
+    folder = ROOT / ".github" / "workflows"
+    if not folder.is_dir():
+        pytest.skip("the workflows are not part of the sdist")
+    text = "".join(path.read_text(encoding="utf-8") for path in sorted(folder.glob("*.yml")))
+    named = {name for line in re.findall(r"nox -s ([\w ]+)", text) for name in line.strip().split()}
+    defined = set(
+        re.findall(r"^def (\w+)\(session", (ROOT / "noxfile.py").read_text(), re.MULTILINE)
+    )
+    assert named - defined == set()
+    assert {"lowest", "docs", "build", "sdist", "pyright"} <= named
+    for used in re.findall(r"uses: (\S+)", text):
+        assert re.fullmatch(r"[\w./-]+@[0-9a-f]{40}", used), f"{used}: pin actions by commit"
+    tested = re.findall(r"python: \[(.*)\]", text)[0].replace('"', "").split(", ")
+    classifiers = " ".join(SETTINGS["project"]["classifiers"])
+    assert tested == re.findall(r":: (3\.\d+)", classifiers)
