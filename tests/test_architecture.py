@@ -14,6 +14,7 @@ import twofold
 SOURCE = Path(twofold.__file__).parent
 
 LAYERS = {
+    "_version": 0,
     "protocols": 0,
     "numerics": 0,
     "numerics.bandwidths": 1,

@@ -129,7 +129,7 @@ class TwoWayEstimator(
         """Return the model of data whose rows are all equal: every latent decodes to that row."""
         return constant_model(np.zeros((len(problem.data), problem.n_components)), problem.data)
 
-    @with_callbacks  # type: ignore[untyped-decorator, unused-ignore]
+    @with_callbacks
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Learn latents and both maps.
 
