@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from scipy.sparse import issparse
@@ -19,6 +19,9 @@ from twofold.numerics.units import CenteredUnits
 from twofold.numerics.validation import cast_back, check_int, check_latents
 from twofold.protocols import Array
 
+if TYPE_CHECKING:
+    from twofold.base.estimator import TwoWayEstimator
+
 
 class GeometryMixin:
     """Adds ``metric_tensor``, ``stretch`` and ``geodesic`` to an estimator with units and maps."""
@@ -27,7 +30,9 @@ class GeometryMixin:
 
     if TYPE_CHECKING:
         _rows: Callable[..., Any]
-        _n_features_out: int
+
+        @property
+        def _n_features_out(self) -> int: ...
 
     def metric_tensor(self, Z: Any) -> Array:
         """Return the metric of the manifold at points of the latent space.
@@ -95,7 +100,7 @@ class GeometryMixin:
         check_consistent_length(rows, latents)
         units = self._data_units
         if not issparse(rows):
-            rows = without_gaps(self, rows)
+            rows = without_gaps(cast("TwoWayEstimator", self), rows)
         elif not isinstance(units, AffineUnits):
             rows = rows.toarray()
         return with_overlap(self, found, units.into(rows))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from sklearn.utils.validation import check_is_fitted
 
@@ -16,6 +16,9 @@ from twofold.maps.affine import Predictor
 from twofold.numerics.units import CenteredUnits
 from twofold.numerics.validation import RandomLike, check_choice, check_int
 from twofold.protocols import Array
+
+if TYPE_CHECKING:
+    from twofold.base.estimator import TwoWayEstimator
 
 
 class LatentDensityMixin:
@@ -68,7 +71,8 @@ class LatentDensityMixin:
             return self._apply("log_density", Z, self._log_densities, latents=True)
         check_is_fitted(self)
         if is_dask(Z):
-            return lazily(self, "log_density", Z, per=per)  # type: ignore[no-any-return]
+            model = cast("TwoWayEstimator", self)
+            return lazily(model, "log_density", Z, per=per)  # type: ignore[no-any-return]
         return self._apply("log_density", Z, self._log_densities_of_areas, latents=True)
 
     def sample(self, n_samples: int = 1, *, random_state: RandomLike = None) -> Array:

@@ -231,7 +231,7 @@ def _divided(line: Array, surface: Surface, n_steps: int, *, by_cost: bool) -> A
     """
     if len(line) < N_FINE:
         shares = np.linspace(0.0, len(line) - 1.0, 2 * N_PIECES * (len(line) - 1) + 1)
-        line = _interpolated(line, np.arange(len(line)), shares)
+        line = _interpolated(line, np.arange(float(len(line))), shares)
     images = surface.images(surface.limited(line))
     lengths = np.sqrt(np.square(np.diff(images, axis=0)).sum(axis=1))
     moves = np.sqrt(np.square(np.diff(line, axis=0)).sum(axis=1))

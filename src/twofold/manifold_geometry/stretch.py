@@ -275,8 +275,8 @@ def gaps(surface: Surface, latents: Array) -> Array:
         moves = surface.flat(places)[:, None] - surface.flat(landmarks)
         squares[np.square(moves).sum(axis=2) < 1e-20] = np.inf
         closest = np.argsort(squares, axis=1, kind="stable")[:, :count]
-        steps = (landmarks[closest] - places[:, None]).reshape(-1, places.shape[1])
-        steps = surface.shortest(steps).reshape(len(places), count, -1)
+        apart = (landmarks[closest] - places[:, None]).reshape(-1, places.shape[1])
+        steps = surface.shortest(apart).reshape(len(places), count, -1)
         between = 0.5 * (surface.metric(places)[:, None] + surface.landmark_metric[closest])
         by_metric = np.sqrt(np.maximum(np.einsum("nki,nkij,nkj->nk", steps, between, steps), 0.0))
         direct = np.sqrt(np.take_along_axis(squares, closest, axis=1))

@@ -81,7 +81,8 @@ class ManifoldDecoder:
             return np.zeros((len(latents), latents.shape[1], latents.shape[1]))
         metric = pulled_back(self.up, self.domain.into(latents), behind.after(self.frame))
         moves = (np.abs(latents) <= self.domain.ends) | np.array(self.domain.wrapped)
-        return metric * (moves[:, :, None] & moves[:, None, :])
+        inside: Array = metric * (moves[:, :, None] & moves[:, None, :])
+        return inside
 
 
 class DomainDensity:
