@@ -95,6 +95,8 @@ html_sidebars = {
     page: []
     for page in (
         "index",
+        "tutorial",
+        "coming-from",
         "command-line",
         "dask",
         "building-blocks",

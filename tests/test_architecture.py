@@ -36,6 +36,7 @@ LAYERS = {
     "maps.projection": 3,
     "maps.projection_loops": 3,
     "maps.pair_selection": 3,
+    "manifold_geometry": 3,
     "starts": 3,
     "pipelines": 3,
     "export.contents": 3,

@@ -35,6 +35,7 @@ from twofold.base.gaps import (
     observed_distances,
     without_gaps,
 )
+from twofold.base.geometry import GeometryMixin
 from twofold.base.latent_density import LatentDensityMixin
 from twofold.base.other_units import warn_of_other_units
 from twofold.base.problem import Learned, Problem
@@ -74,6 +75,7 @@ class TwoWayEstimator(
     SummaryMixin,
     ExploreMixin,
     LatentDensityMixin,
+    GeometryMixin,
     CallbackSupportMixin,
     ClassNamePrefixFeaturesOutMixin,
     TransformerMixin,
