@@ -23,6 +23,7 @@ from twofold.numerics.row_weights import repeated_rows, take_rows
 from twofold.numerics.validation import RandomLike
 from twofold.protocols import Array
 from twofold.tables.cells import original_level
+from twofold.tables.explaining import ExplainTableMixin
 from twofold.tables.filling import deviations, fill
 from twofold.tables.frames import Frame, as_frame, joined
 from twofold.tables.layout import TableLayout, check_rows
@@ -30,7 +31,12 @@ from twofold.tables.measuring import measure
 
 
 class TableMap(
-    SummaryMixin, ExploreMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
+    SummaryMixin,
+    ExploreMixin,
+    ExplainTableMixin,
+    ClassNamePrefixFeaturesOutMixin,
+    TransformerMixin,
+    BaseEstimator,
 ):
     """A two-way map of a data frame with columns of all kinds.
 

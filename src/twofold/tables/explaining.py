@@ -1,0 +1,163 @@
+"""Explanations of tables in terms of the columns of the frame.
+
+A category has one encoded column for each level; they are one feature, and their squared effects
+add up.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from twofold.base.explaining import (
+    check_enough,
+    explained_difference,
+    explained_path,
+    explained_rows,
+)
+from twofold.explaining.results import DifferenceExplanation, Explanation, PathExplanation
+from twofold.explaining.slopes import SCALE
+from twofold.numerics.validation import check_real
+from twofold.protocols import AnyArray, Array, IntArray
+
+if TYPE_CHECKING:
+    from twofold.tables.layout import TableLayout
+
+
+class ExplainTableMixin:
+    """Adds `explain`, `explain_path` and `explain_difference` to `TableMap`."""
+
+    model_: Any
+    layout_: TableLayout
+
+    if TYPE_CHECKING:
+
+        def _encoded(self, X: Any) -> Array: ...
+
+    def explain(self, X: Any, *, scale: float = SCALE) -> Explanation:
+        """Find the columns of the frame that move each row's position on the map.
+
+        See `TwoWayEstimator.explain`. A category is one feature. Spreads are in encoded units,
+        where each column has a spread of about 1.
+
+        Parameters
+        ----------
+        X : data frame or array-like of shape (n_samples, n_features)
+            Rows to explain.
+        scale : float, default=0.25
+            The width of the neighborhood, see `TwoWayEstimator.explain`.
+
+        Returns
+        -------
+        Explanation
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> from twofold import TableMap, TwoWay
+        >>> frame = pd.DataFrame({"a": range(40), "b": ["low"] * 20 + ["top"] * 20})
+        >>> table = TableMap(TwoWay("pca", n_components=1, up="nw", down="nw")).fit(frame)
+        >>> sorted(table.explain(frame).to_frame().feature)
+        ['a', 'b']
+        """
+        encoded = self._encoded(X)
+        scale = check_real("scale", scale, low=0.0)
+        names, features = _features(self.layout_)
+        rows = self.model_._rows(encoded)[0]
+        return explained_rows(self.model_, rows, scale, names, features)
+
+    def explain_path(self, Z: Any) -> PathExplanation:
+        """Find the columns of the frame that change along a path on the map.
+
+        See `TwoWayEstimator.explain_path`.
+
+        Parameters
+        ----------
+        Z : array-like of shape (n_points, n_components)
+            The places of the path in order, at least two.
+
+        Returns
+        -------
+        PathExplanation
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import pandas as pd
+        >>> from twofold import TableMap, TwoWay
+        >>> frame = pd.DataFrame({"a": range(40), "b": ["low"] * 20 + ["top"] * 20})
+        >>> table = TableMap(TwoWay("pca", n_components=1, up="nw", down="nw")).fit(frame)
+        >>> path = np.linspace(table.embedding_[0], table.embedding_[-1], 9)
+        >>> table.explain_path(path).decoded.b.iloc[[0, -1]].tolist()
+        ['low', 'top']
+        """
+        check_is_fitted(self)
+        names, features = _features(self.layout_)
+
+        def decode(latents: Array) -> Any:
+            return self.layout_.back(self.model_._decode_all(latents))
+
+        return explained_path(self.model_, Z, names, features, decode)
+
+    def explain_difference(self, A: Any, B: Any, *, level: float = 0.95) -> DifferenceExplanation:
+        """Find the columns of the frame that separate two selections of rows on the manifold.
+
+        See `TwoWayEstimator.explain_difference`. Of a category, the difference is the length of
+        that of its levels' indicators, over the spread of the category.
+
+        Parameters
+        ----------
+        A, B : data frame or array-like of shape (n_samples, n_features)
+            The rows of the selections, at least two each.
+        level : float, default=0.95
+            The level of the intervals, between 0 and 1.
+
+        Returns
+        -------
+        DifferenceExplanation
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> from twofold import TableMap, TwoWay
+        >>> frame = pd.DataFrame({"a": range(40), "b": ["low"] * 20 + ["top"] * 20})
+        >>> table = TableMap(TwoWay("pca", n_components=1, up="nw", down="nw")).fit(frame)
+        >>> found = table.explain_difference(frame[:20], frame[20:])
+        >>> found.mean_a[1], found.mean_b[1]
+        ('low', 'top')
+        """
+        parts = [self.model_._rows(self._encoded(rows))[0] for rows in (A, B)]
+        level = check_real("level", level, below=1.0)
+        for name, rows in zip("AB", parts, strict=True):
+            check_enough(name, len(rows))
+        names, features = _features(self.layout_)
+
+        def shown(encoded: Array) -> AnyArray:
+            return _values(self.layout_, encoded)
+
+        return explained_difference(self.model_, *parts, level, names, features, shown)
+
+
+def _features(layout: TableLayout) -> tuple[tuple[str, ...], IntArray]:
+    """Return the names of the columns that vary, and the number of each encoded column's."""
+    varying = [column for column in layout.columns if column.width]
+    features = np.repeat(np.arange(len(varying)), [column.width for column in varying])
+    return tuple(column.name for column in varying), features.astype(np.intp)
+
+
+def _values(layout: TableLayout, encoded: Array) -> AnyArray:
+    """Return the values of the columns that vary for one encoded row (width,)."""
+    values: list[Any] = []
+    for column, block in layout.blocks(encoded[None]):
+        if not column.width:
+            continue
+        decoded = column.decode(block)
+        if column.labels:
+            values.append(column.labels[list(column.points).index(decoded[0])])
+        elif column.members:
+            values.append(column.members[int(decoded[0])])
+        else:
+            values.append(float(decoded[0]))
+    return np.array(values, dtype=object)
