@@ -11,11 +11,11 @@ from sklearn.utils.validation import check_is_fitted
 from twofold.base.dask_inputs import is_dask
 from twofold.base.gaps import without_gaps
 from twofold.base.sparse_inputs import check_result
-from twofold.explaining.differences import FEWEST_ROWS, Selection, difference_explanation
-from twofold.explaining.paths import path_explanation
-from twofold.explaining.reference import FeatureColumns, Reference, in_own_units
+from twofold.explaining.differences import Selection, difference_explanation
+from twofold.explaining.paths import path_explanation, smoothed_images
+from twofold.explaining.reference import SCALE, FeatureColumns, Reference, in_own_units
 from twofold.explaining.results import DifferenceExplanation, Explanation, PathExplanation
-from twofold.explaining.slopes import SCALE, exact_moves_and_effects, moves_and_effects
+from twofold.explaining.slopes import exact_moves_and_effects, moves_and_effects
 from twofold.numerics.affine_units import AffineUnits
 from twofold.numerics.validation import check_latents, check_real
 from twofold.protocols import Array, IntArray
@@ -76,13 +76,17 @@ class ExplainMixin:
         _refuse_dask("explain", X)
         return explained_rows(model, model._rows(X)[0], scale, feature_names(model))
 
-    def explain_path(self, Z: Any) -> PathExplanation:
+    def explain_path(self, Z: Any, *, scale: float = SCALE) -> PathExplanation:
         """Find the features that change along a path on the map.
 
         Parameters
         ----------
         Z : array-like of shape (n_points, n_components)
             The places of the path in order, at least two.
+        scale : float, default=0.25
+            Decoded values are smoothed over the training latents by a Gaussian of this width, in
+            root mean square deviations of a latent coordinate. 0 takes them as they are, with the
+            noise of the map.
 
         Returns
         -------
@@ -104,14 +108,16 @@ class ExplainMixin:
         'flavanoids'
         """
         model = _fitted(self)
-        return explained_path(model, Z, feature_names(model))
+        scale = check_real("scale", scale, low=0.0)
+        return explained_path(model, Z, scale, feature_names(model))
 
     def explain_difference(self, A: Any, B: Any, *, level: float = 0.95) -> DifferenceExplanation:
         """Find the features that separate two selections of rows on the manifold.
 
         The difference of a feature is that of the means of the reconstructions, in spreads
-        (standard deviations over the training rows). Intervals are Welch's, from the variances of
-        the reconstructions and the residuals, for each feature on its own.
+        (standard deviations over the training rows). Its effect is the size of the difference times
+        the share of the feature's variance that the map explains. Intervals are Welch's, from the
+        variances of the reconstructions and the residuals, for each feature on its own.
 
         Parameters
         ----------
@@ -123,8 +129,7 @@ class ExplainMixin:
         Returns
         -------
         DifferenceExplanation
-            It prints as a table sorted by the size of the difference; ``to_frame()`` has all
-            features.
+            It prints as a table sorted by effect; ``to_frame()`` has all features.
 
         Examples
         --------
@@ -138,12 +143,12 @@ class ExplainMixin:
         """
         model = _fitted(self)
         level = check_real("level", level, below=1.0)
-        parts = []
-        for name, rows in (("A", A), ("B", B)):
-            _refuse_dask("explain_difference", rows)
-            parts.append(model._rows(rows)[0])
-            check_enough(name, parts[-1].shape[0])
-        return explained_difference(model, *parts, level, feature_names(model))
+        for given in (A, B):
+            _refuse_dask("explain_difference", given)
+        pair = (model._rows(A)[0], model._rows(B)[0])
+        for name, rows in zip("AB", pair, strict=True):
+            check_enough(name, rows)
+        return explained_difference(model, pair, level, feature_names(model))
 
 
 def _fitted(model: Any) -> TwoWayEstimator:
@@ -160,12 +165,12 @@ def _refuse_dask(method: str, X: Any) -> None:
         )
 
 
-def check_enough(name: str, n_rows: int) -> None:
+def check_enough(name: str, rows: Any) -> None:
     """Raise an error for a selection of a single row."""
-    if n_rows < FEWEST_ROWS:
+    if rows.shape[0] == 1:
         raise ValueError(
-            f"{name} has {n_rows} row: an interval of a difference needs at least {FEWEST_ROWS} "
-            "rows of each selection. Use inverse_transform to compare single rows."
+            f"{name} has 1 row: an interval of a difference needs at least 2 rows of each "
+            "selection. Use inverse_transform to compare single rows."
         )
 
 
@@ -212,6 +217,7 @@ def explained_rows(
 def explained_path(
     model: TwoWayEstimator,
     Z: Any,
+    scale: float,
     names: tuple[str, ...],
     features: IntArray | None = None,
     decode: Any = None,
@@ -225,14 +231,16 @@ def explained_path(
         )
     decoded = (model._decode_all if decode is None else decode)(latents)
     reference = Reference.of(model, features)
-    images = reference.columns.images(model, latents)
+    if scale == 0.0:
+        images = reference.columns.images(model, latents)
+    else:
+        images = smoothed_images(reference, latents, scale)
     return path_explanation(reference, images, latents, decoded, names)
 
 
 def explained_difference(
     model: TwoWayEstimator,
-    A: Any,
-    B: Any,
+    pair: tuple[Any, Any],
     level: float,
     names: tuple[str, ...],
     features: IntArray | None = None,
@@ -241,17 +249,18 @@ def explained_difference(
     """Explain the difference of checked rows; ``shown`` turns mean encoded rows into values."""
     reference = Reference.of(model, features)
     columns = reference.columns
-    parts = []
-    for rows in (A, B):
+
+    def selection(rows: Any) -> Selection:
         complete = without_gaps(model, _dense(rows))
         images = columns.images(model, model._encode(complete))
-        parts.append(Selection(columns.rows(complete), images))
+        return Selection(columns.rows(complete), images)
 
     def values(mean: Array) -> Any:
         data = _as_data(columns, mean)
         return data if shown is None else shown(data)
 
-    return difference_explanation(reference, *parts, names, level, values)
+    A, B = selection(pair[0]), selection(pair[1])
+    return difference_explanation(reference, A, B, names, level, values)
 
 
 def _dense(rows: Any) -> Array:
@@ -273,9 +282,11 @@ def _as_data(columns: FeatureColumns, centered: Array) -> Array:
     """Return one row (k,) in centered units as a row of the data."""
     units = columns.units
     if not isinstance(units, AffineUnits):
-        return units.back(centered[None])[0]
+        plain: Array = units.back(centered[None])[0]
+        return plain
     with np.errstate(over="ignore"):
-        return in_own_units(centered, units.exponent) * units.column_units + units.offset
+        data: Array = in_own_units(centered, units.exponent) * units.column_units + units.offset
+        return data
 
 
 def _moves_of_features(columns: FeatureColumns, moves: Array) -> Array:

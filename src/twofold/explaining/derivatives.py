@@ -144,7 +144,7 @@ def _solved(JTJ: Array, hessian: Array, J: Array) -> Array:
     poor = ~(least > FLOOR * np.maximum(np.abs(values[:, -1]), 0.1 * scale))
     if poor.any():
         values[poor], vectors[poor] = np.linalg.eigh(JTJ[poor])
-    largest = np.maximum(values[:, -1:], 1e-300)
+    largest = np.maximum(values[:, -1:], 1e-150)
     inverse = np.where(values > FLOOR * largest, 1.0 / np.maximum(values, FLOOR * largest), 0.0)
     rotated = np.einsum("nqa,ndq->nad", vectors, J)
     found: Array = np.einsum("nqa,na,nad->nqd", vectors, inverse, rotated)

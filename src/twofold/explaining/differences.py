@@ -8,6 +8,10 @@ with the spread :math:`s_j` (`twofold.explaining.reference`). It is the part of 
 the data that the map explains; the rest, :math:`(\bar x - \bar{\hat x})_A - (\bar x - \bar{\hat
 x})_B`, is *off the manifold*.
 
+The *effect* :math:`\rho_j |d_j|` sorts the features. The explained share :math:`\rho_j` shrinks
+features that are noise to the map: among many of these, some differ by chance in any selection
+(`twofold.explaining.reference`).
+
 The interval is Welch's: :math:`d_j \pm t \, (v_A / n_A + v_B / n_B)^{1/2}`, where :math:`v` is the
 variance of the reconstructions in a selection plus that of the residuals, and the degrees of
 freedom are those of Welch and Satterthwaite. It is that of the mean over many rows drawn like those
@@ -36,9 +40,7 @@ from scipy import stats
 
 from twofold.explaining.reference import Reference
 from twofold.explaining.results import DifferenceExplanation
-from twofold.protocols import AnyArray, Array
-
-FEWEST_ROWS = 2
+from twofold.protocols import AnyArray, Array, IntArray
 
 
 @dataclass(frozen=True)
@@ -51,7 +53,7 @@ class Selection:
     def __len__(self) -> int:
         return len(self.rows)
 
-    def variance(self, direction: Array, own: Array) -> float:
+    def variance(self, direction: Array, own: IntArray) -> float:
         """Return the variance of the mean along a direction of some columns."""
         parts = (self.images[:, own], self.rows[:, own] - self.images[:, own])
         total = sum(float((part @ direction).var(ddof=1)) for part in parts)
@@ -80,6 +82,7 @@ def difference_explanation(
     differences, low, high, off_manifold = found / spreads
     return DifferenceExplanation(
         feature_names=names,
+        effects=reference.explained * np.abs(differences),
         differences=differences,
         low=low,
         high=high,
@@ -93,7 +96,7 @@ def difference_explanation(
 
 
 def _interval(
-    A: Selection, B: Selection, own: Array, apart: Array, rest: Array, level: float
+    A: Selection, B: Selection, own: IntArray, apart: Array, rest: Array, level: float
 ) -> tuple[float, float, float, float]:
     """Return the difference of a feature, its bounds, and the difference of the residuals."""
     length = float(np.sqrt(apart @ apart))

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from html import escape
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -17,7 +16,7 @@ Row = dict[str, Any]
 class Printed:
     """Base of results that print as a table of features, the strongest first."""
 
-    _columns: Sequence[str]
+    _columns: ClassVar[tuple[str, ...]]
 
     def _rows(self) -> list[Row]:
         """Return one row for each feature, the strongest first."""

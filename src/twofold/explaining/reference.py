@@ -12,8 +12,9 @@ A feature may have several columns, as a category of a table has indicators. Its
 root of the sum of their variances.
 
 A model does not keep its training table. It keeps up to 2,000 rows to fill gaps, and the spread is
-measured on those. Without them (large sparse tables, precomputed kernels, old model files) it is
-that of the images, and every explained share is 1.
+measured on those. Without them (large sparse tables, precomputed kernels, old model files), and for
+what principal components leave out, only the total variance is known. It is shared evenly by all
+columns, and no spread is below that of the images.
 """
 
 from __future__ import annotations
@@ -34,6 +35,12 @@ from twofold.protocols import Array, IntArray
 MOST_LATENTS = 2_000
 MOST_VALUES = 10**7
 """Training latents that are decoded, and cells of their images."""
+
+SCALE = 0.25
+"""Default width of neighborhoods, in extents of the map."""
+
+SMALLEST_SCALE = 1e-6
+"""Smaller widths count as this, which leaves the nearest latent alone."""
 
 PERIOD = 2.0
 """The circumference of a circular latent dimension."""
@@ -98,11 +105,7 @@ class Reference:
         latents = _training_latents(model, len(columns.numbers))
         images = columns.images(model, latents)
         variances = images.var(axis=0)
-        rows = _kept_rows(model)
-        if rows is not None and rows.shape[1] == images.shape[1]:
-            own = np.maximum(rows.astype(np.float64).var(axis=0), variances)
-        else:
-            own = variances
+        own = np.maximum(_variances(model, columns), variances)
         totals, decoded = columns.sums(own[None])[0], columns.sums(variances[None])[0]
         spreads = np.sqrt(totals)
         explained = decoded / np.maximum(totals, SMALLEST**2)
@@ -246,10 +249,20 @@ def _training_latents(model: Fitted, n_columns: int) -> Array:
     return model._latent_units.back(drawn)
 
 
-def _kept_rows(model: Any) -> Array | None:
-    """Return the training rows that fill gaps, in centered units, if the model has kept some."""
+def _variances(model: Any, columns: FeatureColumns) -> Array:
+    """Return the variances (k,) of the columns over the training rows.
+
+    What is known only of all columns together is shared evenly.
+    """
     filling = getattr(model, "_gap_filling", None)
-    return None if filling is None else filling.donors.rows
+    known = np.zeros(len(columns.numbers))
+    is_whole = False
+    if filling is not None and filling.donors.rows.shape[1] == int(columns.units.varying.sum()):
+        known = columns.centered(filling.donors.rows.astype(np.float64)).var(axis=0)
+        is_whole = not isinstance(columns.units, AffineUnits)
+    rest = 0.0 if is_whole else max(0.0, float(model._variance) - float(known.sum()))
+    found: Array = known + rest / max(1, len(known))
+    return found
 
 
 def _wrapped(model: Fitted) -> Array:

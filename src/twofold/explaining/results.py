@@ -45,7 +45,7 @@ class Explanation(Printed):
     >>> found.to_frame().columns.tolist()
     ['feature', 'effect', 'first', 'explained', 'spread']
     >>> str(found.strongest(1)[100, 0])
-    'petal length (cm)'
+    'petal width (cm)'
     >>> found.per_row(2).shape
     (150, 4)
     """
@@ -141,15 +141,16 @@ class PathExplanation(Printed):
         The features.
     effects : ndarray of shape (n_features,)
         The largest change between two places of the path, in spreads of the feature, times the
-        share of its variance that the map explains.
+        share of its variance that the map explains. Like the next four, it is of decoded values
+        that are smoothed over the map.
     net : ndarray of shape (n_features,)
         The change from the first to the last place, in spreads; for a category its length.
     variation : ndarray of shape (n_features,)
         The sum of the absolute changes from place to place, in spreads.
     steepest : ndarray of shape (n_features,)
         Where it changes most: the middle of that step, from 0 (the start) to 1 (the end).
-    values : ndarray of shape (n_points, n_features)
-        The decoded values along the path, from their mean, in spreads; for a category its leading
+    profiles : ndarray of shape (n_points, n_features)
+        The smoothed values along the path, from their mean, in spreads; for a category its leading
         direction along the path.
     decoded : ndarray or DataFrame of shape (n_points, n_features)
         What ``inverse_transform`` returns for the path.
@@ -165,7 +166,7 @@ class PathExplanation(Printed):
     >>> model = TwoWay("pca", up="nw", down="nw").fit(X)
     >>> path = np.linspace(model.embedding_[0], model.embedding_[-1], 20)
     >>> found = model.explain_path(path)
-    >>> found.feature_names[found.order[0]], found.values.shape
+    >>> found.feature_names[found.order[0]], found.profiles.shape
     ('petal length (cm)', (20, 4))
     """
 
@@ -174,7 +175,7 @@ class PathExplanation(Printed):
     net: Array
     variation: Array
     steepest: Array
-    values: Array
+    profiles: Array
     decoded: Any
     latents: Array
     _columns: ClassVar[tuple[str, ...]] = ("feature", "effect", "net", "variation", "steepest")
@@ -203,7 +204,7 @@ class PathExplanation(Printed):
     def _caption(self) -> str:
         return (
             f"Changes along {len(self)} places, in spreads of the feature. effect: largest change "
-            "times the explained share; steepest: from 0, the start, to 1, the end."
+            "times the explained share; steepest: where, from 0 (start) to 1 (end)."
         )
 
 
@@ -215,6 +216,8 @@ class DifferenceExplanation(Printed):
     ----------
     feature_names : tuple of str
         The features.
+    effects : ndarray of shape (n_features,)
+        The size of the difference times the share of the feature's variance that the map explains.
     differences : ndarray of shape (n_features,)
         The mean of the reconstructions of A less that of B, in spreads; for a category the length
         of the difference.
@@ -241,6 +244,7 @@ class DifferenceExplanation(Printed):
     """
 
     feature_names: tuple[str, ...]
+    effects: Array
     differences: Array
     low: Array
     high: Array
@@ -252,6 +256,7 @@ class DifferenceExplanation(Printed):
     level: float
     _columns: ClassVar[tuple[str, ...]] = (
         "feature",
+        "effect",
         "difference",
         "low",
         "high",
@@ -262,14 +267,15 @@ class DifferenceExplanation(Printed):
 
     @property
     def order(self) -> IntArray:
-        """The numbers of the features (n_features,), by size of the difference, largest first."""
-        found: IntArray = np.argsort(-np.abs(self.differences), kind="stable")
+        """The numbers of the features (n_features,), by effect, the strongest first."""
+        found: IntArray = np.argsort(-self.effects, kind="stable")
         return found
 
     def _rows(self) -> list[Row]:
         return [
             {
                 "feature": self.feature_names[number],
+                "effect": float(self.effects[number]),
                 "difference": float(self.differences[number]),
                 "low": float(self.low[number]),
                 "high": float(self.high[number]),
@@ -283,5 +289,6 @@ class DifferenceExplanation(Printed):
     def _caption(self) -> str:
         return (
             f"Mean reconstructions of {self.n_a} rows (A) less those of {self.n_b} rows (B), in "
-            f"spreads of the feature, with {100 * self.level:g} % intervals."
+            f"spreads of the feature, with {100 * self.level:g} % intervals. effect: size of the "
+            "difference times the explained share."
         )

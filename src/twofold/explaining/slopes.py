@@ -44,16 +44,10 @@ import numpy as np
 from scipy import linalg
 
 from twofold.explaining.derivatives import encoder_derivatives
-from twofold.explaining.reference import SMALLEST, Fitted, Reference
+from twofold.explaining.reference import SMALLEST, SMALLEST_SCALE, Fitted, Reference
 from twofold.numerics.row_products import row_product
 from twofold.numerics.threads import row_blocks
 from twofold.protocols import Array
-
-SCALE = 0.25
-"""Default width of the neighborhood, in extents of the map."""
-
-SMALLEST_SCALE = 1e-6
-"""Smaller widths than this would leave the nearest latent alone."""
 
 FLOOR = 1e-9
 """Eigenvalues of covariances are raised to this share of the largest before they are inverted."""
@@ -72,9 +66,7 @@ def moves_and_effects(reference: Reference, Z: Array, scale: float) -> tuple[Arr
     return _product(slopes, reference.covariance), np.sqrt(columns.sums(lengths))
 
 
-def exact_moves_and_effects(
-    model: Fitted, reference: Reference, X: Array
-) -> tuple[Array, Array]:
+def exact_moves_and_effects(model: Fitted, reference: Reference, X: Array) -> tuple[Array, Array]:
     """Return the same for rows (n, D) without gaps, from the derivative of the encoder."""
     _, inverse = _roots(reference.covariance)
     columns = reference.columns

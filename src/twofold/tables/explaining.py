@@ -17,10 +17,11 @@ from twofold.base.explaining import (
     explained_path,
     explained_rows,
 )
+from twofold.explaining.reference import SCALE
 from twofold.explaining.results import DifferenceExplanation, Explanation, PathExplanation
-from twofold.explaining.slopes import SCALE
 from twofold.numerics.validation import check_real
 from twofold.protocols import AnyArray, Array, IntArray
+from twofold.tables.columns import CategoryColumn, OrderedColumn
 
 if TYPE_CHECKING:
     from twofold.tables.layout import TableLayout
@@ -68,7 +69,7 @@ class ExplainTableMixin:
         rows = self.model_._rows(encoded)[0]
         return explained_rows(self.model_, rows, scale, names, features)
 
-    def explain_path(self, Z: Any) -> PathExplanation:
+    def explain_path(self, Z: Any, *, scale: float = SCALE) -> PathExplanation:
         """Find the columns of the frame that change along a path on the map.
 
         See `TwoWayEstimator.explain_path`.
@@ -77,6 +78,8 @@ class ExplainTableMixin:
         ----------
         Z : array-like of shape (n_points, n_components)
             The places of the path in order, at least two.
+        scale : float, default=0.25
+            The width of the smoothing, see `TwoWayEstimator.explain_path`.
 
         Returns
         -------
@@ -94,12 +97,13 @@ class ExplainTableMixin:
         ['low', 'top']
         """
         check_is_fitted(self)
+        scale = check_real("scale", scale, low=0.0)
         names, features = _features(self.layout_)
 
         def decode(latents: Array) -> Any:
             return self.layout_.back(self.model_._decode_all(latents))
 
-        return explained_path(self.model_, Z, names, features, decode)
+        return explained_path(self.model_, Z, scale, names, features, decode)
 
     def explain_difference(self, A: Any, B: Any, *, level: float = 0.95) -> DifferenceExplanation:
         """Find the columns of the frame that separate two selections of rows on the manifold.
@@ -128,36 +132,49 @@ class ExplainTableMixin:
         >>> found.mean_a[1], found.mean_b[1]
         ('low', 'top')
         """
-        parts = [self.model_._rows(self._encoded(rows))[0] for rows in (A, B)]
         level = check_real("level", level, below=1.0)
-        for name, rows in zip("AB", parts, strict=True):
-            check_enough(name, len(rows))
+        pair = (self.model_._rows(self._encoded(A))[0], self.model_._rows(self._encoded(B))[0])
+        for name, rows in zip("AB", pair, strict=True):
+            check_enough(name, rows)
         names, features = _features(self.layout_)
 
         def shown(encoded: Array) -> AnyArray:
             return _values(self.layout_, encoded)
 
-        return explained_difference(self.model_, *parts, level, names, features, shown)
+        return explained_difference(self.model_, pair, level, names, features, shown)
 
 
 def _features(layout: TableLayout) -> tuple[tuple[str, ...], IntArray]:
-    """Return the names of the columns that vary, and the number of each encoded column's."""
+    """Return the names of the columns that vary, in the order of the frame.
+
+    The second result is the number of the feature of each encoded column.
+    """
+    places = _places(layout)
     varying = [column for column in layout.columns if column.width]
-    features = np.repeat(np.arange(len(varying)), [column.width for column in varying])
-    return tuple(column.name for column in varying), features.astype(np.intp)
+    names = sorted((column.name for column in varying), key=places.__getitem__)
+    own = [names.index(column.name) for column in varying]
+    features = np.repeat(own, [column.width for column in varying])
+    return tuple(names), features.astype(np.intp)
+
+
+def _places(layout: TableLayout) -> dict[str, int]:
+    """Return the place of each column of the layout in the frame, of groups that of the first."""
+    order = {str(name): place for place, name in enumerate(layout.names)}
+    return {
+        column.name: min(order[name] for name in column.members or (column.name,))
+        for column in layout.columns
+    }
 
 
 def _values(layout: TableLayout, encoded: Array) -> AnyArray:
     """Return the values of the columns that vary for one encoded row (width,)."""
-    values: list[Any] = []
+    found: dict[str, Any] = {}
     for column, block in layout.blocks(encoded[None]):
         if not column.width:
             continue
-        decoded = column.decode(block)
-        if column.labels:
-            values.append(column.labels[list(column.points).index(decoded[0])])
-        elif column.members:
-            values.append(column.members[int(decoded[0])])
-        else:
-            values.append(float(decoded[0]))
-    return np.array(values, dtype=object)
+        decoded = float(column.decode(block)[0])
+        found[column.name] = decoded
+        if isinstance(column, CategoryColumn | OrderedColumn):
+            place = int(np.flatnonzero(column.points == decoded)[0])
+            found[column.name] = column.labels[place]
+    return np.array([found[name] for name in _features(layout)[0]], dtype=object)
