@@ -108,7 +108,7 @@ def test_tables_have_their_own_columns():
     assert found.feature_names == ("size", "species", "noise", "tame", "weight")
     assert np.isfinite(found.effects).all()
     assert found.moves.shape == (150, 5, 2)
-    assert set(found.strongest(1)[:, 0]) <= {"size", "species", "weight"}
+    assert set(found.to_frame().feature[:3]) == {"size", "species", "weight"}
     inner = table.model_.explain(table.layout_.into(frame))
     block = [number for number, name in enumerate(table.layout_.flat_names) if "species" in name]
     unscaled = inner.effects[:, block] * inner.spreads[block] / inner.explained[block]
