@@ -24,7 +24,7 @@ LONGEST = 0.12
 """Length of the longest arrow, as a share of the map's size."""
 
 MOST_CLUSTERED = 5_000
-GRAY, REST = "#a8a8a8", "#555555"
+GRAY, REST = "#888888", "#555555"
 
 
 @dataclass(eq=False, repr=False)
@@ -185,7 +185,7 @@ class FeatureArrowsDisplay(Display):
         if density is not None:
             density.fill(ax)
         draw_border(ax, self.density, self.domain)
-        marks = Marks.of(None, {"s": 6} | (scatter_kwargs or {}), color=GRAY)
+        marks = Marks.of(None, {"s": 8, "linewidths": 0} | (scatter_kwargs or {}), color=GRAY)
         self.points_ = marks.draw(ax, self.latents, extent)
         self.arrows_, handles, names = [], [], []
         unit = self._unit(extent)
