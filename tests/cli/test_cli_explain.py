@@ -16,8 +16,9 @@ def test_features_and_rows(model, data, tmp_path):
     table = tmp_path / "rows.csv"
     run("explain", model, data, "--top", "2", "-o", table)
     rows = pd.read_csv(table)
-    assert list(rows.columns)[-5:-1] or len(rows) == document["rows"]
-    assert {"feature_1", "effect_1", "feature_2", "effect_2"} <= set(rows.columns)
+    assert len(rows) == document["rows"] == 40
+    expected = ["plant", "feature_1", "effect_1", "feature_2", "effect_2", "kind"]
+    assert list(rows.columns) == expected
     assert (rows.effect_1 >= rows.effect_2).all()
     assert set(rows.feature_1) <= {one["feature"] for one in document["features"]}
     printed = run("explain", model, data)

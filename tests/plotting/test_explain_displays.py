@@ -67,7 +67,7 @@ def test_arrows_of_tables_and_pipelines(model, tmp_path):
 def test_a_heat_map_of_a_path(model):
     path = np.linspace([-0.8, 0.0], [0.8, 0.0], 20)
     display = PathFeaturesDisplay.from_estimator(model, path)
-    assert [label.get_text() for label in display.ax_.get_yticklabels()][0] == "right"
+    assert display.ax_.get_yticklabels()[0].get_text() == "right"
     shown = display.image_.get_array()
     assert shown.shape == (3, 20)
     np.testing.assert_array_equal(shown[0], display.explanation.profiles[:, 0])

@@ -18,6 +18,8 @@ from twofold.plotting.path_features import PathFeaturesDisplay
 from twofold.plotting.rate_distortion import RateDistortionDisplay
 from twofold.plotting.reconstruction_error import ReconstructionErrorDisplay
 from twofold.plotting.residual_variance import ResidualVarianceDisplay
+from twofold.plotting.stability import StabilityDisplay
+from twofold.plotting.stretch import StretchDisplay
 
 __all__ = [
     "CandidatesDisplay",
@@ -32,5 +34,7 @@ __all__ = [
     "RateDistortionDisplay",
     "ReconstructionErrorDisplay",
     "ResidualVarianceDisplay",
+    "StabilityDisplay",
+    "StretchDisplay",
     "save_figure",
 ]
