@@ -75,17 +75,20 @@ plt.show()
 # -------------------
 # The geodesics (solid) keep to the gray bands, the straight lines (dashed) do not.
 
-display = LatentMapDisplay.from_estimator(model, labels=[str(digit) for digit in y])
+figure, ax = plt.subplots(figsize=(8, 4.5), layout="constrained")
+LatentMapDisplay.from_estimator(model, labels=[str(digit) for digit in y], ax=ax)
 for line, path in zip(lines, model.geodesic(Z[first], Z[last], n_points=100), strict=True):
-    display.ax_.plot(*line.T, "--", color="black", linewidth=1.2)
-    display.ax_.plot(*path.T, color="black", linewidth=2.2)
-display.figure_
+    ax.plot(*line.T, "--", color="black", linewidth=1.2)
+    ax.plot(*path.T, color="black", linewidth=2.2)
+plt.show()
 
 # %%
 # Stretch
 # -------
-# Red regions of the map are long in the data, blue ones short. Hatched places are torn: rows on
-# both sides are neighbors on the map, and their images are not. They lie between the digits.
+# Red regions of the map are long in the data, blue ones short: one unit of the map is up to four
+# times as much in the ends as in the middle. Nothing is torn.
 
-stretch = StretchDisplay.from_estimator(model, X)
+figure, ax = plt.subplots(figsize=(8, 4.5), layout="constrained")
+stretch = StretchDisplay.from_estimator(model, X, ax=ax)
+plt.show()
 print(stretch.rows)

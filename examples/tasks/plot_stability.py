@@ -47,14 +47,14 @@ plt.show()
 # %%
 # The result prints as a table, with the least stable rows and their intervals.
 
-result
+print(result)
 
 # %%
 # Where a map is cut
 # ------------------
-# Isomap unrolls a Swiss roll. Then the halves of its map change places: the middle of the roll is cut
-# and its ends are glued together. The up-map bridges the glued place, which is torn (hatched), and
-# the cut shows as a seam on both sides of the map: neighbors in the data are far apart there.
+# A Swiss roll and its true sheet, as a map. Then the halves of the map change places: the middle of
+# the roll is cut, and its ends are glued together. The up-map bridges the glued place, which is torn
+# (hatched). The cut shows as a seam on both sides of the map: neighbors in the data are far apart.
 
 X, sheet = make_swiss_roll(1000, random_state=0)
 sheet = sheet - sheet.min(axis=0)
