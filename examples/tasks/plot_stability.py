@@ -53,8 +53,8 @@ print(result)
 # Where a map is cut
 # ------------------
 # A Swiss roll and its true sheet, as a map. Then the halves of the map change places: the middle of
-# the roll is cut, and its ends are glued together. The up-map bridges the glued place, which is torn
-# (hatched). The cut shows as a seam on both sides of the map: neighbors in the data are far apart.
+# the roll is cut, and its ends are glued together. The up-map bridges the glued place, which is
+# torn (hatched). The cut shows as a seam on both sides: neighbors in the data are far apart.
 
 X, sheet = make_swiss_roll(1000, random_state=0)
 sheet = sheet - sheet.min(axis=0)
