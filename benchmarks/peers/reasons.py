@@ -29,12 +29,10 @@ OTHER_WORDS = "expects an error with the peer's words: an error is raised here t
 ALWAYS_BACK = "expects an error of `inverse_transform`: every model has a way back here."
 FLOAT64 = "expects latents in float32 from any data: `embedding_` is in float64 here."
 OWN_LOG = "reads lines that the peer prints: here `verbose` writes to `logging`."
-PERPLEXITY_ONE = (
-    "uses a perplexity of 1, that is no neighbor at all: `SNE` demands more than one."
-)
+PERPLEXITY_ONE = "uses a perplexity of 1, that is no neighbor at all: `SNE` demands more than one."
 NOT_KERNEL_PCA = (
-    "demands the result of kernel PCA: `UKR` starts from it and then lowers the error of a nonlinear "
-    "map."
+    "demands the result of kernel PCA: `UKR` starts from it and then lowers the error of a "
+    "nonlinear map."
 )
 TOO_FEW_ROWS = (
     "fits two components to two rows, which is an error here: a map needs more rows than "
