@@ -5,8 +5,9 @@
 
 The first command runs scikit-learn's tests of Isomap, TSNE, LocallyLinearEmbedding and KernelPCA,
 each with two estimators of ours, and the steps of tutorials of umap-learn and openTSNE. It takes
-ten minutes and exits with 1 if a test fails without a reason in ``benchmarks.peers.reasons``, or passes
-in spite of one. The peers of the tutorials need not be installed: their figures are then left out.
+ten minutes and exits with 1 if a test fails without a reason in ``benchmarks.peers.reasons``, or
+passes in spite of one. The peers of the tutorials need not be installed: their figures are then
+left out.
 ``publish`` keeps the parts of a file in ``benchmarks/peers/results.json`` and writes docs/peers.md.
 """
 

@@ -88,8 +88,8 @@ def _tutorials(record):
         cells += [_figures(one["ours"]), _figures(one["theirs"]) or one["their_error"] or ""]
         lines.append(f"| {' | '.join(cells)} |")
     about = (
-        f"{said} The steps of their documentation in scripts of ours, on data of scikit-learn, with "
-        "default settings where the tutorial has no others."
+        f"{said} The steps of their documentation in scripts of ours, on data of scikit-learn, "
+        "with default settings where the tutorial has no others."
     )
     return "\n\n".join(["## Tutorials of umap-learn and openTSNE", about, "\n".join(lines)])
 

@@ -10,54 +10,56 @@ PUBLISHED_MNIST = (
 NOTHING = "No figures have been published yet."
 
 MNIST = (
-    "{rows:,} images are fitted. The {test:,} test images are encoded to two latents and decoded. The "
-    "error is the mean square of a pixel in [0, 1]."
+    "{rows:,} images are fitted. The {test:,} test images are encoded to two latents and decoded. "
+    "The error is the mean square of a pixel in [0, 1]."
 )
 MNIST_SOURCE = (
-    "[1] T. Sainburg, L. McInnes and T. Q. Gentner, *Parametric UMAP embeddings for representation "
-    "and semisupervised learning*, Neural Computation 33(11), 2021. The authors' notebooks divide "
-    "pixels by 255, fit the first 50,000 images and keep 10,000 for validation; the test images are "
-    "the same. The figure of PCA is reproduced here, so the errors are in the same units."
+    "[1] T. Sainburg, L. McInnes and T. Q. Gentner, *Parametric UMAP embeddings for "
+    "representation and semisupervised learning*, Neural Computation 33(11), 2021. The authors' "
+    "notebooks divide pixels by 255, fit the first 50,000 images and keep 10,000 for validation; "
+    "the test images are the same. The figure of PCA is reproduced here, so the errors are in the "
+    "same units."
 )
 MNIST_WHY = (
-    "`UKR` and `AutoTwoWay` encode an image by the nearest point of the manifold, which the encoder "
-    "of a network only approximates, and their decoders keep all training images. `DRUR` is a small "
-    "parametric model."
+    "`UKR` and `AutoTwoWay` encode an image by the nearest point of the manifold, which the "
+    "encoder of a network only approximates, and their decoders keep all training images. `DRUR` "
+    "is a small parametric model."
 )
 ROTATED = (
-    "One image each of three classes of MNIST at 360 angles, 1,080 rows: 918 are fitted, 162 judged. "
-    "There are {sets} such data sets; the first has the images that the paper's code draws [2]. All "
-    "methods run in one call."
+    "One image each of three classes of MNIST at 360 angles, 1,080 rows: 918 are fitted, 162 "
+    "judged. There are {sets} such data sets; the first has the images that the paper's code "
+    "draws [2]. All methods run in one call."
 )
 ROTATED_WHY = (
     "$R^2$ asks whether the angle of a latent around the center of its digit is the angle of "
     "rotation. It is high only if each digit is a round loop about its own center. A loop that is "
-    "flattened, or cut open as by t-SNE, has a low $R^2$ although neighbors stay together and images "
-    "are decoded well. `SNE()` keeps loops whole, because it places rows by geodesic distances. "
-    "`UKR()` chooses its start by the score of the map, which knows nothing of loops: `init` gives "
-    "it another one."
+    "flattened, or cut open as by t-SNE, has a low $R^2$ although neighbors stay together and "
+    "images are decoded well. `SNE()` keeps loops whole, because it places rows by geodesic "
+    "distances. `UKR()` chooses its start by the score of the map, which knows nothing of loops: "
+    "`init` gives it another one."
 )
 ROTATED_SOURCE = (
-    "[2] A. F. Duque, S. Morin, G. Wolf and K. R. Moon, *Extendable and invertible manifold learning "
-    "with geometry regularized autoencoders*, IEEE Big Data 2020. The protocol is that of the "
-    "authors' code (`grae/data/images.py` and `grae/metrics/score.py`). The paper's own figures are "
-    "not repeated here, because we could not check them against its tables."
+    "[2] A. F. Duque, S. Morin, G. Wolf and K. R. Moon, *Extendable and invertible manifold "
+    "learning with geometry regularized autoencoders*, IEEE Big Data 2020. The protocol is that "
+    "of the authors' code (`grae/data/images.py` and `grae/metrics/score.py`). The paper's own "
+    "figures are not repeated here, because we could not check them against its tables."
 )
 MEASURES = (
-    "Maps of the same rows by all methods in one run, with default settings; the best of a column in "
-    "bold. The first five columns are the measures of PaCMAP's paper [3] and the share of the ten "
-    "nearest neighbors that the map keeps. The others are ZADU's [4], computed by the package zadu. "
-    "Lower is better for {lower}, higher for the rest."
+    "Maps of the same rows by all methods in one run, with default settings; the best of a column "
+    "in bold. The first five columns are the measures of PaCMAP's paper [3] and the share of the "
+    "ten nearest neighbors that the map keeps. The others are ZADU's [4], computed by the package "
+    "zadu. Lower is better for {lower}, higher for the rest."
 )
 PACMAP_SOURCE = (
-    "[3] Y. Wang, H. Huang, C. Rudin and Y. Shaposhnik, *Understanding how dimension reduction tools "
-    "work*, Journal of Machine Learning Research 22(201), 2021, section 8. The paper maps all rows, "
-    "and reports for each measure the best of three settings of each method. Such figures cannot "
-    "stand beside samples and default settings, so the methods run here."
+    "[3] Y. Wang, H. Huang, C. Rudin and Y. Shaposhnik, *Understanding how dimension reduction "
+    "tools work*, Journal of Machine Learning Research 22(201), 2021, section 8. The paper maps "
+    "all rows, and reports for each measure the best of three settings of each method. Such "
+    "figures cannot stand beside samples and default settings, so the methods run here."
 )
 ZADU_SOURCE = (
     "[4] H. Jeon, A. Cho, J. Jang, S. Lee, J. Hyun, H.-K. Ko, J. Jo and J. Seo, *ZADU: A Python "
-    "library for evaluating the reliability of dimensionality reduction embeddings*, IEEE VIS 2023."
+    "library for evaluating the reliability of dimensionality reduction embeddings*, IEEE VIS "
+    "2023."
 )
 
 
