@@ -357,8 +357,8 @@ EXAMPLES = (
     ),
     Example(
         UMAP,
-        "densMAP; aligned UMAP; composing models; other embedding spaces",
-        "`densmap=True`, `AlignedUMAP`, `mapper1 * mapper2`, `output_metric`",
+        "densMAP; composing models; other embedding spaces",
+        "`densmap=True`, `mapper1 * mapper2`, `output_metric`",
         "",
         reason="these change the objective of UMAP: embed with umap-learn and pass the estimator "
         "or the coordinates to `TwoWay`.",
