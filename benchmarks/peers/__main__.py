@@ -21,7 +21,7 @@ from benchmarks.harness import ROOT
 from benchmarks.harness.kept import publish, recorded
 from benchmarks.harness.records import write_json
 from benchmarks.peers.adapters import COLUMNS
-from benchmarks.peers.judging import judged, wrong
+from benchmarks.peers.judging import judged, with_reason, wrong
 from benchmarks.peers.page import TUTORIALS, section
 from benchmarks.peers.run import run
 from benchmarks.peers.tutorials import EXAMPLES
@@ -90,6 +90,9 @@ def _publish(arguments):
     parser.add_argument("file", type=Path, help="what a run has written")
     options = parser.parse_args(arguments)
     found = json.loads(options.file.read_text(encoding="utf-8"))
+    for name in set(found) & set(COLUMNS):
+        record = found[name]
+        record["figures"] = [with_reason(name, one) for one in record["figures"]]
     publish(KEPT, found, PARTS, PAGE, MARKS, section)
     return 0
 

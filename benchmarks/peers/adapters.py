@@ -177,7 +177,7 @@ class _TSNE(Adapter):
             random_state=self.random_state,
             max_iter=self.max_iter,
             verbose=self.verbose,
-            n_jobs=1,
+            n_jobs=self.n_jobs or 1,
         )
 
 

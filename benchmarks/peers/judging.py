@@ -1,7 +1,7 @@
 """What became of each test: the cases of a test together, with a reason."""
 
-from benchmarks.peers.plugin import FAILED, NOT_APPLICABLE, PASSED
-from benchmarks.peers.reasons import FAILS
+from benchmarks.peers.plugin import FAILED, NOT_APPLICABLE, PASSED, SKIPPED
+from benchmarks.peers.reasons import EMPTY, FAILS
 
 
 def judged(name, cases):
@@ -21,14 +21,28 @@ def _of_test(name, test, cases):
     }
     outcome = next(one for one in (FAILED, PASSED, NOT_APPLICABLE) if counts[one])
     given = [case["reason"] for case in cases if case["outcome"] == outcome]
-    reason = FAILS.get((name, test)) if outcome == FAILED else given[0]
-    return {
-        "test": test,
-        "outcome": outcome,
-        "cases": counts,
-        "reason": reason or "",
-        "error": given[0] if outcome == FAILED else "",
-    }
+    given.sort(key=SKIPPED.__eq__)
+    return with_reason(
+        name,
+        {
+            "test": test,
+            "outcome": outcome,
+            "cases": counts,
+            "reason": given[0],
+            "error": given[0] if outcome == FAILED else "",
+        },
+    )
+
+
+def with_reason(name, one):
+    """Return the record of a test with the reason that is known now."""
+    key = (name, one["test"])
+    if one["outcome"] == FAILED:
+        return one | {"reason": FAILS.get(key, "")}
+    if key in EMPTY:
+        none = {PASSED: 0, FAILED: 0, NOT_APPLICABLE: sum(one["cases"].values())}
+        return one | {"outcome": NOT_APPLICABLE, "reason": EMPTY[key], "cases": none}
+    return one
 
 
 def wrong(name, tests):

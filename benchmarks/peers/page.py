@@ -19,7 +19,8 @@ def section(parts):
         version = first["versions"]["scikit-learn"]
         said = origin("python -m benchmarks.peers", first)
         written += [f"## scikit-learn's tests\n\n{said} scikit-learn {version}.", _summary(tests)]
-        written += [_of_peer(peer, tests) for peer in PEERS]
+        ran = {name.split(",")[0] for name in tests}
+        written += [_of_peer(peer, tests) for peer in PEERS if peer in ran]
     if TUTORIALS in parts:
         written.append(_tutorials(parts[TUTORIALS]))
     return "\n\n".join(written)

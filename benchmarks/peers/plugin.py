@@ -15,6 +15,7 @@ import pytest
 from benchmarks.peers.adapters import COLUMNS, Adapter, NotShared
 
 UNTOUCHED = "does not fit the estimator: it tests functions of the peer's own module"
+SKIPPED = "the peer skips it here"
 SOLVERS = ("eigen_solver", "path_method", "solver")
 """Parameters of tests that choose between algorithms for one result: the first value is run."""
 
@@ -65,7 +66,7 @@ def pytest_runtest_makereport(item, call):
 def _judged(item, call, report):
     record = {"test": item.originalname, "case": item.name, "seconds": call.duration}
     if report.outcome == "skipped":
-        return record | {"outcome": NOT_APPLICABLE, "reason": "the peer skips it here"}
+        return record | {"outcome": NOT_APPLICABLE, "reason": SKIPPED}
     if report.outcome == "passed":
         if Adapter.used:
             return record | {"outcome": PASSED, "reason": ""}

@@ -35,10 +35,8 @@ ROWS, NEIGHBORS = 1_000, 10
 DEFAULT = (
     "UKR()",
     "DRUR()",
-    "AutoTwoWay()",
     'TwoWay("tsne")',
     "AgglomerativeIsomap()",
-    "SNE()",
     "PCA",
     "umap-learn",
     "openTSNE",
