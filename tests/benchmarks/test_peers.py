@@ -5,7 +5,6 @@ import json
 import numpy as np
 import pytest
 from sklearn.base import clone
-from sklearn.datasets import load_iris
 from sklearn.manifold import Isomap
 
 from benchmarks.harness import kept
@@ -16,11 +15,12 @@ from benchmarks.peers.plugin import FAILED, NOT_APPLICABLE, PASSED, UNTOUCHED, r
 from benchmarks.peers.reasons import FAILS
 from benchmarks.peers.run import run
 from twofold import AgglomerativeIsomap
+from twofold.datasets import make_s_curve
 
 
 @pytest.fixture(scope="module")
 def rows():
-    return load_iris().data[::3]
+    return make_s_curve(80, random_state=0)[0]
 
 
 class TestAdapters:
