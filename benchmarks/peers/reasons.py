@@ -98,8 +98,8 @@ FAILS = {
     ("kernel_pca, own", "test_kernel_pca_linear_kernel"): NOT_KERNEL_PCA,
     ("kernel_pca, own", "test_leave_zero_eig"): TOO_FEW_ROWS,
     ("kernel_pca, own", "test_kernel_pca_precomputed"): (
-        "demands six equal decimals from data and from their Gram matrix: the descents of `UKR` stop "
-        "within a tolerance, here a hundredth of the spread apart."
+        "demands six equal decimals from data and from their Gram matrix: the descents of `UKR` "
+        "stop within a tolerance, here a hundredth of the spread apart."
     ),
     ("kernel_pca, own", "test_kernel_pca_precomputed_non_symmetric"): (
         "passes a Gram matrix that is not symmetric, which is an error here."
