@@ -162,9 +162,7 @@ def _best_first(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return pairs by error, those of about the lowest one by the score of the map before."""
     limit = AS_GOOD * max(SMALLEST_ERROR, min((row["error"] for row in rows), default=0.0))
     by_error = sorted(rows, key=lambda row: row["error"])
-    return sorted(
-        by_error, key=lambda row: -row["map_score"] if row["error"] <= limit else np.inf
-    )
+    return sorted(by_error, key=lambda row: -row["map_score"] if row["error"] <= limit else np.inf)
 
 
 def fit_pair(
