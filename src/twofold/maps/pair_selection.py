@@ -97,8 +97,8 @@ def choose_pair(
     """Return the best pair of unfitted maps, by name.
 
     Of the pairs of about the lowest held-out error it is that of the highest score of the map;
-    pairs that do not encode the embedding come last. A tenth of the rows, at most 500, is held out; at most 3,000 of the others are fitted to. With
-    fewer than 20 rows the first of each is taken.
+    pairs that do not encode the embedding come last. A tenth of the rows, at most 500, is held out;
+    at most 3,000 of the others are fitted to. With fewer than 20 rows the first of each is taken.
     """
     first_up, first_down = next(iter(ups)), next(iter(downs))
     if len(data) < MIN_ROWS or len(ups) * len(downs) == 1:
