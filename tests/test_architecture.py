@@ -14,6 +14,7 @@ import twofold
 SOURCE = Path(twofold.__file__).parent
 
 LAYERS = {
+    "_version": 0,
     "protocols": 0,
     "numerics": 0,
     "numerics.bandwidths": 1,
@@ -37,6 +38,7 @@ LAYERS = {
     "maps.pair_selection": 3,
     "manifold_geometry": 3,
     "starts": 3,
+    "explaining": 3,
     "pipelines": 3,
     "export.contents": 3,
     "export.decoder": 3,

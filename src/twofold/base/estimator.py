@@ -26,6 +26,7 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from twofold.base.dask_inputs import is_dask, lazily
 from twofold.base.dimensions import check_n_components, constant_model, warn_of_rank
+from twofold.base.explaining import ExplainMixin
 from twofold.base.exploring import ExploreMixin
 from twofold.base.gaps import (
     completed,
@@ -74,6 +75,7 @@ FEW_ROWS, FEW_VALUES = 1_000, 10**6
 class TwoWayEstimator(
     SummaryMixin,
     ExploreMixin,
+    ExplainMixin,
     LatentDensityMixin,
     GeometryMixin,
     CallbackSupportMixin,
@@ -131,7 +133,7 @@ class TwoWayEstimator(
         """Return the model of data whose rows are all equal: every latent decodes to that row."""
         return constant_model(np.zeros((len(problem.data), problem.n_components)), problem.data)
 
-    @with_callbacks  # type: ignore[untyped-decorator, unused-ignore]
+    @with_callbacks
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Learn latents and both maps.
 

@@ -23,6 +23,7 @@ from twofold.numerics.row_weights import repeated_rows, take_rows
 from twofold.numerics.validation import RandomLike
 from twofold.protocols import Array
 from twofold.tables.cells import original_level
+from twofold.tables.explaining import ExplainTableMixin
 from twofold.tables.filling import deviations, fill
 from twofold.tables.frames import Frame, as_frame, joined
 from twofold.tables.geometry import TableGeometryMixin
@@ -33,6 +34,7 @@ from twofold.tables.measuring import measure
 class TableMap(
     SummaryMixin,
     ExploreMixin,
+    ExplainTableMixin,
     TableGeometryMixin,
     ClassNamePrefixFeaturesOutMixin,
     TransformerMixin,
@@ -148,7 +150,7 @@ class TableMap(
         """
         frame = as_frame(X)
         _check_n_rows(frame)
-        layout = measure(_repeated(X, frame, sample_weight), self.kinds)
+        layout = measure(_repeated(frame, sample_weight), self.kinds)
         encoded = layout.into(X)
         check_rows(encoded)
         model = self._new_model().fit(encoded, y, sample_weight=sample_weight)
@@ -477,12 +479,12 @@ class TableMap(
         return tags
 
 
-def _repeated(X: Any, frame: Frame, sample_weight: Any) -> Frame:
+def _repeated(frame: Frame, sample_weight: Any) -> Frame:
     """Return the rows that determine the encoding: all, or each as often as its weight says."""
     if sample_weight is None:
         return frame
     rows = repeated_rows(sample_weight, frame.n_rows, len(frame.names))
-    return frame if rows is None else as_frame(take_rows(X, rows))
+    return frame if rows is None else as_frame(take_rows(frame.table, rows))
 
 
 def _check_n_rows(frame: Frame) -> None:
