@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
@@ -85,5 +84,4 @@ class LatentDensityMixin:
         units = self._latent_units
         with self._threads():
             densities = self.density_.log_density(units.into(latents))
-        log_volume = int(units.varying.sum()) * units.exponent * math.log(2.0)
-        return densities - log_volume
+        return densities - units.log_volume
