@@ -5,4 +5,12 @@ from twofold.base.estimator import TwoWayEstimator
 from twofold.base.maps_for_latents import MapSettings, learn_maps
 from twofold.base.problem import Anchors, Learned, Problem
 
-__all__ = ["Alignment", "Anchors", "Learned", "MapSettings", "Problem", "TwoWayEstimator", "learn_maps"]
+__all__ = [
+    "Alignment",
+    "Anchors",
+    "Learned",
+    "MapSettings",
+    "Problem",
+    "TwoWayEstimator",
+    "learn_maps",
+]

@@ -34,7 +34,7 @@ from twofold.numerics.affine_units import AffineUnits
 from twofold.numerics.linalg import row_norms_sq
 from twofold.numerics.neighbors import nearest
 from twofold.numerics.quiet import quiet
-from twofold.numerics.validation import is_auto
+from twofold.numerics.validation import is_auto, warn_user
 from twofold.protocols import Array, IntArray
 from twofold.starts.coarse_map import JITTER, middles
 
@@ -51,6 +51,12 @@ SAME_FEATURES = 0.2
 """The old model knows the features if it puts shared rows this near to their places, in shares of
 the map."""
 
+LEAST_COMMON = 0.5
+"""Share of the old model's columns that a frame must have for the old model to place its rows."""
+
+FAR_APART = 0.05
+"""Median distance of shared rows, as a share of the map, above which a warning is given."""
+
 ROWS_PER_NUMBER = 4
 """Shared rows for each number of an affine map; fewer determine a similarity only."""
 
@@ -58,28 +64,32 @@ LEAST_STRETCH = 0.05
 """An affine map that shrinks a direction to less, relative to another one, is not used."""
 
 
+LOG_DENSITY = "log_density_threshold_"
+"""A learned attribute that is a value of `log_density`."""
+
+
 @dataclass(frozen=True)
-class Frame:
+class OldMap:
     """The old model as an aligned fit sees it.
 
-    ``embedding`` (m, q) are its latents, ``rows`` the numbers of the shared rows of X, ``latents``
-    their places. ``places`` (n, q) are those of all rows by the old model, if it knows the
-    features.
+    ``extent`` is the size of its map, ``rows`` (m,) are the numbers of the shared rows of X,
+    ``latents`` (m, q) their places. ``places`` (n, q) are those of all rows by the old model, if it
+    knows the features.
     """
 
-    embedding: Array
+    extent: float
     rows: IntArray
     latents: Array
     places: Array | None
 
     @classmethod
-    def of(cls, X: Any, align_to: Any, shared: Any) -> Frame | None:
+    def of(cls, X: Any, align_to: Any, shared: Any) -> OldMap | None:
         """Check the arguments of a fit, and ask the old model for the places of rows."""
         if align_to is None:
             if shared is not None:
                 raise ValueError("shared is given without align_to: pass the old model, too.")
             return None
-        if isinstance(align_to, Frame):
+        if isinstance(align_to, OldMap):
             return align_to
         if is_dask(X):
             raise TypeError(
@@ -96,25 +106,26 @@ class Frame:
             gaps = np.sqrt(row_norms_sq(places[rows] - latents))
             if not np.median(gaps) <= SAME_FEATURES * extent_of(embedding):
                 places = None
-        return cls(embedding, rows, latents, places)
+        return cls(extent_of(embedding), rows, latents, places)
 
     @classmethod
-    def _of_shared_features(cls, X: Any, model: Any, embedding: Array) -> Frame:
+    def _of_shared_features(cls, X: Any, model: Any, embedding: Array) -> OldMap:
         places = _places_by(model, X, must=True)
         assert places is not None
         with quiet():
-            errors = np.asarray(model.reconstruction_error(X), dtype=np.float64)
+            found = model.reconstruction_error(known_columns(model, X))
+        errors = np.asarray(found, dtype=np.float64)
         rows = np.flatnonzero(errors <= KNOWN * np.median(errors))
         if len(rows) < embedding.shape[1] + 1:
             raise ValueError(
                 f"align_to knows only {len(rows)} rows of X; a map of {embedding.shape[1]} latent "
                 f"dimensions needs {embedding.shape[1] + 1}. Pass more rows."
             )
-        return cls(embedding, rows, places[rows], places)
+        return cls(extent_of(embedding), rows, places[rows], places)
 
     def anchors(self, model: TwoWayEstimator, problem: Problem) -> Problem:
         """Return the problem with the start and the places of its rows."""
-        q, asked = self.embedding.shape[1], getattr(model, "n_components", None)
+        q, asked = self.latents.shape[1], getattr(model, "n_components", None)
         if asked is None or is_auto(asked):
             problem = replace(problem, n_components=check_n_components(q, *problem.original.shape))
         if problem.n_components != q:
@@ -127,13 +138,12 @@ class Frame:
             start = placed(problem.data, self.rows, self.latents, problem.rng)
         start = np.array(start)
         start[self.rows] = self.latents
-        extent = extent_of(self.embedding)
-        return replace(problem, anchors=Anchors(start, self.rows, self.latents, extent))
+        return replace(problem, anchors=Anchors(start, self.rows, self.latents, self.extent))
 
     @classmethod
-    def known(cls, anchors: Anchors) -> Frame:
+    def known(cls, anchors: Anchors) -> OldMap:
         """Return the frame of anchors that have been found."""
-        return cls(anchors.latents, anchors.rows, anchors.latents, anchors.start)
+        return cls(anchors.extent, anchors.rows, anchors.latents, anchors.start)
 
 
 def latents_of_model(name: str, model: Any) -> Array:
@@ -190,7 +200,7 @@ def _places_by(model: Any, X: Any, *, must: bool = False) -> Array | None:
     """Return the places (n, q) of rows by the old model; None if it does not know the features."""
     try:
         with quiet():
-            return np.asarray(model.transform(X), dtype=np.float64)
+            return np.asarray(model.transform(known_columns(model, X)), dtype=np.float64)
     except (ValueError, TypeError, KeyError) as error:
         if not must:
             return None
@@ -198,6 +208,20 @@ def _places_by(model: Any, X: Any, *, must: bool = False) -> Array | None:
             f"shared=None needs the features of align_to, which cannot place the rows of X: "
             f"{error} If rows are shared instead, pass their numbers as shared."
         ) from error
+
+
+def known_columns(model: Any, X: Any) -> Any:
+    """Return a pandas frame with the columns of the old model; those that X lacks are gaps.
+
+    Frames with less than half of the columns, and other inputs, stay as they are.
+    """
+    names = getattr(model, "feature_names_in_", None)
+    if names is None or not hasattr(X, "reindex"):
+        return X
+    n_common = len(set(names) & set(X.columns))
+    if n_common == len(names) == X.shape[1] or n_common < LEAST_COMMON * len(names):
+        return X
+    return X.reindex(columns=list(names))
 
 
 def placed(data: Array, rows: IntArray, latents: Array, rng: np.random.Generator) -> Array:
@@ -229,10 +253,14 @@ def learned_of(model: TwoWayEstimator, problem: Problem) -> Learned:
     else:
         known = learned.units.back(learned.encoder.predict(problem.data[anchors.rows]))
     moved = Move.between(known, anchors.latents)
-    gaps = np.sqrt(row_norms_sq(moved(known) - anchors.latents)) / anchors.extent
-    attributes = learned.attributes | {"alignment_": Alignment.of(gaps)}
-    if "log_density_threshold_" in attributes:  # a value of `log_density`
-        attributes["log_density_threshold_"] -= moved.log_volume
+    alignment = moved.report(known, anchors.latents, anchors.extent)
+    if alignment.median > FAR_APART:
+        warn_user(
+            f"align_to: {alignment}. The tables put them in different places, or "
+            f"{type(model).__name__} cannot follow the old map; UKR follows it most closely.",
+            UserWarning,
+        )
+    attributes = moved.attributes(learned.attributes) | {"alignment_": alignment}
     return replace(
         learned,
         latents=moved(latents) if len(latents) else latents,
@@ -275,12 +303,36 @@ class Move:
         moved: Array = latents @ self.matrix + self.offset
         return moved
 
-    @property
-    def log_volume(self) -> float:
-        """The log of the factor of volumes."""
-        return float(np.linalg.slogdet(self.matrix)[1])
+    def report(self, before: Array, after: Array, extent: float) -> Alignment:
+        """Return how near latents (m, q) get to their places (m, q) in a map of this extent."""
+        return Alignment.of(np.sqrt(row_norms_sq(self(before) - after)) / extent)
+
+    def attributes(self, found: dict[str, Any]) -> dict[str, Any]:
+        """Return the learned attributes of a model whose latents are moved."""
+        if LOG_DENSITY not in found:
+            return found
+        log_volume = float(np.linalg.slogdet(self.matrix)[1])
+        return found | {LOG_DENSITY: found[LOG_DENSITY] - log_volume}
 
     def units(self, units: Any) -> AffineUnits:
         """Return the units of moved latents, given those of the latents before."""
-        back = np.linalg.inv(self.matrix)
+        back: Array = np.linalg.inv(self.matrix).astype(np.float64)
         return AffineUnits.behind(units, self.offset, back, self.matrix, self.offset)
+
+
+def moved_model(
+    model: TwoWayEstimator, move: Move, before: Array, after: Array, extent: float
+) -> TwoWayEstimator:
+    """Return a copy of a fitted model whose latents are moved; the maps inside are shared."""
+    made = copy(model)
+    state = {
+        "embedding_": move(model.embedding_),
+        "_latent_units": move.units(model._latent_units),
+        "alignment_": move.report(before, after, extent),
+    }
+    moved = move.attributes(dict(vars(model))) | state
+    names = dict.fromkeys(getattr(model, "_learned_names", ())) | state
+    made.__dict__.update(moved, _learned_names=tuple(names))
+    if model._unwrapped is not model:
+        made.best_estimator_ = moved_model(model._unwrapped, move, before, after, extent)
+    return made

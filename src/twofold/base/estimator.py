@@ -24,7 +24,8 @@ from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
-from twofold.base.aligning import Frame, learned_of
+from twofold.base.aligning import OldMap, learned_of
+from twofold.base.alignment import Alignment
 from twofold.base.dask_inputs import is_dask, lazily
 from twofold.base.dimensions import check_n_components, constant_model, warn_of_rank
 from twofold.base.exploring import ExploreMixin
@@ -89,6 +90,8 @@ class TwoWayEstimator(
         Latents of the training data.
     encoder_, decoder_ : objects with ``predict``
         The two maps, between centered units. Use ``transform`` and ``inverse_transform``.
+    alignment_ : Alignment
+        How near shared rows are to their places in the old map. Only of fits with ``align_to``.
     density_ : object with ``log_density`` and ``sample``
         The density of the latents, in centered units. Use ``log_density``.
     n_features_in_, feature_names_in_
@@ -117,6 +120,7 @@ class TwoWayEstimator(
     _aligns_itself = False
     """Whether `_learn` puts the latents into the frame of the anchors."""
 
+    alignment_: Alignment
     embedding_: Array
     encoder_: Predictor
     decoder_: Predictor
@@ -183,7 +187,7 @@ class TwoWayEstimator(
         try:
             n_threads(self.n_jobs)
             with self._threads(), repeatable_threads():
-                frame = Frame.of(X, align_to, shared)
+                frame = OldMap.of(X, align_to, shared)
                 state = fitted_state(self, X, y, sample_weight, frame)
         except BaseException:
             # The validation has set n_features_in_ and feature_names_in_.
@@ -201,7 +205,7 @@ class TwoWayEstimator(
             self.__dict__.pop(name, None)
         self.__dict__.update(state, _learned_names=tuple(state))
 
-    def _fit(self, X: Any, y: Any, frame: Frame | None = None) -> dict[str, Any]:
+    def _fit(self, X: Any, y: Any, frame: OldMap | None = None) -> dict[str, Any]:
         data, _ = check_data(self, X, reset=True, gaps=self._allows_gaps)
         y = self._labels(data, y)
         rng = check_rng(self.random_state)

@@ -79,9 +79,7 @@ class Anchors:
         position = np.full(len(self.start), -1)
         position[rows] = np.arange(len(rows))
         kept = position[self.rows] >= 0
-        return Anchors(
-            self.start[rows], position[self.rows][kept], self.latents[kept], self.extent
-        )
+        return Anchors(self.start[rows], position[self.rows][kept], self.latents[kept], self.extent)
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ from twofold.protocols import Array, IntArray
 from twofold.starts.named import is_list_of_inits, resolve_init
 
 if TYPE_CHECKING:
-    from twofold.base.aligning import Frame
+    from twofold.base.aligning import OldMap
     from twofold.base.estimator import TwoWayEstimator
 
 PARAMETERS_WITH_ROWS = ("init", "embedding")
@@ -33,7 +33,7 @@ def fitted_state(
     X: Any,
     y: Any,
     sample_weight: Any = None,
-    frame: Frame | None = None,
+    frame: OldMap | None = None,
 ) -> dict[str, Any]:
     """Return the learned attributes of a fit to weighted rows, in a frame if there is one."""
     if frame is not None and sample_weight is not None:
@@ -42,7 +42,10 @@ def fitted_state(
         )
     if is_large_sparse(X):
         return fitted_in_subspace(
-            model, X, sample_weight, lambda one, data: fitted_state(one, data, y, sample_weight, frame)
+            model,
+            X,
+            sample_weight,
+            lambda one, data: fitted_state(one, data, y, sample_weight, frame),
         )
     if sample_weight is None:
         return model._fit(X, y, frame)

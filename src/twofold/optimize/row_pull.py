@@ -31,7 +31,6 @@ class RowPull:
         position[order] = np.arange(len(order))
         return replace(self, rows=position[self.rows])
 
-
     def scaled(self, before: Array, after: Array) -> RowPull:
         """Return the same pull for latents (n, q) that were shifted and multiplied by a factor."""
         middle, center = before.mean(axis=0), after.mean(axis=0)
