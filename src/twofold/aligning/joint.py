@@ -28,6 +28,7 @@ from twofold.base.aligning import (
     latents_of_model,
     moved_model,
 )
+from twofold.base.estimator import TwoWayEstimator
 from twofold.numerics.quiet import quiet
 from twofold.protocols import Array
 from twofold.tables.estimator import TableMap
@@ -77,9 +78,7 @@ default=None
     first, *others = models
     embedding = latents_of_model("models[0]", first)
     all_pairs = _for_each("shared", shared, others, one_alone=_is_pairs)
-    all_tables = _for_each(
-        "tables", tables, others, one_alone=lambda value: hasattr(value, "shape")
-    )
+    all_tables = _for_each("tables", tables, others, one_alone=_is_table)
     found = [first]
     for number, (model, pairs, table) in enumerate(
         zip(others, all_pairs, all_tables, strict=True), start=1
@@ -120,8 +119,13 @@ def _moved(model: Any, before: Array, after: Array, extent: float) -> Any:
     """Return a model whose latents before (m, q) lie nearest to their places after (m, q)."""
     move = Move.between(before, after)
     if not isinstance(model, TableMap):
+        if not isinstance(model, TwoWayEstimator):
+            raise TypeError(
+                f"models: {type(model).__name__} cannot be moved. Pass estimators of twofold or "
+                "TableMap, or tables=[...] to fit again."
+            )
         return moved_model(model, move, before, after, extent)
-    made = copy(model)
+    made: TableMap = copy(model)
     made.model_ = moved_model(model.model_, move, before, after, extent)
     return made
 
@@ -134,6 +138,11 @@ def _is_pairs(value: Any) -> bool:
         return np.ndim(value[0]) == 1 and np.ndim(value[0][0]) == 0
     except (TypeError, IndexError, KeyError, ValueError):
         return False
+
+
+def _is_table(value: Any) -> bool:
+    """Tell whether a value is one table, not a list of them."""
+    return hasattr(value, "shape") or _is_pairs(value)
 
 
 def _for_each(name: str, value: Any, others: list[Any], *, one_alone: Any) -> list[Any]:
