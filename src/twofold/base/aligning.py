@@ -241,9 +241,9 @@ def learned_of(model: TwoWayEstimator, problem: Problem) -> Learned:
     if anchors is None or model._aligns_itself:
         return model._learn(problem)
     made, parameters = copy(model), model.get_params(deep=False)
-    for name, value in (("init", anchors.start), ("embedding", anchors.start)):
-        if name in parameters:
-            setattr(made, name, value)
+    for name in ("init", "embedding"):
+        if name in parameters and not model._pulls_rows:
+            setattr(made, name, anchors.start)
     if is_auto(parameters.get("n_components", 0)):
         made.n_components = problem.n_components
     learned = made._learn(problem)

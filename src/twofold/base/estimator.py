@@ -120,6 +120,9 @@ class TwoWayEstimator(
     _aligns_itself = False
     """Whether `_learn` puts the latents into the frame of the anchors."""
 
+    _pulls_rows = False
+    """Whether `_learn` starts at the anchors and pulls rows, without help by ``init``."""
+
     alignment_: Alignment
     embedding_: Array
     encoder_: Predictor
