@@ -3,10 +3,10 @@
 import warnings
 
 import numpy as np
-from sklearn.neighbors import KNeighborsRegressor
-from sklearn.preprocessing import StandardScaler
-from sklearn.pipeline import make_pipeline
 from sklearn.linear_model import RidgeCV
+from sklearn.neighbors import KNeighborsRegressor
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 from twofold import DRUR, UKR, AutoTwoWay, PrincipalManifold, TwoWay, align
 from twofold.base.aligning import extent_of

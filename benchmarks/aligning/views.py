@@ -107,9 +107,7 @@ def views_of(name, case, seed, most):
         mixed = rng.permutation(len(rest))  # rows of the second table have another order
         n_shared = int(COMMON * len(rest))
         shared = np.stack([np.argsort(mixed)[:n_shared], np.arange(n_shared)], axis=1)
-        return Views(
-            first[rest], second[rest[mixed]], shared, (first[held_out], second[held_out])
-        )
+        return Views(first[rest], second[rest[mixed]], shared, (first[held_out], second[held_out]))
     n_each = int(len(rest) / (2.0 - COMMON)) if case == "moments" else len(rest) // 2
     old, new = rest[:n_each], rest[len(rest) - n_each :]
     _, in_old, in_new = np.intersect1d(old, new, return_indices=True)
