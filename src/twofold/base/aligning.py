@@ -9,8 +9,9 @@ well count as shared.
    rows in the new table, with a little jitter.
 2. **Fit.** The method starts there. Kernel regression also pulls shared rows that leave a radius of
    ``FREE_SHARE`` of the map (`twofold.optimize.row_pull`).
-3. **Registration.** The affine map of least squares takes the latents of shared rows to their
-   places. It becomes part of the latent units, so both maps, and all errors, stay as they are.
+3. **Registration.** An affine map takes the latents of shared rows to their places: that of least
+   squares, scaled to the spread of the places. It becomes part of the latent units, so both maps,
+   and all errors, stay as they are.
 
 Distances are shares of the map: of the root of the mean squared distance between two rows of the
 old model's ``embedding_``.
@@ -278,13 +279,17 @@ class Move:
 
     @classmethod
     def between(cls, before: Array, after: Array) -> Move:
-        """Return the map of least squares from latents (m, q) to their places (m, q)."""
+        """Return the map of least squares from latents (m, q) to their places (m, q).
+
+        It is scaled to the spread of the places: least squares shrink what agrees badly.
+        """
         q = before.shape[1]
         middle, center = before.mean(axis=0), after.mean(axis=0)
         inside, outside = before - middle, after - center
         left, stretch, right = np.linalg.svd(inside.T @ outside)
         spread = float(np.square(inside).sum())
         scale = float(stretch.sum()) / spread if spread > 0.0 else 0.0
+        size = float(np.linalg.norm(outside))
         if not scale > 0.0:
             raise ValueError(
                 "align_to: the latents of the shared rows are all in one place. Pass more shared "
@@ -296,6 +301,7 @@ class Move:
             values = np.linalg.svd(affine, compute_uv=False)
             if values[-1] > LEAST_STRETCH * values[0]:
                 matrix = affine
+        matrix = matrix * (size / float(np.linalg.norm(inside @ matrix)))
         return cls(matrix, center - middle @ matrix)
 
     def __call__(self, latents: Array) -> Array:
