@@ -342,3 +342,10 @@ def moved_model(
     if model._unwrapped is not model:
         made.best_estimator_ = moved_model(model._unwrapped, move, before, after, extent)
     return made
+
+
+def domain_of(model: Any) -> Any:
+    """Return the domain of a model's latents in their own units; None if latents were moved."""
+    if isinstance(getattr(model, "_latent_units", None), AffineUnits):
+        return None
+    return getattr(model.decoder_, "domain", None)

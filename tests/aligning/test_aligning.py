@@ -334,7 +334,7 @@ class TestTables:
         )
 
 
-ALONE = {"drur": 0.25, "auto": 0.25, "two-way": 0.12}
+ALONE = {"drur": 0.25, "auto": 0.25, "two-way": 0.25}
 """The same of maps that were fitted alone: they differ by more than an affine map."""
 
 
