@@ -23,6 +23,8 @@ from twofold import (
 )
 from twofold.base.aligning import Move, OldMap, extent_of, placed
 from twofold.datasets import make_s_curve
+from twofold.export.explorer import write
+from twofold.export.programs.translation import closed_form
 from twofold.numerics.units import CenteredUnits
 from twofold.optimize.row_pull import Pulled, RowPull
 
@@ -159,6 +161,18 @@ class TestGuarantees:
                 np.testing.assert_array_equal(
                     getattr(other, method)(rows), getattr(model, method)(rows)
                 )
+
+    @pytest.mark.parametrize("name", ["ukr", "drur", "manifold"])
+    def test_closed_form_of_the_decoder(self, aligned, name):
+        model = aligned[name]
+        decode = closed_form(model, "up")
+        np.testing.assert_allclose(
+            decode(model.embedding_), model.inverse_transform(model.embedding_), atol=1e-8
+        )
+
+    def test_page_of_a_moved_domain(self, tables, aligned, tmp_path):
+        path = write(aligned["manifold"], tables[1], path=tmp_path / "page.html")
+        assert path.stat().st_size > 0
 
     @pytest.mark.parametrize("name", ["ukr", "two-way"])
     def test_deterministic_and_pure(self, tables, old, aligned, name):

@@ -47,8 +47,9 @@ default=None
         thing; for more than two models a list with the pairs of each model after the first. None
         means that the models have the same features: then the first model places what the others
         decode.
-    tables : sequence of array-like or frame, default=None
-        The training data of the models after the first; one table if there are two models. They are
+    tables : list of array-like, each of shape (n_samples, n_features), default=None
+        The training data of the models after the first, arrays or frames; one table if there are
+        two models. They are
         then fitted again, with ``align_to`` and their own parameters. None keeps the maps and moves
         them as a whole, by an affine map: errors stay the same in every digit but rounding.
 

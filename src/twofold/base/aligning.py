@@ -27,7 +27,7 @@ import numpy as np
 from scipy.spatial import cKDTree
 from sklearn.utils.validation import check_is_fitted
 
-from twofold.base.alignment import Alignment
+from twofold.base.alignment import Alignment, alignment_of
 from twofold.base.dask_inputs import is_dask
 from twofold.base.dimensions import check_n_components
 from twofold.base.problem import Anchors, Learned, Problem
@@ -311,7 +311,7 @@ class Move:
 
     def report(self, before: Array, after: Array, extent: float) -> Alignment:
         """Return how near latents (m, q) get to their places (m, q) in a map of this extent."""
-        return Alignment.of(np.sqrt(row_norms_sq(self(before) - after)) / extent)
+        return alignment_of(np.sqrt(row_norms_sq(self(before) - after)) / extent)
 
     def attributes(self, found: dict[str, Any]) -> dict[str, Any]:
         """Return the learned attributes of a model whose latents are moved."""

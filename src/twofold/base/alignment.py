@@ -38,11 +38,6 @@ class Alignment:
     median: float
     percentile_90: float
 
-    @classmethod
-    def of(cls, shares: Array) -> Alignment:
-        """Summarize the distances (m,) of shared rows, as shares of the map."""
-        return cls(len(shares), float(np.median(shares)), float(np.quantile(shares, 0.9)))
-
     def __str__(self) -> str:
         return (
             f"{self.n_shared} shared rows: median distance {100 * self.median:.1f} % of the map, "
@@ -77,3 +72,8 @@ class Alignment:
                 "percentile_90": [self.percentile_90],
             }
         )
+
+
+def alignment_of(shares: Array) -> Alignment:
+    """Summarize the distances (m,) of shared rows, as shares of the map."""
+    return Alignment(len(shares), float(np.median(shares)), float(np.quantile(shares, 0.9)))

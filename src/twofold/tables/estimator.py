@@ -195,7 +195,19 @@ class TableMap(
 
     @property
     def alignment_(self) -> Alignment:
-        """How near shared rows are to their places in the old map, after a fit with `align_to`."""
+        """How near shared rows are to their places in the old map, after a fit with ``align_to``.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> from twofold import TableMap, TwoWay
+        >>> frame = pd.DataFrame({"a": range(40), "b": [False] * 20 + [True] * 20})
+        >>> model = TwoWay("pca", n_components=1, up="nw", down="nw")
+        >>> table = TableMap(model).fit(frame[:30])
+        >>> later = TableMap(model).fit(frame[10:], align_to=table)
+        >>> later.alignment_.median < 0.05
+        True
+        """
         return self.model_.alignment_
 
     def transform(self, X: Any) -> Array:
