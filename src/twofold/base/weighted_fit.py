@@ -14,6 +14,7 @@ import numpy as np
 
 from twofold.base.dask_inputs import is_dask
 from twofold.base.sparse_inputs import fitted_in_subspace
+from twofold.numerics.foreign_arrays import as_numpy
 from twofold.numerics.row_weights import check_sample_weight, repeated_rows, take_rows
 from twofold.numerics.sparse_rows import dense_if_few_cells, is_large_sparse
 from twofold.numerics.validation import check_data
@@ -40,6 +41,7 @@ def fitted_state(
         raise ValueError(
             "sample_weight is not supported together with align_to. Repeat rows of X instead."
         )
+    X, y = as_numpy(X, "X"), as_numpy(y, "y")
     if is_large_sparse(X):
         return fitted_in_subspace(
             model,
