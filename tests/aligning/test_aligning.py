@@ -170,6 +170,19 @@ class TestGuarantees:
             decode(model.embedding_), model.inverse_transform(model.embedding_), atol=1e-8
         )
 
+    @pytest.mark.parametrize("name", ["ukr", "drur", "manifold"])
+    def test_metric_is_that_of_the_moved_decoder(self, aligned, name):
+        model, step = aligned[name], 1e-4
+        Z = model.embedding_[:5]
+        columns = [
+            (model.inverse_transform(Z + move) - model.inverse_transform(Z - move)) / (2.0 * step)
+            for move in step * np.eye(2)
+        ]
+        J = np.stack(columns, axis=2)
+        np.testing.assert_allclose(
+            model.metric_tensor(Z), J.transpose(0, 2, 1) @ J, rtol=1e-3, atol=1e-3
+        )
+
     def test_page_of_a_moved_domain(self, tables, aligned, tmp_path):
         path = write(aligned["manifold"], tables[1], path=tmp_path / "page.html")
         assert path.stat().st_size > 0
