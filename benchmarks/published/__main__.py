@@ -7,10 +7,10 @@
 
 *mnist*: test error of MNIST from two latents. *rotated*: rotated digits, by the protocol of GRAE.
 *measures*: the measures of PaCMAP's paper and of ZADU. Rivals that are not installed are left out
-(umap-learn, openTSNE, PaCMAP, PyTorch, zadu). ``--images`` measures what *mnist* does on a folder of
-your own, with ``.npz`` files or pictures of one size. ``publish`` keeps the parts of a file in
-``benchmarks/published/results.json`` and writes docs/published.md. A run takes about half an hour on
-one core.
+(umap-learn, openTSNE, PaCMAP, PyTorch, zadu). ``--images`` measures what *mnist* does on a folder
+of your own, with ``.npz`` files or pictures of one size. ``publish`` keeps the parts of a file in
+``benchmarks/published/results.json`` and writes docs/published.md. A run takes about half an hour
+on one core.
 """
 
 import argparse

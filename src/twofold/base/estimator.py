@@ -28,6 +28,7 @@ from twofold.base.aligning import OldMap, learned_of
 from twofold.base.alignment import Alignment
 from twofold.base.dask_inputs import is_dask, lazily
 from twofold.base.dimensions import check_n_components, constant_model, warn_of_rank
+from twofold.base.explaining import ExplainMixin
 from twofold.base.exploring import ExploreMixin
 from twofold.base.gaps import (
     completed,
@@ -76,6 +77,7 @@ FEW_ROWS, FEW_VALUES = 1_000, 10**6
 class TwoWayEstimator(
     SummaryMixin,
     ExploreMixin,
+    ExplainMixin,
     LatentDensityMixin,
     GeometryMixin,
     CallbackSupportMixin,

@@ -25,6 +25,7 @@ from twofold.numerics.row_weights import repeated_rows, take_rows
 from twofold.numerics.validation import RandomLike
 from twofold.protocols import Array
 from twofold.tables.cells import original_level
+from twofold.tables.explaining import ExplainTableMixin
 from twofold.tables.filling import deviations, fill
 from twofold.tables.frames import Frame, as_frame, joined
 from twofold.tables.geometry import TableGeometryMixin
@@ -35,6 +36,7 @@ from twofold.tables.measuring import measure
 class TableMap(
     SummaryMixin,
     ExploreMixin,
+    ExplainTableMixin,
     TableGeometryMixin,
     ClassNamePrefixFeaturesOutMixin,
     TransformerMixin,
