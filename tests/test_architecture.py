@@ -60,6 +60,7 @@ LAYERS = {
     "model_selection": 5,
     "auto": 5,
     "tables": 5,
+    "aligning": 5,
     "anndata": 6,
     "export": 6,
     "dask": 6,

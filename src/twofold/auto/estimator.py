@@ -125,6 +125,8 @@ class AutoTwoWay(TwoWayEstimator):
     ((400, 2), (400, 3), True)
     """
 
+    _aligns_itself = True
+
     best_estimator_: TwoWayEstimator
     report_: RaceReport
     dimension_choice_: DimensionChoice | None
@@ -155,8 +157,10 @@ class AutoTwoWay(TwoWayEstimator):
 
     def _learn(self, problem: Problem) -> Learned:
         effort, contenders = Effort.of(self.effort), self._contenders()
+        if problem.anchors is not None:
+            contenders = without_linear(contenders)
         clock, choice = Clock(effort.seconds), None
-        if is_auto(self.n_components):
+        if is_auto(self.n_components) and problem.anchors is None:
             with problem.progress.phase("number of dimensions"):
                 choice = self._dimensions(problem, clock)
             problem = replace(problem, n_components=choice.n_components)
@@ -174,6 +178,8 @@ class AutoTwoWay(TwoWayEstimator):
         self._share_features(best)
         self._warn(problem, outcome, choice, clock)
         attributes = self._attributes(best, outcome, choice, rows)
+        if problem.anchors is not None:
+            attributes["alignment_"] = best.alignment_
         maps = best._latent_units, best.encoder_, best.decoder_, best.density_
         return Learned(best.embedding_, *maps, best._variance, attributes)
 
@@ -320,6 +326,14 @@ class AutoTwoWay(TwoWayEstimator):
         if not np.isfinite(self.held_out_error_):
             return None
         return 1.0 - self.held_out_error_, "held-out rows"
+
+
+def without_linear(contenders: list[Contender]) -> list[Contender]:
+    """Return the contenders that can begin at given latents: all but PCA."""
+    found = [one for one in contenders if one is not CONTENDERS["pca"]]
+    if not found:
+        raise ValueError("methods=['pca'] cannot be aligned. Add a method that is not linear.")
+    return found
 
 
 def report_of(outcome: Outcome) -> RaceReport:

@@ -1,7 +1,16 @@
 """The base class of all two-way estimators, the problem it poses and the result it expects."""
 
+from twofold.base.alignment import Alignment
 from twofold.base.estimator import TwoWayEstimator
 from twofold.base.maps_for_latents import MapSettings, learn_maps
-from twofold.base.problem import Learned, Problem
+from twofold.base.problem import Anchors, Learned, Problem
 
-__all__ = ["Learned", "MapSettings", "Problem", "TwoWayEstimator", "learn_maps"]
+__all__ = [
+    "Alignment",
+    "Anchors",
+    "Learned",
+    "MapSettings",
+    "Problem",
+    "TwoWayEstimator",
+    "learn_maps",
+]

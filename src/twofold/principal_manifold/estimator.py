@@ -241,6 +241,12 @@ default="gaussian"
 
     def _learn(self, problem: Problem) -> Learned:
         settings = ManifoldSettings.of(self, problem.n_components)
+        domain = settings.domain
+        if problem.anchors is not None and (domain.is_discrete or any(domain.wrapped)):
+            raise ValueError(
+                f"align_to is not supported for domain={self.domain!r}: circles and points cannot "
+                "be moved onto another map. Use a domain without circles, or UKR."
+            )
         found = fit_rows(settings, ArrayRows(problem.data), problem, Journal())
         encoder = self._encoder(found)
         # As in `transform`: a row that the turns left in a worse place moves.

@@ -53,7 +53,10 @@ WIDE_FACTORS = (0.06, 0.12, 0.25)
 """Around that density; wide kernels, which suit uninformative latents, for few rows only. With many
 they would always win there, and twice the points in reach cost twice the time."""
 
-KEEP_SHAPE = ("pca", "isomap", "tsne")
+ALIGNED = "aligned"
+"""The name of a start in the frame of another model."""
+
+KEEP_SHAPE = ("pca", "isomap", "tsne", ALIGNED)
 """Methods whose latents keep their shape."""
 
 HELD_OUT_SHARE = 0.2

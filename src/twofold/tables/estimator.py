@@ -15,6 +15,8 @@ from sklearn.base import (
 from sklearn.utils.validation import check_is_fitted
 
 from twofold.auto.estimator import AutoTwoWay
+from twofold.base.aligning import OldMap
+from twofold.base.alignment import Alignment
 from twofold.base.estimator import TwoWayEstimator
 from twofold.base.exploring import ExploreMixin
 from twofold.base.summary import SummaryMixin
@@ -130,7 +132,15 @@ class TableMap(
         self.verbose = verbose
         self.n_jobs = n_jobs
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        *,
+        align_to: Any = None,
+        shared: Any = None,
+    ) -> Self:
         """Learn the encoding of the columns, latents and both maps.
 
         An interrupted or failed fit leaves the model unchanged.
@@ -143,6 +153,11 @@ class TableMap(
             Labels, used by supervised models only.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the rows, at least 0: a fit to repeated rows. See `TwoWayEstimator.fit`.
+        align_to : fitted model, default=None
+            Another model, in whose latent space this one is placed. See `TwoWayEstimator.fit`.
+        shared : array-like of int, shape (m, 2), or tuple of two arrays, default=None
+            Pairs of a row of X and a row of ``align_to.embedding_``. None means that the features
+            are shared; pandas frames need at least half of the columns.
 
         Returns
         -------
@@ -153,7 +168,8 @@ class TableMap(
         layout = measure(_repeated(frame, sample_weight), self.kinds)
         encoded = layout.into(X)
         check_rows(encoded)
-        model = self._new_model().fit(encoded, y, sample_weight=sample_weight)
+        old_map = OldMap.of(X, align_to, shared)
+        model = self._new_model().fit(encoded, y, sample_weight=sample_weight, align_to=old_map)
         self.__dict__.pop("feature_names_in_", None)
         if frame.library != "numpy":
             self.feature_names_in_ = np.array(frame.names, dtype=object)
@@ -184,6 +200,23 @@ class TableMap(
     def embedding_(self) -> Array:
         """Latents of the training data, of shape (n_samples, n_components)."""
         return self.model_.embedding_
+
+    @property
+    def alignment_(self) -> Alignment:
+        """How near shared rows are to their places in the old map, after a fit with ``align_to``.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> from twofold import TableMap, TwoWay
+        >>> frame = pd.DataFrame({"a": range(40), "b": [False] * 20 + [True] * 20})
+        >>> model = TwoWay("pca", n_components=1, up="nw", down="nw")
+        >>> table = TableMap(model).fit(frame[:30])
+        >>> later = TableMap(model).fit(frame[10:], align_to=table)
+        >>> later.alignment_.median < 0.05
+        True
+        """
+        return self.model_.alignment_
 
     def transform(self, X: Any) -> Array:
         """Encode data: map each row to the latent space.

@@ -207,6 +207,7 @@ class UKR(TwoWayEstimator):
     ((200, 1), True)
     """
 
+    _pulls_rows = True
     smoothing: float = 1.0  # of models in files that are older than the parameter
 
     def __init__(

@@ -18,6 +18,7 @@ from twofold.numerics.linalg import rank_up_to, row_norms_sq
 from twofold.numerics.threads import single_threaded_blas
 from twofold.numerics.units import CenteredUnits
 from twofold.protocols import Array, IntArray
+from twofold.ukr.aligned import aligned_candidates, aligned_settings, narrower
 from twofold.ukr.descent import compared, minimize, rescue, validated_iterations
 from twofold.ukr.feature_space import FeatureEncoder, FeatureSpace, PreimageDecoder
 from twofold.ukr.regression import KernelRegression
@@ -37,6 +38,8 @@ Space = FeatureSpace | Affine
 
 def fit_rows(settings: UKRSettings, problem: Problem) -> Learned:
     """Find latents of all rows, and both maps."""
+    if problem.anchors is not None:
+        settings = aligned_settings(settings)
     with problem.progress.phase("leading subspace"):
         space, data = _space_and_data(settings, problem)
     with single_threaded_blas():  # products are small from here on, or in blocks of rows
@@ -50,9 +53,14 @@ def _fit_inside(
     groups = groups_of(settings, len(data), problem.rng)
     scheme = scheme_of(settings, data, groups)
     # Steps 1 to 3: candidates, each at its best scale.
-    candidates = candidates_of(settings.init, scheme, data, problem)
-    with problem.progress.phase("comparison"):
-        candidates = compared(settings, scheme, candidates)
+    pull = None
+    if problem.anchors is None:
+        candidates = candidates_of(settings.init, scheme, data, problem)
+        with problem.progress.phase("comparison"):
+            candidates = compared(settings, scheme, candidates)
+    else:
+        with problem.progress.phase("aligned starts"):
+            candidates, pull = aligned_candidates(settings, scheme, data, problem)
     if settings.pseudo_count is None:
         noise = candidates[0].error / (float(row_norms_sq(data).mean()) or 1.0)
         scheme = replace(scheme, pseudo_count=pseudo_count_of_noise(noise))
@@ -62,7 +70,12 @@ def _fit_inside(
     n_iter, validation = settings.max_iter, list[float]()
     if settings.validation_fraction is not None:
         n_iter, validation = validated_iterations(settings, scheme, start, problem, guide)
-    result = minimize(settings, scheme, start, problem, n_iter, guide)
+    result = minimize(settings, scheme, start, problem, n_iter, guide, pull)
+    if pull is not None:
+        again = narrower(scheme, result.Z)
+        if again is not None:
+            pull = pull.scaled(result.Z, again.latents)
+            result = minimize(settings, scheme, again, problem, n_iter, guide, pull)
     warn_if_cut_short(result, settings.max_iter, "error")
     with problem.progress.phase("maps"):
         Z, _ = rescue(scheme, result.Z)

@@ -97,7 +97,7 @@ def two_way(
             "n_features_in_": count("features"),
             "_data_units": a(*UNITS, features="features", kept="columns"),
             "embedding_": values("rows?", "components"),
-            "_latent_units": a("CenteredUnits", features="components", kept="latents"),
+            "_latent_units": a(*UNITS, features="components", kept="latents"),
             "encoder_": a(*REGRESSIONS, *encoders, inputs="columns", outputs="latents"),
             "decoder_": a(*REGRESSIONS, *decoders, inputs="latents", outputs="columns"),
             "density_": a("LatentDensity", density, latents="latents"),
@@ -107,6 +107,7 @@ def two_way(
         sometimes={
             "_gap_filling": optional(a("GapFilling", columns="columns")),
             "_learned_names": tupled(text(), "names"),
+            "alignment_": a("Alignment"),
             **anywhere,
             **(sometimes or {}),
         },
@@ -256,6 +257,9 @@ TABLES: Final[dict[str, Contents]] = {
             "shares_": floats("features", low=0.0),
         },
         sometimes=anywhere,
+    ),
+    "Alignment": Contents(
+        {"n_shared": whole(1), "median": number(low=0.0), "percentile_90": number(low=0.0)}
     ),
     "RaceReport": Contents(
         {"rows": listed(mapping(_told)), "n_held_out": whole(0), "n_codes": whole(0)}
