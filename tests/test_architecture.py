@@ -36,6 +36,7 @@ LAYERS = {
     "maps.projection_loops": 3,
     "maps.pair_selection": 3,
     "starts": 3,
+    "calibration": 3,
     "pipelines": 3,
     "export.contents": 3,
     "export.decoder": 3,

@@ -137,6 +137,15 @@ class TrustMixin:
         whitened[:, units.varying] = inside
         return whitened
 
+    def _strangeness(self, X: Any) -> tuple[list[str], Array]:
+        """Return the columns' names, and how far each cell is off the manifold (n, D).
+
+        In usual deviations at that place of the map.
+        """
+        n_features = self._data_units.n_features
+        names = getattr(self, "feature_names_in_", [f"x{number}" for number in range(n_features)])
+        return [str(name) for name in names], np.abs(self._whitened(X))
+
     def _with_position_deviations(
         self, X: Any, latents: Array, encode: Callable[[Array], Array]
     ) -> tuple[Any, Any]:
@@ -263,19 +272,25 @@ def _position_deviations(
     model: TwoWayEstimator, trust: Trust, rows: Array, encode: Callable[[Array], Array]
 ) -> Array:
     """Return the spread (n, q) of the latents of disturbed rows around those of the rows."""
-    complete, doubts = filled_with_deviations(model, rows)
+    deviations = np.empty((len(rows), model._n_features_out))
     units = model._data_units
-    squares = 0.0
-    with model._threads():
+
+    def work(some: slice) -> None:
+        given = rows[some]
+        complete, doubts = filled_with_deviations(model, given)
         data = units.into(complete)
-        center = encode(complete)
         disturbances = trust.disturbances(trust.encoder.predict(data))
-        rng = np.random.default_rng(0)
+        rng, moved = np.random.default_rng(0), []
         for noise in disturbances:
-            draw = rng.standard_normal(rows.shape[1])  # the same for all rows
+            draw = rng.standard_normal(rows.shape[1]) * doubts  # the same for all rows
             for sign in (1.0, -1.0):
-                moved = units.back(data + sign * noise)
-                moved = np.where(np.isnan(rows), complete + sign * draw * doubts, moved)
-                squares = squares + np.square(encode(moved) - center)
-    deviations: Array = np.sqrt(squares / (2.0 * len(disturbances)))
+                disturbed = units.back(data + sign * noise)
+                moved.append(np.where(np.isnan(given), complete + sign * draw, disturbed))
+        center, around = encode(complete), encode(np.concatenate(moved))
+        squares = np.square(around.reshape(len(moved), *center.shape) - center)
+        deviations[some] = np.sqrt(squares.mean(axis=0))
+
+    with model._threads():
+        for block in row_blocks(len(rows), 8 * 2 * rows.shape[1]):
+            work(block)
     return deviations

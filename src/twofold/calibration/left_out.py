@@ -11,7 +11,8 @@ r"""Fitted maps without some of their training rows, at fixed bandwidths, ridges
   :math:`\Phi^T \Phi` counts n / m times.
 * A projection projects onto the map that has forgotten the rows.
 
-Other maps stay as they are: their residuals are those of training rows.
+Maps that are made of others forget rows by a method ``without_fold(maps, fold)`` of their own. Other
+maps stay as they are: their residuals are those of training rows.
 """
 
 from __future__ import annotations
@@ -80,15 +81,18 @@ class KnownRows:
 class ForgetfulMaps:
     """The maps of a model, which can be had without the rows of a fold."""
 
-    def __init__(self, encoder: Predictor, decoder: Predictor, known: KnownRows) -> None:
+    def __init__(self, encoder: Any, decoder: Any, known: KnownRows) -> None:
         self.encoder, self.decoder, self.known = encoder, decoder, known
         self._paths: dict[int, RidgePath] = {}
 
     def without(self, fold: int) -> tuple[Predictor, Predictor]:
         """Return encoder and decoder without the rows of a fold."""
         known = self.known
-        decoder: Predictor = self._map(self.decoder, known.latents, known.data, fold)
-        return self._encoder(self.encoder, known.data, fold), decoder
+        encoder: Predictor = self._encoder(self.encoder, known.data, fold)
+        if hasattr(self.decoder, "without_fold"):
+            decoder: Predictor = self.decoder.without_fold(self, fold)
+            return encoder, decoder
+        return encoder, self.lowered(self.decoder, known.latents, known.data, fold)
 
     def _encoder(self, encoder: Any, data: Array, fold: int) -> Any:
         if isinstance(encoder, Chain):
@@ -97,25 +101,28 @@ class ForgetfulMaps:
                 return Chain((first, self._encoder(others[0], first.into(data), fold)))
             return encoder
         if isinstance(encoder, Projection):
-            return self._projection(encoder, data, fold)
-        return self._map(encoder, data, self.known.latents, fold)
+            return self.projection(encoder, data, fold)
+        if hasattr(encoder, "without_fold"):
+            return encoder.without_fold(self, fold)
+        return self.lowered(encoder, data, self.known.latents, fold)
 
-    def _projection(self, projection: Projection, data: Array, fold: int) -> Projection:
+    def projection(self, projection: Projection, data: Array, fold: int) -> Projection:
+        """Return a projection onto the map without the rows of a fold."""
         known = self.known
         made: Projection = _emptied(projection)
-        made.decoder = self._map(projection.decoder, known.latents, data, fold)
+        made.decoder = self.lowered(projection.decoder, known.latents, data, fold)
         if projection.guess is not None:
-            made.guess = self._map(projection.guess, data, known.latents, fold)
+            made.guess = self.lowered(projection.guess, data, known.latents, fold)
         gone = {row.tobytes() for row in known.latents[known.own_folds == fold]}
         kept = np.array([row.tobytes() not in gone for row in projection.latents_])
         if kept.any() and not kept.all():
             made.latents_, made.images_ = projection.latents_[kept], projection.images_[kept]
         return made
 
-    def _map(self, one: Any, inputs: Array, targets: Array, fold: int) -> Any:
+    def lowered(self, one: Any, inputs: Array, targets: Array, fold: int) -> Any:
         """Return a map from inputs (m, p) to targets (m, r) without the rows of a fold."""
         if isinstance(one, NadarayaWatson):
-            kept = self._kept(one.inputs_, inputs, fold)
+            kept = self.kept(one.inputs_, inputs, fold)
             if kept.all() or not kept.any():
                 return one
             shorter: NadarayaWatson = _emptied(one)
@@ -125,7 +132,7 @@ class ForgetfulMaps:
             return self._with_other_weights(one, inputs, targets, fold)
         return one
 
-    def _kept(self, stored: Array, inputs: Array, fold: int) -> BoolArray:
+    def kept(self, stored: Array, inputs: Array, fold: int) -> BoolArray:
         """Return which of the inputs that a regression has stored (n, p) are not of a fold.
 
         They are in the order of the training rows, except after a fit with weights, which repeats
@@ -146,8 +153,11 @@ class ForgetfulMaps:
     def _with_other_weights(self, one: Any, inputs: Array, targets: Array, fold: int) -> Any:
         """Return a map linear in features with the weights of the other rows."""
         share, rows = self.known.share, np.flatnonzero(self.known.own_folds == fold)
-        alpha = share * float(getattr(one, "alpha_", getattr(one, "alpha", 0.0)))
         path = self._path(one, inputs)
+        if hasattr(one, "ridge"):
+            alpha = share * float(one.ridge(len(self.known.folds)))
+        else:
+            alpha = share * float(getattr(one, "alpha_", getattr(one, "alpha", 0.0)))
         shrink = share / (path.spectrum + path.floored(alpha) + np.finfo(np.float64).tiny)
         scores = path.scores[rows]
         hat = (scores * shrink) @ scores.T
@@ -168,7 +178,10 @@ class ForgetfulMaps:
         """Return the factors of a map's ridge regression; they do not depend on the targets."""
         if id(one) not in self._paths:
             features, centers = one.features(inputs), getattr(one, "centers_", None)
-            gram = np.eye(features.shape[1]) if centers is None else one.features(centers)
+            if hasattr(one, "gram"):
+                gram = one.gram()
+            else:
+                gram = np.eye(features.shape[1]) if centers is None else one.features(centers)
             self._paths[id(one)] = RidgePath.of(
                 features, np.zeros((len(inputs), 1)), gram, intercept=bool(np.any(one.intercept_))
             )

@@ -16,7 +16,7 @@ from twofold.maps.affine import Predictor
 from twofold.numerics.completion import Donors
 from twofold.protocols import Array
 
-N_PAIRS = 12
+N_PAIRS = 10
 """Pairs of opposite disturbances by which the uncertainty of positions is measured."""
 
 LARGEST_DRAW = 4.0
