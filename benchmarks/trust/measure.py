@@ -21,7 +21,7 @@ from twofold import DRUR, UKR, AutoTwoWay, TwoWay
 METHODS = {
     "UKR": UKR,
     "DRUR": DRUR,
-    't-SNE, both maps': lambda **options: TwoWay("tsne", **options),
+    "t-SNE, both maps": lambda **options: TwoWay("tsne", **options),
     "AutoTwoWay": AutoTwoWay,
 }
 LEVELS = (0.01, 0.05, 0.1)
@@ -35,7 +35,7 @@ def fitted(method, X, scale, seed=0):
 
 
 def intervals(name, method, seed, most=600):
-    """Return how often cells of new rows lie in their 90 % intervals, and whether std ranks errors."""
+    """Return how often cells of new rows lie in their 90 % intervals, and the rank correlation."""
     X, X_new = split(name, seed, most)
     model = fitted(method, X, scale_of(name), seed)
     decoded, std = model.inverse_transform(model.transform(X_new), return_std=True)

@@ -2,9 +2,10 @@
 
 from statistics import mean, median
 
+from scipy.stats import binom
+
 from benchmarks.harness.kept import figures_table, origin
 from benchmarks.trust.measure import LEVELS
-from scipy.stats import binom
 
 NOTHING = "No figures have been published yet."
 INTERVALS = (
@@ -29,7 +30,8 @@ def section(parts):
     """Return all tables."""
     if not parts:
         return NOTHING
-    said = [" ".join(origin(f"python -m benchmarks.trust --parts {name}", one) for name, one in parts.items())]
+    command = "python -m benchmarks.trust --parts"
+    said = [" ".join(origin(f"{command} {name}", one) for name, one in parts.items())]
     for name, about, table in (
         ("intervals", INTERVALS, _intervals),
         ("alarms", ALARMS, _alarms),
@@ -81,7 +83,11 @@ def _classes(records):
             ]
             rows.setdefault(method, {})[name] = f"{mean(by_class):.3f} ({min(by_class):.3f})"
     averages = {
-        method: mean(one["areas"][method] for one in records) for method in records[0]["areas"]
+        method: mean(
+            mean(one["areas"][method] for one in of_class)
+            for of_class in _by(records, "set", "label").values()
+        )
+        for method in records[0]["areas"]
     }
     for method, average in averages.items():
         rows[method]["all"] = f"{average:.3f}"

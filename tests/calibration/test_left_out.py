@@ -112,9 +112,7 @@ def test_rows_of_a_fit_with_weights_are_found_by_their_values(known):
         known.data[repeated], known.latents[repeated], known.folds, np.sort(repeated)
     )
     assert not weighted.in_order
-    made = ForgetfulMaps(None, stored, weighted).lowered(
-        stored, weighted.latents, weighted.data, 1
-    )
+    made = ForgetfulMaps(None, stored, weighted).lowered(stored, weighted.latents, weighted.data, 1)
     others = repeated[known.folds[repeated] != 1]
     np.testing.assert_array_equal(made.inputs_, known.latents[others])
 

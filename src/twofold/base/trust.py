@@ -43,10 +43,12 @@ class TrustMixin:
     if TYPE_CHECKING:
         _data_units: CenteredUnits
         _latent_units: CenteredUnits
-        _unwrapped: TwoWayEstimator
         _rows: Callable[[Any], tuple[Any, np.dtype[Any]]]
         _on_rows: Callable[[str, Any, Callable[[Array], Array]], Array]
         _threads: Callable[[], AbstractContextManager[None]]
+
+        @property
+        def _unwrapped(self) -> Any: ...
 
     def outlier_scores(self, X: Any) -> Array:
         """Return how unusual rows are: ``-log10`` of a p-value, higher for stranger rows.
@@ -103,8 +105,9 @@ class TrustMixin:
         Returns
         -------
         ndarray of bool, shape (n_samples,)
-            True for outliers. It serves as a mask: ``X[~model.predict_outlier(X)]``. The ``predict``
-            of scikit-learn's outlier detectors returns -1 for them and 1 for the others.
+            True for outliers. It serves as a mask: ``X[~model.predict_outlier(X)]``. The
+            ``predict`` of scikit-learn's outlier detectors returns -1 for them and 1 for the
+            others.
 
         Examples
         --------
@@ -118,7 +121,8 @@ class TrustMixin:
         if is_dask(X):
             lazy: AnyArray = lazily(self, "predict_outlier", X, level=level)  # type: ignore[arg-type]
             return lazy
-        return np.asarray(self.outlier_scores(X), dtype=np.float64) >= bound - 1e-6
+        scores = np.asarray(self.outlier_scores(X), dtype=np.float64)
+        return np.asarray(scores >= bound - 1e-6)
 
     def _whitened(self, X: Any) -> Array:
         """Return what the manifold leaves of each cell (n, D), in usual deviations at its place.
@@ -165,7 +169,7 @@ class TrustMixin:
         model = self._unwrapped
         units = model._data_units
         if isinstance(units, AffineUnits):
-            raise ValueError(
+            raise ValueError(  # noqa: TRY004 - X is not to blame, the model is
                 "return_std=True is not supported for models of sparse rows or principal "
                 "components. Fit the model to the columns themselves."
             )
@@ -186,7 +190,8 @@ class TrustMixin:
 
     def __getstate__(self) -> Any:
         """Return the state without what is computed again when it is needed."""
-        state = dict(super().__getstate__())  # type: ignore[misc]
+        state: Any = super().__getstate__()
+        state = dict(state)
         state.pop("_trust_memo", None)
         return state
 
@@ -250,7 +255,9 @@ def _seen(model: TwoWayEstimator, trust: Trust, rows: Array) -> Rows:
     complete, _ = filled_with_deviations(model, rows)
     units = model._data_units
     data = units.into(complete)
-    observed = ~np.isnan(rows)[:, units.varying] if np.isnan(rows).any() else np.ones_like(data, bool)
+    observed = (
+        ~np.isnan(rows)[:, units.varying] if np.isnan(rows).any() else np.ones_like(data, bool)
+    )
     latents = trust.encoder.predict(data)
     residuals = data - trust.decoder.predict(latents)
     return Rows(data, observed, latents, residuals, trust.log_density(latents))

@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from copy import copy
 from dataclasses import replace
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np

@@ -11,8 +11,8 @@ r"""Fitted maps without some of their training rows, at fixed bandwidths, ridges
   :math:`\Phi^T \Phi` counts n / m times.
 * A projection projects onto the map that has forgotten the rows.
 
-Maps that are made of others forget rows by a method ``without_fold(maps, fold)`` of their own. Other
-maps stay as they are: their residuals are those of training rows.
+Maps that are made of others forget rows by a method ``without_fold(maps, fold)`` of their own.
+Other maps stay as they are: their residuals are those of training rows.
 """
 
 from __future__ import annotations

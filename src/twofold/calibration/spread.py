@@ -34,7 +34,7 @@ from twofold.numerics.completion import COVERAGE, DEVIATIONS
 from twofold.numerics.linalg import sqdist
 from twofold.numerics.row_products import row_product
 from twofold.numerics.threads import map_blocks, row_blocks
-from twofold.protocols import Array
+from twofold.protocols import Array, IntArray
 
 PRIOR_ROWS = 3.0
 """Rows that count for the mean square of all rows."""
@@ -111,7 +111,7 @@ class Spread:
 
         return min([np.inf, *width_grid(self.found.latents)[::-1]], key=loss)
 
-    def _restricted(self, columns: Array) -> Spread:
+    def _restricted(self, columns: IntArray) -> Spread:
         found = self.found
         parts = found.residuals[:, columns], found.observed[:, columns]
         some = CrossFit(found.latents, *parts, found.folds)

@@ -22,6 +22,12 @@ N_PAIRS = 10
 LARGEST_DRAW = 4.0
 """Residuals of training rows are clipped at this many deviations before they disturb others."""
 
+DIFFERENCE = 1e-3
+"""Half the step of differences, in standard deviations of the latents."""
+
+NEGLIGIBLE = 1e-12
+"""Share of the largest squared length below which a direction of the manifold does not exist."""
+
 
 @dataclass(frozen=True)
 class Trust:
@@ -79,12 +85,55 @@ class Trust:
         return self.spread.deviations(latents, images, self.log_density(latents))
 
     def disturbances(self, latents: Array) -> list[Array]:
-        """Return usual residuals (n, D) at latents (n, q), drawn from those of training rows.
+        """Return errors (n, D) that are usual at latents (n, q), the same draws for all rows.
 
-        All rows get residuals of the same training rows, in deviations at their own places.
+        Across the manifold they are residuals of training rows, in deviations at each place. Along
+        it residuals say nothing, since the encoder has moved the latents until they vanish there.
+        So errors along the tangents are drawn with the variance of one direction across.
         """
         size = len(self.found.latents)
         chosen = np.random.default_rng(0).permutation(size)[: min(N_PAIRS, size)]
         draws = self.found.residuals[chosen] / self.spread.own[chosen]
         usual = self.spread.usual(latents)
-        return [np.clip(one, -LARGEST_DRAW, LARGEST_DRAW) * usual for one in draws]
+        tangents = self._tangents(latents)
+        along = np.sqrt(np.square(usual).sum(axis=1) / self._directions_across)[:, None]
+        normal = np.random.default_rng(1).standard_normal((len(chosen), latents.shape[1]))
+        return [
+            np.clip(one, -LARGEST_DRAW, LARGEST_DRAW) * usual + along * (tangents @ other)
+            for one, other in zip(draws, normal, strict=True)
+        ]
+
+    @cached_property
+    def _directions_across(self) -> float:
+        """The number of directions among which residuals spread out.
+
+        It is ``(tr C)^2 / tr C^2`` for their covariance C, at most the number of columns that
+        latents leave.
+        """
+        residuals = self.found.residuals
+        largest = float(np.abs(residuals).max()) or 1.0
+        R = residuals / largest
+        gram = R @ R.T if len(R) < R.shape[1] else R.T @ R
+        total = float(np.trace(gram))
+        spread_out = total * total / max(float(np.square(gram).sum()), 1e-300)
+        across = max(1, residuals.shape[1] - self.found.latents.shape[1])
+        return float(np.clip(spread_out, 1.0, across))
+
+    def _tangents(self, latents: Array) -> Array:
+        """Return orthonormal directions (n, D, q) along the manifold, by differences.
+
+        A direction in which nothing moves is zero.
+        """
+        steps = DIFFERENCE * self.found.latents.std(axis=0)
+        columns = []
+        for column, step in enumerate(steps):
+            offset = np.zeros(latents.shape[1])
+            offset[column] = step
+            ahead, behind = (self.decoder.predict(latents + sign * offset) for sign in (1.0, -1.0))
+            columns.append(ahead - behind)
+        jacobian = np.stack(columns, axis=2)
+        values, vectors = np.linalg.eigh(np.einsum("ndp,ndq->npq", jacobian, jacobian))
+        kept = values > NEGLIGIBLE * values[:, -1:] + 1e-290
+        roots = np.where(kept, 1.0 / np.sqrt(np.where(kept, values, 1.0)), 0.0)
+        tangents: Array = np.einsum("ndp,npq->ndq", jacobian, vectors * roots[:, None])
+        return tangents

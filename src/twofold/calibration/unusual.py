@@ -41,7 +41,7 @@ from twofold.numerics.factor_model import BoolArray, FactorModel
 from twofold.numerics.linalg import k_smallest, row_norms_sq
 from twofold.numerics.row_products import row_product
 from twofold.numerics.threads import map_blocks, row_blocks
-from twofold.protocols import Array
+from twofold.protocols import Array, IntArray
 
 VIEWS: Final = ("residual", "cell", "support", "near")
 
@@ -53,7 +53,7 @@ LEAST_CELL = 0.3
 LEAST_DISTANCE = 0.01
 """The smallest distance to near rows, as a share of the mean one: tables with repeated rows."""
 
-LARGEST = 1e150
+LARGEST, LARGEST_SINGLE = 1e150, 1e38
 
 
 @dataclass(frozen=True)
@@ -176,10 +176,11 @@ class Unusual:
         whitened[own] = self._whitened[places[own]]
         return whitened
 
-    def _places_among_known(self, rows: Rows) -> Array:
+    def _places_among_known(self, rows: Rows) -> IntArray:
         """Return the places (n,) of rows among the training rows, or -1 for new rows."""
-        known, places = self._known_places, np.full(len(rows.data), -1)
-        single = rows.data.astype(np.float32)
+        known = self._known_places
+        places = np.full(len(rows.data), -1, dtype=np.intp)
+        single = np.clip(rows.data, -LARGEST_SINGLE, LARGEST_SINGLE).astype(np.float32)
         for number, row in enumerate(single):
             places[number] = known.get(row.tobytes() + rows.observed[number].tobytes(), -1)
         return places
@@ -203,7 +204,7 @@ class Unusual:
         below = np.maximum(float(self.known.log_densities.max()) - log_densities, 0.0)
         return np.log(np.sqrt(2.0 * below) + 1e-3)
 
-    def _distances(self, data: Array, *, itself: bool = False) -> tuple[Array, Array]:
+    def _distances(self, data: Array, *, itself: bool = False) -> tuple[Array, IntArray]:
         """Return mean distances (n,) of rows to the nearest training rows, and their places."""
         known = self.known.data
         n_near = max(1, min(N_NEAR, len(known) - itself))
@@ -225,7 +226,7 @@ class Unusual:
         map_blocks(work, row_blocks(len(data), 8 * (2 * len(known) + 2 * n_near * data.shape[1])))
         return distances, places
 
-    def _relative(self, distances: Array, places: Array) -> Array:
+    def _relative(self, distances: Array, places: IntArray) -> Array:
         """Return log distances (n,) relative to those of the nearest training rows."""
         usual = np.log(self._known_distances + self._least_distance)[places].mean(axis=1)
         relative: Array = np.log(distances + self._least_distance) - usual
@@ -248,7 +249,9 @@ def _mahalanobis(model: FactorModel, whitened: Array, observed: BoolArray) -> Ar
     complete, rank = observed.all(axis=1), model.loadings.shape[1]
     explained = np.empty(len(cells))
     system = np.eye(rank) + (model.loadings.T / model.noise) @ model.loadings
-    explained[complete] = _quadratic(effects[complete], np.linalg.inv(system))
+    explained[complete] = _quadratic(
+        effects[complete], np.asarray(np.linalg.inv(system), dtype=np.float64)
+    )
     with_gaps = np.flatnonzero(~complete)
     if len(with_gaps):
         flags = observed[with_gaps]
@@ -263,4 +266,3 @@ def _mahalanobis(model: FactorModel, whitened: Array, observed: BoolArray) -> Ar
 def _quadratic(rows: Array, matrix: Array) -> Array:
     found: Array = (row_product(rows, matrix) * rows).sum(axis=1)
     return found
-

@@ -77,7 +77,9 @@ def mapped(model: TwoWayEstimator, method: str, X: Any, options: dict[str, Any])
     if is_frame(X):
         names = _names(model, method)
         names = names if chosen is None else [names[column] for column in chosen]
-        return X.map_partitions(call.on_frame, _shipped(model, with_latents), names, meta=call.meta(X, names))
+        return X.map_partitions(
+            call.on_frame, _shipped(model, with_latents), names, meta=call.meta(X, names)
+        )
     check_whole_rows(X)
     return X.map_blocks(
         call,

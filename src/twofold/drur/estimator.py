@@ -421,7 +421,7 @@ class DRUR(TwoWayEstimator):
 
             return self._with_position_deviations(X, latents, encode)
         if is_dask(X):
-            return lazily(self, "transform", X, method=method)  # type: ignore[no-any-return]
+            return lazily(self, "transform", X, method=method)
         data, dtype = self._rows(X)
         if issparse(data):
             return cast_back(encoded(self, data, method=method), dtype)
