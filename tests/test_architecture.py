@@ -14,6 +14,7 @@ import twofold
 SOURCE = Path(twofold.__file__).parent
 
 LAYERS = {
+    "_version": 0,
     "protocols": 0,
     "numerics": 0,
     "numerics.bandwidths": 1,
@@ -35,6 +36,7 @@ LAYERS = {
     "maps.projection": 3,
     "maps.projection_loops": 3,
     "maps.pair_selection": 3,
+    "manifold_geometry": 3,
     "starts": 3,
     "calibration": 3,
     "pipelines": 3,

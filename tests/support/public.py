@@ -12,6 +12,7 @@ PUBLIC_MODULES = [
     "twofold.export.onnx",
     "twofold.kernels",
     "twofold.losses",
+    "twofold.manifold_geometry",
     "twofold.maps",
     "twofold.metrics",
     "twofold.model_selection",

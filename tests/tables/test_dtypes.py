@@ -174,7 +174,7 @@ def test_other_frames_come_back_as_pandas():
     table = pa.table(
         {
             "n": pa.array([1, 2, None, 4] * 10),
-            "text": pa.array(["x", "y", None, "z"] * 10).cast(pa.string_view()),
+            "text": pa.array(["x", "y", None, "z"] * 10, pa.string_view()),
             "levels": pa.array(["x", "y", None, "z"] * 10).dictionary_encode(),
         }
     )

@@ -35,6 +35,7 @@ from twofold.base.gaps import (
     observed_distances,
     without_gaps,
 )
+from twofold.base.geometry import GeometryMixin
 from twofold.base.latent_density import LatentDensityMixin
 from twofold.base.other_units import warn_of_other_units
 from twofold.base.problem import Learned, Problem
@@ -76,6 +77,7 @@ class TwoWayEstimator(
     ExploreMixin,
     LatentDensityMixin,
     TrustMixin,
+    GeometryMixin,
     CallbackSupportMixin,
     ClassNamePrefixFeaturesOutMixin,
     TransformerMixin,
@@ -131,7 +133,7 @@ class TwoWayEstimator(
         """Return the model of data whose rows are all equal: every latent decodes to that row."""
         return constant_model(np.zeros((len(problem.data), problem.n_components)), problem.data)
 
-    @with_callbacks  # type: ignore[untyped-decorator, unused-ignore]
+    @with_callbacks
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Learn latents and both maps.
 

@@ -197,7 +197,8 @@ class Unusual:
 
     def _largest_cell(self, whitened: Array, observed: BoolArray) -> Array:
         largest = np.where(observed, np.abs(whitened) / self._cell_units, 0.0).max(axis=1)
-        return np.log(largest + 1e-3)
+        logs: Array = np.log(largest + 1e-3)
+        return logs
 
     def _lack_of_support(self, log_densities: Array) -> Array:
         """Return how far densities (n,) lie below the highest one, in deviations of a normal."""

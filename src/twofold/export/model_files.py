@@ -43,6 +43,7 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
+from twofold._version import __version__
 from twofold.export.decoder import Decoder
 from twofold.export.documents import as_npy, from_npy, parsed
 from twofold.export.encoder import Encoder
@@ -59,7 +60,7 @@ MARK: Final = "twofold model"
 Thing = TypeVar("Thing")
 MOST_JSON: Final = 256 * 2**20
 EPOCH: Final = (1980, 1, 1, 0, 0, 0)
-PACKAGES: Final = ("twofold", "numpy", "scipy", "scikit-learn")
+PACKAGES: Final = ("numpy", "scipy", "scikit-learn")
 
 
 def save(estimator: BaseEstimator, path: str | os.PathLike[str]) -> None:
@@ -166,7 +167,11 @@ def _write_entries(
     document = {
         "mark": mark,
         "format": FORMAT,
-        "versions": {"python": platform.python_version(), **{p: version(p) for p in PACKAGES}},
+        "versions": {
+            "python": platform.python_version(),
+            "twofold": __version__,
+            **{package: version(package) for package in PACKAGES},
+        },
         **facts,
         "objects": encoder.nodes,
         "arrays": [{"sha256": _digest(payload), "bytes": len(payload)} for payload in payloads],

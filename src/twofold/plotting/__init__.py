@@ -16,6 +16,8 @@ from twofold.plotting.manifold import ManifoldDisplay
 from twofold.plotting.rate_distortion import RateDistortionDisplay
 from twofold.plotting.reconstruction_error import ReconstructionErrorDisplay
 from twofold.plotting.residual_variance import ResidualVarianceDisplay
+from twofold.plotting.stability import StabilityDisplay
+from twofold.plotting.stretch import StretchDisplay
 
 __all__ = [
     "CandidatesDisplay",
@@ -28,5 +30,7 @@ __all__ = [
     "RateDistortionDisplay",
     "ReconstructionErrorDisplay",
     "ResidualVarianceDisplay",
+    "StabilityDisplay",
+    "StretchDisplay",
     "save_figure",
 ]

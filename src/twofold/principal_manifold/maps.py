@@ -10,6 +10,7 @@ import numpy as np
 
 from twofold.calibration.left_out import ForgetfulMaps
 from twofold.kernels import Gaussian
+from twofold.manifold_geometry.metric import Behind, pulled_back
 from twofold.maps.affine import Affine
 from twofold.numerics.density import LatentDensity, likelihood_cv_bandwidth
 from twofold.numerics.linalg import row_norms_sq, spatial_median
@@ -84,6 +85,15 @@ class ManifoldDecoder:
     def without_fold(self, maps: ForgetfulMaps, fold: int) -> ManifoldDecoder:
         """Return the decoder without the rows of a fold."""
         return replace(self, up=_without_fold(self.up, self.frame, self.domain, maps, fold))
+
+    def pulled_back(self, latents: Array, behind: Behind) -> Array:
+        """Return the metric (n, q, q) at latents, without length across the edge of the domain."""
+        if self.domain.is_discrete:  # nothing is between its places
+            return np.zeros((len(latents), latents.shape[1], latents.shape[1]))
+        metric = pulled_back(self.up, self.domain.into(latents), behind.after(self.frame))
+        moves = (np.abs(latents) <= self.domain.ends) | np.array(self.domain.wrapped)
+        inside: Array = metric * (moves[:, :, None] & moves[:, None, :])
+        return inside
 
 
 def _without_fold(
