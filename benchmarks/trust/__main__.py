@@ -43,7 +43,7 @@ def _alarms(quick):
     for name in SETS[:1] if quick else SETS:
         for method in JUDGED[1:] if quick else JUDGED:
             for seed in range(1 if quick else N_SPLITS):
-                found = alarms(name, method, seed, 80 if quick else 600)
+                found = alarms(name, method, seed, 80 if quick else 300)
                 yield {"set": name, "method": method, "seed": seed, **found}
 
 

