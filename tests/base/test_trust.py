@@ -195,6 +195,12 @@ class TestOtherInputs:
         with pytest.raises(ValueError, match="keeps no training rows"):
             model.transform(X, return_std=True)
 
+    def test_damaged_numbers_of_rows(self, X):
+        model = clone(ESTIMATORS["two_way-pca-rbf"]).fit(X)
+        model._gap_filling.donors.numbers[3] = 2**60
+        with pytest.raises(ValueError, match="out of range"):
+            model.outlier_scores(X)
+
     def test_latents_that_were_not_kept(self, X, X_new):
         kept = clone(ESTIMATORS["drur"]).fit(X)
         light = clone(ESTIMATORS["drur"]).set_params(store_embedding=False).fit(X)

@@ -30,6 +30,10 @@ if TYPE_CHECKING:
     from twofold.base.estimator import TwoWayEstimator
 
 
+MOST_ROWS = 10**9
+"""Training rows that a model can have; a damaged file may claim more."""
+
+
 class _Memo:
     """What was computed last, and the parts of the model that it was computed from."""
 
@@ -239,6 +243,11 @@ def trust_of(model: TwoWayEstimator) -> Trust:
 
 def _new_trust(model: TwoWayEstimator) -> Trust:
     donors = model._gap_filling.donors
+    if not len(donors.numbers) or int(donors.numbers.max()) >= MOST_ROWS:
+        raise ValueError(
+            "The numbers of the training rows that the model keeps are out of range, so errors "
+            "cannot be calibrated. The file may be damaged: fit the model again."
+        )
     n_rows = len(model.embedding_)
     if n_rows > int(donors.numbers.max()):
         latents = model._latent_units.into(model.embedding_[donors.numbers])
