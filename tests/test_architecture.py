@@ -39,6 +39,7 @@ LAYERS = {
     "manifold_geometry": 3,
     "starts": 3,
     "explaining": 3,
+    "calibration": 3,
     "pipelines": 3,
     "export.contents": 3,
     "export.decoder": 3,

@@ -51,6 +51,7 @@ from twofold.base.sparse_inputs import (
     stays_sparse,
 )
 from twofold.base.summary import SummaryMixin
+from twofold.base.trust import TrustMixin, decoded_with_deviations
 from twofold.base.weighted_fit import fitted_state, largest_and_mean_square, refuse_dask
 from twofold.export.model_files import save
 from twofold.maps.affine import Predictor
@@ -79,6 +80,7 @@ class TwoWayEstimator(
     ExploreMixin,
     ExplainMixin,
     LatentDensityMixin,
+    TrustMixin,
     GeometryMixin,
     CallbackSupportMixin,
     ClassNamePrefixFeaturesOutMixin,
@@ -300,7 +302,7 @@ class TwoWayEstimator(
         """
         save(self, path)
 
-    def transform(self, X: Any) -> Array:
+    def transform(self, X: Any, *, return_std: bool = False) -> Any:
         """Encode data: map each row to the latent space.
 
         A row's latents do not depend on the other rows. Training data get latents close to
@@ -310,10 +312,17 @@ class TwoWayEstimator(
         ----------
         X : array-like of shape (n_samples, n_features)
             Data.
+        return_std : bool, default=False
+            Whether to return how far positions are determined, too.
 
         Returns
         -------
-        ndarray of shape (n_samples, n_components)
+        Z : ndarray of shape (n_samples, n_components)
+            Latents.
+        Z_std : ndarray of shape (n_samples, n_components)
+            Standard deviations of the latents if the row is disturbed by errors that are usual at
+            its place of the map. Rows between two branches of the manifold have large ones. Only if
+            ``return_std`` is True.
 
         Examples
         --------
@@ -322,10 +331,14 @@ class TwoWayEstimator(
         >>> model = TwoWay("pca", up="nw", down="nw").fit(load_iris().data)
         >>> model.transform([[5.0, 3.0, 2.0, 0.5]]).shape
         (1, 2)
+        >>> Z, std = model.transform([[5.0, 3.0, 2.0, 0.5]], return_std=True)
+        >>> std.shape
+        (1, 2)
         """
-        return self._apply("transform", X, self._encode)
+        latents = self._apply("transform", X, self._encode)
+        return self._with_position_deviations(X, latents, self._encode) if return_std else latents
 
-    def inverse_transform(self, Z: Any, features: Any = None) -> Array:
+    def inverse_transform(self, Z: Any, features: Any = None, *, return_std: bool = False) -> Any:
         """Decode latents: map each row to the data space.
 
         Parameters
@@ -335,10 +348,17 @@ class TwoWayEstimator(
         features : list of int or str, slice or mask of shape (n_features,), default=None
             Columns to return, by number or name; None means all. Of models of large sparse tables
             only these are computed.
+        return_std : bool, default=False
+            Whether to return standard deviations, too.
 
         Returns
         -------
-        ndarray of shape (n_samples, n_features) or (n_samples, len(features))
+        X : ndarray of shape (n_samples, n_features) or (n_samples, len(features))
+            Decoded rows.
+        X_std : ndarray of the same shape
+            Standard deviations of decoded values: about 90 % of the cells of new rows lie within
+            1.645 of them around ``inverse_transform(transform(X))``. They grow where there are no
+            training latents, up to those of the columns. Only if ``return_std`` is True.
 
         Examples
         --------
@@ -349,8 +369,14 @@ class TwoWayEstimator(
         (2, 4)
         >>> model.inverse_transform([[-1.0, 0.0], [1.0, 0.0]], features=[2]).shape
         (2, 1)
+        >>> X, std = model.inverse_transform(model.embedding_, return_std=True)
+        >>> far = model.inverse_transform([[50.0, 50.0]], return_std=True)[1]
+        >>> bool((std.mean(axis=0) < far).all())
+        True
         """
         check_is_fitted(self)
+        if return_std:
+            return decoded_with_deviations(self, Z, features)
         if features is None:
             return self._apply("inverse_transform", Z, self._decode_all, latents=True)
         columns = check_features(self, features)

@@ -74,12 +74,20 @@ def filling_of(
 
 def without_gaps(model: TwoWayEstimator, data: Array) -> Array:
     """Return rows (n, D) with their gaps filled, in the data's own units."""
+    return filled_with_deviations(model, data)[0]
+
+
+def filled_with_deviations(model: TwoWayEstimator, data: Array) -> tuple[Array, Array]:
+    """Return rows (n, D) with their gaps filled, and the standard deviations of filled cells.
+
+    Both are in the data's own units; of complete tables the deviations are a zero of no size.
+    """
     incomplete = np.flatnonzero(np.isnan(data).any(axis=1))
     if not len(incomplete):
-        return data
-    complete = data.copy()
-    complete[incomplete] = _estimate(model, data, incomplete)[0]
-    return complete
+        return data, np.zeros(())
+    complete, deviations = data.copy(), np.zeros_like(data)
+    complete[incomplete], deviations[incomplete] = _estimate(model, data, incomplete)
+    return complete, deviations
 
 
 def imputed(model: TwoWayEstimator, data: Array) -> tuple[Array, Array]:

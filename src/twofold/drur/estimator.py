@@ -378,7 +378,7 @@ class DRUR(TwoWayEstimator):
         self.alpha_ = tuple(float(getattr(one, "alpha_", np.nan)) for one in (maps.up, maps.down))
         self._variance = sums.squares / n_rows
 
-    def transform(self, X: Any, *, method: str = "auto") -> Array:
+    def transform(self, X: Any, *, method: str = "auto", return_std: bool = False) -> Any:
         """Encode data: map each row to the latent space.
 
         Parameters
@@ -389,11 +389,16 @@ class DRUR(TwoWayEstimator):
             "map" applies the learned down-map F, one matrix product; "project" finds the latent
             whose image is nearest, which reconstructs better where F is inaccurate; "auto" takes
             the one of the lower held-out error, ``method_``.
+        return_std : bool, default=False
+            Whether to return how far positions are determined, too.
 
         Returns
         -------
-        ndarray of shape (n_samples, n_components)
+        Z : ndarray of shape (n_samples, n_components)
             Latents.
+        Z_std : ndarray of shape (n_samples, n_components)
+            Standard deviations of the latents under usual errors of the row; see
+            `TwoWayEstimator.transform`. Only if ``return_std`` is True.
 
         Examples
         --------
@@ -408,8 +413,15 @@ class DRUR(TwoWayEstimator):
         """
         check_is_fitted(self)
         check_choice("method", method, ("auto", "map", "project"))
+        if return_std:
+            latents = DRUR.transform(self, X, method=method)
+
+            def encode(data: Array) -> Array:
+                return self._encode(data, method)
+
+            return self._with_position_deviations(X, latents, encode)
         if is_dask(X):
-            return lazily(self, "transform", X, method=method)  # type: ignore[no-any-return]
+            return lazily(self, "transform", X, method=method)
         data, dtype = self._rows(X)
         if issparse(data):
             return cast_back(encoded(self, data, method=method), dtype)
