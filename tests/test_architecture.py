@@ -37,6 +37,7 @@ LAYERS = {
     "maps.pair_selection": 3,
     "starts": 3,
     "pipelines": 3,
+    "export.array_forms": 3,
     "export.contents": 3,
     "export.decoder": 3,
     "export.documents": 3,

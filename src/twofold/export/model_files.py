@@ -1,16 +1,17 @@
 """Model files: a fitted estimator in one file that holds data and no code.
 
 A model is a graph of objects: estimators, maps, kernels, units (`twofold.export.object_graph`). The
-file is a zip archive without compression:
+file is a zip archive:
 
 * ``model.json``: the format's number, versions, parameters and feature names for people to read,
   and the objects;
-* ``0.npy``, ``1.npy``, ...: their arrays, in NumPy's own format;
+* ``0.npy``, ``1.npy``, ...: their arrays without loss, most of them deflated, in the forms of
+  `twofold.export.array_forms`;
 * ``sha256``: the digest of ``model.json``, which lists the digests of all arrays.
 
 **Reading runs nothing from the file.** Arrays are read with ``allow_pickle=False``; classes come
-from a list and are made without calling them; sizes are checked before memory is allocated; digests
-are compared. They tell damage, not intent: anyone can compute them. So every object is checked
+from a list and are made without calling them; sizes are checked before memory is allocated, and
+what a file unpacks to is bounded by a multiple of its size; digests are compared. They tell damage, not intent: anyone can compute them. So every object is checked
 against the table of its class (`twofold.export.contents`), and what it computes from its attributes
 is not stored. Anything else raises a `ModelFileError`.
 
@@ -28,7 +29,6 @@ absent.
 from __future__ import annotations
 
 import errno
-import hashlib
 import io
 import json
 import os
@@ -43,13 +43,14 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
+from twofold.export.array_forms import Allowance, Packed, Unpacking, digest
 from twofold.export.decoder import Decoder
-from twofold.export.documents import as_npy, from_npy, parsed
+from twofold.export.documents import parsed
 from twofold.export.encoder import Encoder
 from twofold.export.errors import ModelFileError
 from twofold.export.object_graph import ESTIMATORS
 from twofold.export.roles import Roles
-from twofold.export.upgrades import UPGRADES
+from twofold.export.upgrades import PLAIN_FORMATS, UPGRADES
 from twofold.numerics.files import whole_file
 from twofold.pipelines import model_of
 from twofold.protocols import AnyArray
@@ -124,11 +125,16 @@ def save_with_roles(
     _write_file(path, MARK, facts, encoder)
 
 
-def save_objects(thing: Any, path: str | os.PathLike[str], mark: str) -> None:
-    """Write an object of a listed class to a file of the same format, under another mark."""
+def save_objects(
+    thing: Any, path: str | os.PathLike[str], mark: str, *, compact: bool = True
+) -> None:
+    """Write an object of a listed class to a file of the same format, under another mark.
+
+    Arrays that are read and written again many times need not be ``compact``.
+    """
     encoder = Encoder()
     encoder.add(thing)
-    _write_file(path, mark, {"class": type(thing).__name__}, encoder)
+    _write_file(path, mark, {"class": type(thing).__name__}, encoder, compact=compact)
 
 
 def load_objects(path: str | os.PathLike[str], mark: str, cls: type[Thing]) -> Thing:
@@ -139,11 +145,16 @@ def load_objects(path: str | os.PathLike[str], mark: str, cls: type[Thing]) -> T
 
 def to_bytes(thing: Any, mark: str) -> bytes:
     """Return the content of the file that `save_objects` writes."""
-    encoder, content = Encoder(), io.BytesIO()
+    encoder = Encoder()
     encoder.add(thing)
-    with zipfile.ZipFile(content, "w") as archive:
-        _write_entries(archive, mark, {"class": type(thing).__name__}, encoder)
-    return content.getvalue()
+    text, packed = _contents(mark, {"class": type(thing).__name__}, encoder)
+    while True:
+        content = io.BytesIO()
+        with zipfile.ZipFile(content, "w") as archive:
+            _write_entries(archive, text, packed)
+        allowed = Allowance.of_file(content.tell()).left
+        if packed.unpacked <= allowed or not packed.deflate_less():
+            return content.getvalue()
 
 
 def from_bytes(content: bytes, mark: str, cls: type[Thing], name: str) -> Thing:
@@ -153,23 +164,36 @@ def from_bytes(content: bytes, mark: str, cls: type[Thing], name: str) -> Thing:
 
 
 def _write_file(
-    path: str | os.PathLike[str], mark: str, facts: dict[str, Any], encoder: Encoder
+    path: str | os.PathLike[str],
+    mark: str,
+    facts: dict[str, Any],
+    encoder: Encoder,
+    *,
+    compact: bool = True,
 ) -> None:
-    with whole_file(path) as unfinished, zipfile.ZipFile(unfinished, "w") as archive:
-        _write_entries(archive, mark, facts, encoder)
+    text, packed = _contents(mark, facts, encoder, compact=compact)
+    with whole_file(path) as unfinished:
+        while True:
+            with zipfile.ZipFile(unfinished, "w") as archive:
+                _write_entries(archive, text, packed)
+            # A model of long constant runs shrinks more than a reader allows.
+            allowed = Allowance.of_file(unfinished.stat().st_size).left
+            if packed.unpacked <= allowed or not packed.deflate_less():
+                break
 
 
-def _write_entries(
-    archive: zipfile.ZipFile, mark: str, facts: dict[str, Any], encoder: Encoder
-) -> None:
-    payloads = [as_npy(array) for array in encoder.arrays]
+def _contents(
+    mark: str, facts: dict[str, Any], encoder: Encoder, *, compact: bool = True
+) -> tuple[bytes, Packed]:
+    """Return the text of the document and the arrays."""
+    packed = Packed.of(encoder.arrays, compact=compact)
     document = {
         "mark": mark,
         "format": FORMAT,
         "versions": {"python": platform.python_version(), **{p: version(p) for p in PACKAGES}},
         **facts,
         "objects": encoder.nodes,
-        "arrays": [{"sha256": _digest(payload), "bytes": len(payload)} for payload in payloads],
+        "arrays": packed.listed,
     }
     try:
         text = json.dumps(document, allow_nan=False, ensure_ascii=False, indent=1).encode()
@@ -177,10 +201,14 @@ def _write_entries(
         raise ModelFileError(
             f"the text {error.object[error.start : error.end]!r} cannot be written to a model file."
         ) from None
+    return text, packed
+
+
+def _write_entries(archive: zipfile.ZipFile, text: bytes, packed: Packed) -> None:
     _write(archive, "model.json", text)
-    _write(archive, "sha256", _digest(text).encode())
-    for number, payload in enumerate(payloads):
-        _write(archive, f"{number}.npy", payload)
+    _write(archive, "sha256", digest(text).encode())
+    for name, payload, deflate in packed.entries:
+        _write(archive, name, payload, deflate=deflate)
 
 
 def load(path: str | os.PathLike[str]) -> Any:
@@ -320,23 +348,33 @@ def _check_sizes(archive: zipfile.ZipFile) -> None:
         raise ModelFileError("it has two entries of one name")
 
 
-def _write(archive: zipfile.ZipFile, name: str, content: bytes) -> None:
+def _write(
+    archive: zipfile.ZipFile, name: str, content: bytes, *, deflate: bool = False
+) -> None:
     entry = zipfile.ZipInfo(name, EPOCH)  # no time of writing: the same model is the same file
     entry.external_attr = 0o644 << 16
+    entry.compress_type = zipfile.ZIP_DEFLATED if deflate else zipfile.ZIP_STORED
     archive.writestr(entry, content)
 
 
-def _read(archive: zipfile.ZipFile, name: str, most: int) -> bytes:
+def _read(
+    archive: zipfile.ZipFile, name: str, most: int, allowance: Allowance | None = None
+) -> bytes:
+    """Return an entry of at most so many bytes; deflated ones need an allowance."""
     try:
         entry = archive.getinfo(name)
     except KeyError:
         raise ModelFileError(f"{name} is missing") from None
     stored = entry.compress_type == zipfile.ZIP_STORED and entry.file_size == entry.compress_size
-    if not stored or entry.file_size > most:
+    deflated = entry.compress_type == zipfile.ZIP_DEFLATED and allowance is not None
+    if not (stored or deflated) or entry.file_size > most:
         raise ModelFileError(
             f"{name} is compressed or has {entry.file_size} bytes, at most {most} are expected"
         )
-    return archive.read(entry)
+    if allowance is not None:
+        allowance.take(entry.file_size)
+    with archive.open(entry) as content:
+        return content.read(entry.file_size + 1)  # stops there, whatever else it would inflate to
 
 
 def _object(archive: zipfile.ZipFile, mark: str, cls: type[Thing]) -> Thing:
@@ -364,30 +402,17 @@ def _document(archive: zipfile.ZipFile, mark: str) -> dict[str, Any]:
             f"format {number} was written by twofold {str(writer)[:40]!r}; this version reads "
             f"up to format {FORMAT}: upgrade twofold"
         )
-    if _read(archive, "sha256", 64) != _digest(text).encode():
+    if _read(archive, "sha256", 64) != digest(text).encode():
         raise ModelFileError("the digest of model.json does not match: the file is damaged")
     return document
 
 
 def _arrays(archive: zipfile.ZipFile, document: dict[str, Any]) -> list[AnyArray]:
-    listed = document.get("arrays")
-    if not isinstance(listed, list):
-        raise ModelFileError("the list of arrays is missing")
-    arrays = []
-    for number, entry in enumerate(listed):
-        if not isinstance(entry, dict) or not isinstance(entry.get("bytes"), int):
-            raise ModelFileError(f"array {number} is not described")
-        payload = _read(archive, f"{number}.npy", entry["bytes"])
-        if _digest(payload) != entry.get("sha256"):
-            raise ModelFileError(
-                f"the digest of array {number} does not match: the file is damaged"
-            )
-        try:
-            arrays.append(from_npy(payload))
-        except ValueError as error:
-            raise ModelFileError(f"array {number} cannot be read ({error})") from None
-    return arrays
+    assert archive.fp is not None
+    allowance = Allowance.of_file(archive.fp.seek(0, os.SEEK_END))
+    plain_only = document["format"] in PLAIN_FORMATS
 
+    def read(name: str, n_bytes: int) -> bytes:
+        return _read(archive, name, n_bytes, None if plain_only else allowance)
 
-def _digest(content: bytes) -> str:
-    return hashlib.sha256(content).hexdigest()
+    return Unpacking(read, allowance, plain_only=plain_only).arrays(document.get("arrays"))
