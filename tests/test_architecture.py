@@ -31,6 +31,7 @@ LAYERS = {
     "optimize": 2,
     "base.problem": 2,
     "base.progress": 2,
+    "maps.compression": 3,
     "maps.local_projection": 3,
     "maps.projection": 3,
     "maps.projection_loops": 3,

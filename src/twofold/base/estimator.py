@@ -24,6 +24,7 @@ from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
+from twofold.base.compressing import CompressMixin
 from twofold.base.dask_inputs import is_dask, lazily
 from twofold.base.dimensions import check_n_components, constant_model, warn_of_rank
 from twofold.base.exploring import ExploreMixin
@@ -73,6 +74,7 @@ FEW_ROWS, FEW_VALUES = 1_000, 10**6
 class TwoWayEstimator(
     SummaryMixin,
     ExploreMixin,
+    CompressMixin,
     LatentDensityMixin,
     CallbackSupportMixin,
     ClassNamePrefixFeaturesOutMixin,
