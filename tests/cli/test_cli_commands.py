@@ -255,7 +255,8 @@ def test_export(model, ukr, data, tmp_path, monkeypatch):
         "export", model, "--map", "up", "--distill", "-o", out, code=2
     )
     down = tmp_path / "down.onnx"
-    assert "--distill writes a formula" in fails("export", ukr, "-o", down)
+    assert "without --no-distill" in fails("export", ukr, "--no-distill", "-o", down)
+    assert "the error is" in run("export", ukr, "-o", down).stdout
     distill = ("export", ukr, data, *ROLES, "--distill", "-o", down)
     assert 0.0 <= json.loads(run(*distill, "--json").stdout)["deviation"] < 1.0
     assert "held-out latents deviate by" in run(*distill).stdout
