@@ -250,13 +250,16 @@ class TwoWayEstimator(
         """Return the number of latent dimensions, checked against the data."""
         return check_n_components(self.n_components, *data.shape)
 
-    def save(self, path: str | os.PathLike[str]) -> None:
+    def save(self, path: str | os.PathLike[str], *, precision: str = "exact") -> None:
         """Write the fitted model to a file of plain data; `twofold.load` reads it.
 
         Parameters
         ----------
         path : str or path-like
             The file to write, usually with the suffix ``.twofold``.
+        precision : {"exact", "single"}, default="exact"
+            "exact" keeps every bit. "single" rounds the training rows in the maps to single
+            precision, see `twofold.save`.
 
         Examples
         --------
@@ -269,7 +272,7 @@ class TwoWayEstimator(
         ...     twofold.load(os.path.join(folder, "iris.twofold")).embedding_.shape
         (150, 2)
         """
-        save(self, path)
+        save(self, path, precision=precision)
 
     def transform(self, X: Any) -> Array:
         """Encode data: map each row to the latent space.

@@ -11,6 +11,7 @@ import click
 
 from twofold import __version__
 from twofold.cli.commands.bench import bench
+from twofold.cli.commands.compress import compress
 from twofold.cli.commands.demo import demo
 from twofold.cli.commands.fit import fit
 from twofold.cli.commands.info import info
@@ -84,6 +85,6 @@ def cli() -> None:
 
 
 for command in (
-    fit, transform, reconstruct, impute, sample, score, info, plot, explore, export, bench, demo,
+    fit, transform, reconstruct, impute, sample, score, info, compress, plot, explore, export, bench, demo,
 ):  # fmt: skip
     cli.add_command(command)
