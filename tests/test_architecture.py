@@ -38,6 +38,7 @@ LAYERS = {
     "maps.pair_selection": 3,
     "starts": 3,
     "pipelines": 3,
+    "export.archives": 3,
     "export.array_forms": 3,
     "export.contents": 3,
     "export.decoder": 3,

@@ -85,9 +85,7 @@ class Compression:
 class CompressMixin:
     """Adds `compress` to models whose decoder keeps the training rows."""
 
-    def compress(
-        self, n_prototypes: int | str = "auto", *, max_error_ratio: float = 1.05
-    ) -> Self:
+    def compress(self, n_prototypes: int | str = "auto", *, max_error_ratio: float = 1.05) -> Self:
         """Return a smaller model with prototypes in place of the training rows.
 
         The decoder must be a Nadaraya-Watson regression, as in `UKR` and in `TwoWay` and `SNE` with
@@ -133,12 +131,13 @@ class CompressMixin:
         if inner is not None:
             best = inner.compress(n_prototypes, max_error_ratio=max_error_ratio)
             names = ("embedding_", "encoder_", "decoder_", "density_", "_gap_filling")
-            return _with(
+            whole: Self = _with(
                 self,
                 best_estimator_=best,
                 compression_=best.compression_,
                 **{name: getattr(best, name) for name in names if hasattr(best, name)},
             )
+            return whole
         maps = _row_maps(self)
         n = len(maps.decoder.inputs_)
         ratio = check_real("max_error_ratio", max_error_ratio, above=1.0)
@@ -153,7 +152,7 @@ class CompressMixin:
                 _enough(trial, n, ratio) if fixed is None else (fixed, trial.error(fixed))
             )
             made = maps.compressed(found)
-        small = _with(
+        small: Self = _with(
             self,
             embedding_=model._latent_units.back(made.decoder.inputs_),
             encoder_=made.encoder,
@@ -170,7 +169,8 @@ class CompressMixin:
             n_bytes_of(small),
             n_bytes_of(self),
         )
-        return _with(small, compression_=report)
+        small.__dict__.update(_with(small, compression_=report).__dict__)
+        return small
 
 
 def _row_maps(model: Any) -> RowMaps:
@@ -180,7 +180,8 @@ def _row_maps(model: Any) -> RowMaps:
         raise ValueError(
             f"this {name} is compressed already; compress the model with all rows again."
         )
-    if not isinstance(decoder, NadarayaWatson) or not isinstance(model.density_, LatentDensity):
+    keeps_rows = isinstance(decoder, NadarayaWatson) and isinstance(model.density_, LatentDensity)
+    if not keeps_rows:
         raise ValueError(
             f"{name} with the decoder {type(decoder).__name__} keeps no training rows that "
             'prototypes could replace. compress works for UKR, and for TwoWay(up="nw") and '
@@ -231,9 +232,7 @@ def _fewer_donors(filling: GapFilling | None, n_prototypes: int) -> dict[str, An
     if scale > 0.0:
         rows = rounded(rows, 2.0 ** np.floor(np.log2(DONOR_STEP * scale)))
     gaps = donors.gaps[kept] if len(donors.gaps) else donors.gaps
-    fewer = replace(
-        donors, rows=rows.astype(np.float32), gaps=gaps, numbers=donors.numbers[kept]
-    )
+    fewer = replace(donors, rows=rows.astype(np.float32), gaps=gaps, numbers=donors.numbers[kept])
     return {"_gap_filling": replace(filling, donors=fewer)}
 
 

@@ -85,6 +85,7 @@ def cli() -> None:
 
 
 for command in (
-    fit, transform, reconstruct, impute, sample, score, info, compress, plot, explore, export, bench, demo,
+    fit, transform, reconstruct, impute, sample, score, info, compress, plot, explore, export,
+    bench, demo,
 ):  # fmt: skip
     cli.add_command(command)

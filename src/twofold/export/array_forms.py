@@ -28,12 +28,11 @@ model is more regular than that.
 from __future__ import annotations
 
 import hashlib
-import io
 import math
 import zlib
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 import numpy as np
 
@@ -50,7 +49,7 @@ SMALLEST: Final = 1024
 """Bytes from which on an array is worth another form than the plain one."""
 
 FEWEST_ROWS: Final = 32
-FEWEST_REPEATS: Final = 4
+FEWEST_REPEATS: Final = 2
 """Rows for each distinct value of a column from which on codes are shorter than values."""
 
 SAMPLE: Final = 2_048
@@ -64,6 +63,7 @@ CHUNK, N_CHUNKS = 2**14, 16
 """Bytes from which the gain of deflation is estimated."""
 
 CODES: Final = (np.uint8, np.uint16)
+Order = Literal["C", "F"]
 
 
 @dataclass
@@ -223,7 +223,7 @@ class Unpacking:
             form = one.get("form", "plain") if isinstance(one, dict) else None
             if form not in ("plain", "planes"):
                 raise ModelFileError(f"part {place} of array {name} is not described")
-            parts.append(self._from_entry(f"{name}-{place}", one, form))
+            parts.append(self._from_entry(f"{name}-{place}", one, str(form)))
         return _from_levels(shape, facts.get("order"), parts, self._allowance)
 
 
@@ -284,7 +284,7 @@ def _levels(array: AnyArray) -> list[AnyArray] | None:
 
         def work(place: int, columns: AnyArray = columns, codes: AnyArray = codes) -> None:
             column = columns[place]
-            codes[:, place] = np.searchsorted(found[column], words[:, column])  # type: ignore[arg-type]
+            codes[:, place] = np.searchsorted(found[column], words[:, column])
 
         map_blocks(work, range(len(columns)))
         parts.append(codes)
@@ -353,7 +353,7 @@ def _compact(columns: AnyArray) -> AnyArray | slice:
     return slice(first, last + 1) if last - first + 1 == len(columns) else columns
 
 
-def _order(array: AnyArray) -> str:
+def _order(array: AnyArray) -> Order:
     """Return the order in memory, as NumPy's format keeps it."""
     return "F" if array.flags.f_contiguous and not array.flags.c_contiguous else "C"
 

@@ -16,7 +16,6 @@ from twofold.export.object_graph import CLASSES, ESTIMATORS
 from twofold.export.special_values import Unsaved
 from twofold.protocols import AnyArray
 
-
 ROUNDED: Final = {
     "GRNN": ("targets_",),
     "NadarayaWatson": ("targets_",),

@@ -11,9 +11,10 @@ file is a zip archive:
 
 **Reading runs nothing from the file.** Arrays are read with ``allow_pickle=False``; classes come
 from a list and are made without calling them; sizes are checked before memory is allocated, and
-what a file unpacks to is bounded by a multiple of its size; digests are compared. They tell damage, not intent: anyone can compute them. So every object is checked
-against the table of its class (`twofold.export.contents`), and what it computes from its attributes
-is not stored. Anything else raises a `ModelFileError`.
+what a file unpacks to is bounded by a multiple of its size; digests are compared. They tell damage,
+not intent: anyone can compute them. So every object is checked against the table of its class
+(`twofold.export.contents`), and what it computes from its attributes is not stored. Anything else
+raises a `ModelFileError`.
 
 **Later versions read earlier files.** The format's number rises when a reader has to know
 something new: a reader of format 1 does not know the classes of format 2, and says so.
@@ -28,14 +29,12 @@ absent.
 
 from __future__ import annotations
 
-import errno
 import io
 import json
 import os
 import platform
 import zipfile
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 from importlib.metadata import version
 from typing import Any, Final, TypeVar
 
@@ -43,6 +42,7 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
+from twofold.export.archives import opened, read, write
 from twofold.export.array_forms import N_PARTS, Allowance, Packed, Unpacking, digest
 from twofold.export.decoder import Decoder
 from twofold.export.documents import parsed
@@ -60,7 +60,6 @@ FORMAT: Final = max(UPGRADES)
 MARK: Final = "twofold model"
 Thing = TypeVar("Thing")
 MOST_JSON: Final = 256 * 2**20
-EPOCH: Final = (1980, 1, 1, 0, 0, 0)
 PACKAGES: Final = ("twofold", "numpy", "scipy", "scikit-learn")
 
 
@@ -153,7 +152,7 @@ def save_objects(
 
 def load_objects(path: str | os.PathLike[str], mark: str, cls: type[Thing]) -> Thing:
     """Read the object of a class that `save_objects` wrote under this mark."""
-    with _opened(path) as archive:
+    with opened(path) as archive:
         return _object(archive, mark, cls)
 
 
@@ -173,7 +172,7 @@ def to_bytes(thing: Any, mark: str) -> bytes:
 
 def from_bytes(content: bytes, mark: str, cls: type[Thing], name: str) -> Thing:
     """Return the object of such content, which need not be trusted; errors call it ``name``."""
-    with _opened(io.BytesIO(content), name) as archive:
+    with opened(io.BytesIO(content), name) as archive:
         return _object(archive, mark, cls)
 
 
@@ -219,10 +218,10 @@ def _contents(
 
 
 def _write_entries(archive: zipfile.ZipFile, text: bytes, packed: Packed) -> None:
-    _write(archive, "model.json", text)
-    _write(archive, "sha256", digest(text).encode())
+    write(archive, "model.json", text)
+    write(archive, "sha256", digest(text).encode())
     for name, payload, deflate in packed.entries:
-        _write(archive, name, payload, deflate=deflate)
+        write(archive, name, payload, deflate=deflate)
 
 
 def load(path: str | os.PathLike[str]) -> Any:
@@ -265,7 +264,7 @@ def load(path: str | os.PathLike[str]) -> Any:
 
 def load_with_roles(path: str | os.PathLike[str]) -> tuple[Any, Roles]:
     """Read a model, and the roles of the columns beside its features if the file has them."""
-    with _opened(path) as archive:
+    with opened(path) as archive:
         document = _document(archive, MARK)
         roles = Roles.of(document.get("roles"))
         model = Decoder(
@@ -300,7 +299,7 @@ def sizes(path: str | os.PathLike[str]) -> list[tuple[str, int]]:
 
     An array that several attributes share counts for the first one.
     """
-    with _opened(path) as archive:
+    with opened(path) as archive:
         document = _document(archive, MARK)
         stored = {entry.filename: entry.compress_size for entry in archive.infolist()}
     objects, listed = document.get("objects"), document.get("arrays")
@@ -315,7 +314,7 @@ def sizes(path: str | os.PathLike[str]) -> list[tuple[str, int]]:
 
 def describe(path: str | os.PathLike[str]) -> dict[str, Any]:
     """Return a file's class, parameters, features and versions, without reading its arrays."""
-    with _opened(path) as archive:
+    with opened(path) as archive:
         document = _document(archive, MARK)
         _check_facts(document)
     return {key: value for key, value in document.items() if key not in ("objects", "arrays")}
@@ -347,68 +346,6 @@ def _are_texts(values: Iterable[Any]) -> bool:
     return all(isinstance(value, str) for value in values)
 
 
-@contextmanager
-def _opened(
-    path: str | os.PathLike[str] | io.BytesIO, name: str | None = None
-) -> Iterator[zipfile.ZipFile]:
-    """Open a file; errors then or while it is read name the file."""
-    called = path if name is None else name
-    if name is None and not isinstance(path, io.BytesIO):
-        path = os.fspath(path)
-    try:
-        with zipfile.ZipFile(path) as archive:
-            _check_sizes(archive)
-            yield archive
-    except ModelFileError as error:
-        raise ModelFileError(f"{called}: {error}.") from None
-    except MemoryError:
-        raise
-    except Exception as error:
-        # An error of the file system; EINVAL is that of a place outside the file.
-        if isinstance(error, OSError) and error.errno not in (None, errno.EINVAL) and name is None:
-            raise
-        raise ModelFileError(f"{called}: not a model file, or a damaged one ({error}).") from error
-
-
-def _check_sizes(archive: zipfile.ZipFile) -> None:
-    """Raise an error if entries share bytes: then there could be any number of large ones."""
-    entries, file = archive.infolist(), archive.fp
-    assert file is not None
-    if sum(entry.compress_size for entry in entries) > file.seek(0, os.SEEK_END):
-        raise ModelFileError("its entries are larger than the file")
-    if len({entry.filename for entry in entries}) < len(entries):
-        raise ModelFileError("it has two entries of one name")
-
-
-def _write(
-    archive: zipfile.ZipFile, name: str, content: bytes, *, deflate: bool = False
-) -> None:
-    entry = zipfile.ZipInfo(name, EPOCH)  # no time of writing: the same model is the same file
-    entry.external_attr = 0o644 << 16
-    entry.compress_type = zipfile.ZIP_DEFLATED if deflate else zipfile.ZIP_STORED
-    archive.writestr(entry, content)
-
-
-def _read(
-    archive: zipfile.ZipFile, name: str, most: int, allowance: Allowance | None = None
-) -> bytes:
-    """Return an entry of at most so many bytes; deflated ones need an allowance."""
-    try:
-        entry = archive.getinfo(name)
-    except KeyError:
-        raise ModelFileError(f"{name} is missing") from None
-    stored = entry.compress_type == zipfile.ZIP_STORED and entry.file_size == entry.compress_size
-    deflated = entry.compress_type == zipfile.ZIP_DEFLATED and allowance is not None
-    if not (stored or deflated) or entry.file_size > most:
-        raise ModelFileError(
-            f"{name} is compressed or has {entry.file_size} bytes, at most {most} are expected"
-        )
-    if allowance is not None:
-        allowance.take(entry.file_size)
-    with archive.open(entry) as content:
-        return content.read(entry.file_size + 1)  # stops there, whatever else it would inflate to
-
-
 def _object(archive: zipfile.ZipFile, mark: str, cls: type[Thing]) -> Thing:
     document = _document(archive, mark)
     arrays = _arrays(archive, document)
@@ -420,7 +357,7 @@ def _object(archive: zipfile.ZipFile, mark: str, cls: type[Thing]) -> Thing:
 
 def _document(archive: zipfile.ZipFile, mark: str) -> dict[str, Any]:
     """Return the checked contents of ``model.json``."""
-    text = _read(archive, "model.json", MOST_JSON)
+    text = read(archive, "model.json", MOST_JSON)
     document = parsed(text)
     if not isinstance(document, dict) or document.get("mark") != mark:
         raise ModelFileError(f"model.json is not that of a {mark}")
@@ -434,7 +371,7 @@ def _document(archive: zipfile.ZipFile, mark: str) -> dict[str, Any]:
             f"format {number} was written by twofold {str(writer)[:40]!r}; this version reads "
             f"up to format {FORMAT}: upgrade twofold"
         )
-    if _read(archive, "sha256", 64) != digest(text).encode():
+    if read(archive, "sha256", 64) != digest(text).encode():
         raise ModelFileError("the digest of model.json does not match: the file is damaged")
     return document
 
@@ -444,7 +381,7 @@ def _arrays(archive: zipfile.ZipFile, document: dict[str, Any]) -> list[AnyArray
     allowance = Allowance.of_file(archive.fp.seek(0, os.SEEK_END))
     plain_only = document["format"] in PLAIN_FORMATS
 
-    def read(name: str, n_bytes: int) -> bytes:
-        return _read(archive, name, n_bytes, None if plain_only else allowance)
+    def entry(name: str, n_bytes: int) -> bytes:
+        return read(archive, name, n_bytes, None if plain_only else allowance)
 
-    return Unpacking(read, allowance, plain_only=plain_only).arrays(document.get("arrays"))
+    return Unpacking(entry, allowance, plain_only=plain_only).arrays(document.get("arrays"))

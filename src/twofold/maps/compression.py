@@ -64,7 +64,10 @@ class RowMaps:
     def compressed(self, n_prototypes: int) -> RowMaps:
         """Return maps of this many prototypes."""
         made = Prototypes.of(self.decoder, n_prototypes)
-        decoder, density = made.decoder, self._thinned_density(made.cells, len(made.decoder.inputs_))
+        decoder, density = (
+            made.decoder,
+            self._thinned_density(made.cells, len(made.decoder.inputs_)),
+        )
         encoder, found = self.encoder, projection_of(self.encoder)
         if isinstance(encoder, NadarayaWatson):
             encoder = project_onto(decoder, density)
@@ -87,10 +90,9 @@ class RowMaps:
             return known
         by_cell = np.argsort(cells, kind="stable")
         chosen = np.sort(by_cell[some_rows(len(cells), n_points)])
-        thin = LatentDensity(
+        return LatentDensity(
             kernel=known.kernel, bandwidth=known.bandwidth_, n_jobs=known.n_jobs
         ).fit(self.decoder.inputs_[chosen])
-        return thin
 
 
 @dataclass(frozen=True)

@@ -19,8 +19,8 @@ to the next one.
 The cells come from halving the latents along their longest side, into parts of equal counts, and
 some steps of Lloyd's algorithm. Nothing is random.
 
-Targets are rounded to multiples of a power of two. The square of the rounding error is a small share
-of the residual, so that files store one or two bytes for each value.
+Targets are rounded to multiples of a power of two. The square of the rounding error is a small
+share of the residual, so that files store one or two bytes for each value.
 """
 
 from __future__ import annotations

@@ -448,9 +448,7 @@ class TableMap(
         """
         save(self, path, precision=precision)
 
-    def compress(
-        self, n_prototypes: int | str = "auto", *, max_error_ratio: float = 1.05
-    ) -> Self:
+    def compress(self, n_prototypes: int | str = "auto", *, max_error_ratio: float = 1.05) -> Self:
         """Return a smaller model with prototypes in place of the training rows.
 
         Errors are those of the encoded columns; see `UKR.compress`.
@@ -484,7 +482,9 @@ class TableMap(
     @property
     def compression_(self) -> Compression:
         """What `compress` has done; compressed models only."""
-        return self.model_.compression_
+        inner: Any = self.model_
+        found: Compression = inner.compression_
+        return found
 
     @property
     def _n_features_out(self) -> int:

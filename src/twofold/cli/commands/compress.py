@@ -61,13 +61,13 @@ def compress(
         "error_before": found.error_before,
         "held_out": found.n_held_out,
     }
+    cost = (
+        f"{found.error:.4g} of the variance instead of {found.error_before:.4g}, on "
+        f"{found.n_held_out:,} held-out rows"
+    )
     lines = [
         ("model", f"{output} ({after / 1e6:.2f} MB instead of {before / 1e6:.2f})"),
         ("prototypes", f"{found.n_prototypes:,} for {found.n_rows:,} rows"),
-        (
-            "error",
-            f"{found.error:.4g} of the variance instead of {found.error_before:.4g}, on "
-            f"{found.n_held_out:,} held-out rows",
-        ),
+        ("error", cost),
     ]
     messages.result(document, lines)

@@ -86,7 +86,9 @@ def info(model: Path, messages: Messages) -> None:
         at = [key for key, _ in lines].index("columns")
         lines[at : at + 1] = [*each, ("units", "each column has the same weight")]
     elif estimator.scale is not None:
-        lines.insert([key for key, _ in lines].index("columns") + 1, ("scale", str(estimator.scale)))
+        lines.insert(
+            [key for key, _ in lines].index("columns") + 1, ("scale", str(estimator.scale))
+        )
     for role, columns in (("label", roles.label), ("id", roles.id)):
         lines += [(role, columns)] if columns is not None else []
     lines += [("left out", listed(roles.left_out))] if roles.left_out else []
