@@ -9,7 +9,7 @@ from __future__ import annotations
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Final, Self
+from typing import Any, Final, Self, cast
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -169,8 +169,7 @@ class CompressMixin:
             n_bytes_of(small),
             n_bytes_of(self),
         )
-        small.__dict__.update(_with(small, compression_=report).__dict__)
-        return small
+        return cast("Self", _with(small, compression_=report))
 
 
 def _row_maps(model: Any) -> RowMaps:

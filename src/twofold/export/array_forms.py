@@ -194,7 +194,7 @@ class Unpacking:
             return self._copy(facts.get("as"), earlier)
         if form == "levels":
             return self._from_levels(name, facts)
-        return self._from_entry(name, facts, form)
+        return self._from_entry(name, facts, str(form))
 
     def _copy(self, number: Any, earlier: list[AnyArray]) -> AnyArray:
         if type(number) is not int or not 0 <= number < len(earlier):

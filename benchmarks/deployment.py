@@ -1,0 +1,223 @@
+"""What a deployed model costs: files, held-out errors, seconds to load, and the first row.
+
+    python -m benchmarks.deployment [--rows 60000] [--publish]
+
+A `UKR` model of MNIST is written in several forms: arrays as they are (as files up to format 4
+were), without loss, in single precision, and with prototypes. The error is that of the 10,000 test
+rows, as a share of the variance. A fresh process imports the library, loads the file, encodes one
+row, and then more rows one by one. ONNX files are those of the smallest model. ``--publish`` keeps
+the record beside this file, and writes the table of docs/guide/deploy.md from it.
+"""
+
+import argparse
+import json
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+
+import twofold
+from benchmarks.harness import ROOT
+from benchmarks.harness.records import described, write_json
+from benchmarks.harness.sections import write_section
+from twofold import UKR
+from twofold.datasets import load_mnist
+from twofold.export.encoder import Encoder
+from twofold.export.model_files import MARK, _write_file
+from twofold.export.onnx import export
+
+KEPT = ROOT / "benchmarks" / "deployment.json"
+PAGE = ROOT / "docs" / "guide" / "deploy.md"
+MARKS = (
+    "<!-- deployment: written by python -m benchmarks.deployment; do not edit -->",
+    "<!-- deployment: end -->",
+)
+N_SINGLE = 50
+"""Rows that are encoded one by one."""
+
+FRESH = """
+import json, resource, sys, time
+import numpy as np
+times = [time.perf_counter()]
+def lap():
+    times.append(time.perf_counter())
+import {library}
+lap()
+{load}
+lap()
+rows = np.load(sys.argv[2])
+lap()
+for row in rows:
+    {encode}
+    lap()
+steps = np.diff(times)
+print(json.dumps({{
+    "import": steps[0], "load": steps[1], "first": steps[3], "next": float(np.median(steps[4:])),
+    "peak": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024,
+}}))
+"""
+LIBRARY = FRESH.format(
+    library="twofold", load="model = twofold.load(sys.argv[1])", encode="model.transform(row[None])"
+)
+RUNTIME = FRESH.format(
+    library="onnxruntime",
+    load="model = onnxruntime.InferenceSession(sys.argv[1])",
+    encode='model.run(None, {"X": row[None].astype("float32")})',
+)
+
+
+def in_a_fresh_process(code, path, rows, folder):
+    """Return the seconds and the memory of a process that has just begun."""
+    np.save(folder / "rows.npy", rows)
+    command = [sys.executable, "-c", code, str(path), str(folder / "rows.npy")]
+    told = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    return json.loads(told)
+
+
+def uncompressed(model, path):
+    """Write a model with its arrays as they are."""
+    encoder = Encoder()
+    encoder.add(model, loose=frozenset(model.get_params(deep=False)))
+    facts = {
+        "class": type(model).__name__,
+        "parameters": {},
+        "feature_names": None,
+        "n_features": int(model.n_features_in_),
+        "n_components": int(model.embedding_.shape[1]),
+    }
+    _write_file(path, MARK, facts, encoder, compact=False)
+
+
+def measured(name, write, X_test, folder):
+    """Write a model by a function, load it, and measure it."""
+    path = folder / "model.twofold"
+    began = time.perf_counter()
+    write(path)
+    seconds = time.perf_counter() - began
+    loaded = twofold.load(path)
+    found = in_a_fresh_process(LIBRARY, path, X_test[:N_SINGLE], folder)
+    return {
+        "form": name,
+        "bytes": path.stat().st_size,
+        "write": seconds,
+        "error": 1.0 - loaded.score(X_test),
+        **found,
+    }
+
+
+def of_table(X, X_test, numbers, ratio, folder):
+    """Return the results of all forms of a model of a table."""
+    began = time.perf_counter()
+    model = UKR(random_state=0).fit(X)
+    fit = time.perf_counter() - began
+    results = [
+        measured("arrays as they are", lambda path: uncompressed(model, path), X_test, folder),
+        measured("`save`", model.save, X_test, folder),
+        measured(
+            '`save(precision="single")`',
+            lambda path: model.save(path, precision="single"),
+            X_test,
+            folder,
+        ),
+    ]
+    for number in numbers:
+        began = time.perf_counter()
+        small = model.compress(number, max_error_ratio=ratio)
+        seconds = time.perf_counter() - began
+        report = small.compression_
+        given = "" if number == "auto" else number
+        found = measured(f"`compress({given})`", small.save, X_test, folder)
+        found |= {
+            "compress": seconds,
+            "prototypes": report.n_prototypes,
+            "estimated_ratio": report.ratio,
+        }
+        results.append(found)
+    return results, fit, of_onnx(small, X_test, folder)
+
+
+def of_onnx(model, X_test, folder):
+    """Return sizes and latencies of both maps of a model as ONNX files."""
+    down, up = (export(model, folder / f"{name}.onnx", map=name) for name in ("down", "up"))
+    found = in_a_fresh_process(RUNTIME, down.path, X_test[:N_SINGLE], folder)
+    told = down.distillation
+    return {
+        "down_bytes": down.n_bytes,
+        "up_bytes": up.n_bytes,
+        "kind": told.kind,
+        "error": told.error,
+        "distilled_error": told.distilled_error,
+        **found,
+    }
+
+
+def table(record):
+    """Return the record as Markdown."""
+    n_rows, n_columns = record["shape"]
+    results = record["results"]
+    exact = results[0]["error"]
+    head = (
+        f"`{record['command']}`, commit {record['commit']}, {record['started'][:10]}, "
+        f"{record['machine']['cores']} cores. `UKR()` of MNIST, {n_rows:,} x {n_columns}, fitted in "
+        f"{record['fit']:.0f} s. Errors are those of {record['n_test']:,} test rows; times and the "
+        "peak of memory are those of a fresh process, without the import of the library "
+        f"({results[1]['import']:.1f} s)."
+    )
+    lines = [
+        head,
+        "",
+        "| form | prototypes | file, MB | error | ratio | load, s | first row, ms | next rows, ms "
+        "| peak, MB |",
+        "|---|---|---|---|---|---|---|---|---|",
+    ]
+    for one in results:
+        number = f"{one['prototypes']:,}" if "prototypes" in one else ""
+        lines.append(
+            f"| {one['form']} | {number} | {one['bytes'] / 1e6:.1f} | {one['error']:.4f} | "
+            f"{one['error'] / exact:.3f} | {one['load']:.2f} | {1e3 * one['first']:.0f} | "
+            f"{1e3 * one['next']:.1f} | {one['peak'] / 1e6:.0f} |"
+        )
+    onnx = record["onnx"]
+    lines += [
+        "",
+        f"The last of these as ONNX: {onnx['down_bytes'] / 1e6:.1f} MB down (distilled by "
+        f'"{onnx["kind"]}": an error of {onnx["distilled_error"]:.3f} instead of '
+        f"{onnx['error']:.3f} on held-out prototypes) and {onnx['up_bytes'] / 1e6:.1f} MB up; "
+        f"loaded in {onnx['load']:.2f} s, {1e3 * onnx['first']:.0f} ms for the first row, "
+        f"{1e3 * onnx['next']:.1f} ms for each of the next, at a peak of "
+        f"{onnx['peak'] / 1e6:.0f} MB.",
+    ]
+    return "\n".join(lines)
+
+
+def main(arguments=None):
+    """Measure, print, and publish if asked to."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--rows", type=int, default=60_000, help="rows to fit [60000]")
+    parser.add_argument("--ratio", type=float, default=1.05, help="of errors, for auto [1.05]")
+    parser.add_argument("--publish", action="store_true", help="write the record and the table")
+    options = parser.parse_args(arguments)
+    mnist = load_mnist()
+    X, X_test = mnist.X_train[: options.rows], mnist.X_test[: max(100, options.rows // 6)]
+    with tempfile.TemporaryDirectory() as folder:
+        numbers = (len(X) // 30, "auto")
+        results, fit, onnx = of_table(X, X_test, numbers, options.ratio, Path(folder))
+    record = described("onnx", "onnxruntime") | {
+        "command": f"python -m benchmarks.deployment --rows {options.rows}",
+        "shape": list(X.shape),
+        "n_test": len(X_test),
+        "fit": fit,
+        "results": results,
+        "onnx": onnx,
+    }
+    print(table(record))
+    if options.publish:
+        write_json(KEPT, record)
+        write_section(PAGE, *MARKS, table(record))
+
+
+if __name__ == "__main__":
+    main()
