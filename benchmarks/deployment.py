@@ -185,7 +185,7 @@ def table(record):
         "",
         f"The last of these as ONNX: {onnx['down_bytes'] / 1e6:.1f} MB down (distilled by "
         f'"{onnx["kind"]}": an error of {onnx["distilled_error"]:.3f} instead of '
-        f"{onnx['error']:.3f} on held-out prototypes) and {onnx['up_bytes'] / 1e6:.1f} MB up; "
+        f"{onnx['error']:.3f} on held-out training rows) and {onnx['up_bytes'] / 1e6:.1f} MB up; "
         f"loaded in {onnx['load']:.2f} s, {1e3 * onnx['first']:.0f} ms for the first row, "
         f"{1e3 * onnx['next']:.1f} ms for each of the next, at a peak of "
         f"{onnx['peak'] / 1e6:.0f} MB.",

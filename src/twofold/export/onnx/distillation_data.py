@@ -150,7 +150,8 @@ def root_mean_square(values: Array) -> float:
 def _rows_of(estimator: TwoWayEstimator) -> Array:
     """Return the training rows that a model keeps as targets of its decoder, or to fill gaps."""
     decoder = estimator.decoder_
-    if isinstance(decoder, NadarayaWatson):
+    compressed = hasattr(estimator, "compression_")  # whose decoder has prototypes
+    if isinstance(decoder, NadarayaWatson) and not compressed:
         return estimator._data_units.back(decoder.targets_)
     if isinstance(decoder, PreimageDecoder):
         return estimator._data_units.back(decoder.space.data)
