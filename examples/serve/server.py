@@ -24,6 +24,7 @@ accounts: put it behind a reverse proxy that has.
 import argparse
 import json
 import threading
+from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import numpy as np
@@ -128,14 +129,14 @@ class Handler(BaseHTTPRequestHandler):
     timeout = SECONDS
     protocol_version = "HTTP/1.1"
 
-    def do_GET(self):  # noqa: N802 - the name that http.server calls
+    def do_GET(self):
         """Answer what the model is."""
         if self.path == "/":
             self.answer(200, self.service.about())
         else:
             self.answer(404, {"error": "GET / tells what the model is"})
 
-    def do_POST(self):  # noqa: N802
+    def do_POST(self):
         """Answer a question."""
         try:
             ask = {
@@ -205,10 +206,8 @@ def main():
     options = parser.parse_args()
     with make_server(options.model, options.host, options.port) as server:
         print("http://{}:{}/".format(*server.server_address[:2]))
-        try:
+        with suppress(KeyboardInterrupt):
             server.serve_forever()
-        except KeyboardInterrupt:
-            pass
 
 
 if __name__ == "__main__":
