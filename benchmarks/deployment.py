@@ -6,9 +6,9 @@
 A `UKR` model of MNIST is written in several forms: arrays as they are (as files up to format 4
 were), without loss, in single precision, and with prototypes. The error is that of the 10,000 test
 rows, as a share of the variance. A fresh process imports the library, loads the file, encodes one
-row, and then more rows one by one. Times are processor time, the least of `N_PROCESSES`: a
-machine with other work to do waits longer. ONNX files are those of the last model. ``publish`` keeps the record beside
-this file, and writes the table of docs/guide/deploy.md from it.
+row, and then more rows one by one. Times are processor time, the least of `N_PROCESSES`: a machine
+with other work to do waits longer. ONNX files are those of the last model. ``publish`` keeps the
+record beside this file, and writes the table of docs/guide/deploy.md from it.
 """
 
 import argparse

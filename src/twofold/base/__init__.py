@@ -1,7 +1,8 @@
 """The base class of all two-way estimators, the problem it poses and the result it expects."""
 
+from twofold.base.compressing import Compression
 from twofold.base.estimator import TwoWayEstimator
 from twofold.base.maps_for_latents import MapSettings, learn_maps
 from twofold.base.problem import Learned, Problem
 
-__all__ = ["Learned", "MapSettings", "Problem", "TwoWayEstimator", "learn_maps"]
+__all__ = ["Compression", "Learned", "MapSettings", "Problem", "TwoWayEstimator", "learn_maps"]

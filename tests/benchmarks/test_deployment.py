@@ -1,0 +1,47 @@
+"""The benchmark of deployment: it runs, and the guide has the table of the record."""
+
+import json
+
+import numpy as np
+import pytest
+from sklearn.utils import Bunch
+
+from benchmarks import deployment
+from twofold.datasets import make_s_curve
+
+pytest.importorskip("onnxruntime", reason="needs the extra onnx")
+
+
+def test_it_runs(monkeypatch, capsys, tmp_path):
+    X = np.round(20.0 * make_s_curve(400, random_state=0)[0])
+    monkeypatch.setattr(deployment, "load_mnist", lambda: Bunch(X_train=X[:300], X_test=X[300:]))
+    monkeypatch.setattr(deployment, "N_PROCESSES", 1)
+    monkeypatch.setattr(deployment, "N_SINGLE", 3)
+    path = tmp_path / "record.json"
+    deployment.main(["run", str(path), "--rows", "300", "--ratio", "3"])
+    printed = capsys.readouterr().out
+    assert "| `save` |" in printed
+    record = json.loads(path.read_text(encoding="utf-8"))
+    large, exact, single, few, auto = record["results"]
+    assert exact["bytes"] < large["bytes"]
+    assert exact["error"] == large["error"]
+    assert single["error"] == pytest.approx(exact["error"], rel=1e-3)
+    assert few["prototypes"] <= 10
+    assert few["bytes"] < exact["bytes"]
+    assert auto["error"] < 1.0
+    page = tmp_path / "page.md"
+    page.write_text("\n".join(deployment.MARKS), encoding="utf-8")
+    monkeypatch.setattr(deployment, "PAGE", page)
+    monkeypatch.setattr(deployment, "KEPT", tmp_path / "kept.json")
+    deployment.main(["publish", str(path)])
+    assert deployment.table(record) in page.read_text(encoding="utf-8")
+
+
+def test_the_guide_has_the_table_of_the_record():
+    record = json.loads(deployment.KEPT.read_text(encoding="utf-8"))
+    assert deployment.table(record) in deployment.PAGE.read_text(encoding="utf-8")
+    large, exact, _, _, small = record["results"]
+    assert exact["bytes"] <= 60e6
+    assert abs(exact["error"] / large["error"] - 1.0) < 1e-3
+    assert small["bytes"] <= 5e6
+    assert small["error"] <= 1.05 * large["error"]
