@@ -4,7 +4,7 @@
     python -m benchmarks.deployment publish deployment.json
 
 A `UKR` model of MNIST is written in several forms: arrays as they are (as files up to format 4
-were), without loss, in single precision, and with prototypes. The error is that of the 10,000 test
+were), without loss, and with prototypes. The error is that of the 10,000 test
 rows, as a share of the variance. A fresh process imports the library, loads the file, encodes one
 row, and then more rows one by one. Times are processor time, the least of `N_PROCESSES`: a machine
 with other work to do waits longer. ONNX files are those of the last model. ``publish`` keeps the
@@ -16,7 +16,6 @@ import json
 import subprocess
 import sys
 import tempfile
-import time
 from pathlib import Path
 
 import numpy as np
@@ -37,7 +36,7 @@ MARKS = (
     "<!-- deployment: written by python -m benchmarks.deployment; do not edit -->",
     "<!-- deployment: end -->",
 )
-N_PROCESSES = 3
+N_PROCESSES = 2
 N_SINGLE = 50
 """Rows that are encoded one by one."""
 
@@ -99,52 +98,35 @@ def uncompressed(model, path):
     _write_file(path, MARK, facts, encoder, compact=False)
 
 
-def measured(name, write, X_test, folder):
-    """Write a model by a function, load it, and measure it."""
-    path = folder / "model.twofold"
-    began = time.perf_counter()
-    write(path)
-    seconds = time.perf_counter() - began
-    loaded = twofold.load(path)
-    found = in_a_fresh_process(LIBRARY, path, X_test[:N_SINGLE], folder)
-    return {
-        "form": name,
-        "bytes": path.stat().st_size,
-        "write": seconds,
-        "error": 1.0 - loaded.score(X_test),
-        **found,
-    }
+def files_of(X, number, ratio, folder):
+    """Write the model files that are missing in a folder: arrays as they are, exact, and small."""
+    plain, exact, small = (folder / f"{name}.twofold" for name in ("plain", "exact", "small"))
+    if not exact.exists():
+        UKR(random_state=0).fit(X).save(exact)
+    if not plain.exists():
+        uncompressed(twofold.load(exact), plain)
+    if not small.exists():
+        twofold.load(exact).compress(number, max_error_ratio=ratio).save(small)
+    return plain, exact, small
 
 
-def of_table(X, X_test, numbers, ratio, folder):
-    """Return the results of all forms of a model of a table."""
-    began = time.perf_counter()
-    model = UKR(random_state=0).fit(X)
-    fit = time.perf_counter() - began
-    results = [
-        measured("arrays as they are", lambda path: uncompressed(model, path), X_test, folder),
-        measured("`save`", model.save, X_test, folder),
-        measured(
-            '`save(precision="single")`',
-            lambda path: model.save(path, precision="single"),
-            X_test,
-            folder,
-        ),
-    ]
-    for number in numbers:
-        began = time.perf_counter()
-        small = model.compress(number, max_error_ratio=ratio)
-        seconds = time.perf_counter() - began
-        report = small.compression_
-        given = "" if number == "auto" else number
-        found = measured(f"`compress({given})`", small.save, X_test, folder)
-        found |= {
-            "compress": seconds,
-            "prototypes": report.n_prototypes,
-            "estimated_ratio": report.ratio,
-        }
-        results.append(found)
-    return results, fit, of_onnx(small, X_test, folder)
+def of_files(plain, exact, small, X_test, folder):
+    """Return the results of the model files, and of the last one as ONNX."""
+    rows, results, latents = X_test[:N_SINGLE], [], None
+    for path, name in ((plain, "arrays as they are"), (exact, "`save`"), (small, "`compress()`")):
+        model = twofold.load(path)
+        if path == exact:  # the same bits as before
+            np.testing.assert_array_equal(model.transform(rows), latents)
+            error = results[0]["error"]
+        else:
+            latents, error = model.transform(rows), 1.0 - model.score(X_test)
+        found = {"form": name, "bytes": path.stat().st_size, "error": error}
+        report = getattr(model, "compression_", None)
+        if report is not None:
+            found |= {"prototypes": report.n_prototypes, "estimated_ratio": report.ratio}
+        results.append(found | in_a_fresh_process(LIBRARY, path, rows, folder))
+        print(results[-1], flush=True)
+    return results, of_onnx(model, X_test, folder)
 
 
 def of_onnx(model, X_test, folder):
@@ -210,20 +192,22 @@ def main(arguments=None):
     parser.add_argument("record", nargs="?", default="deployment.json", help="the record")
     parser.add_argument("--rows", type=int, default=60_000, help="rows to fit [60000]")
     parser.add_argument("--ratio", type=float, default=1.05, help="of errors, for auto [1.05]")
+    parser.add_argument("--prototypes", type=int, help="their number [auto]")
+    parser.add_argument("--folder", help="keeps the model files; those in it are not made again")
     options = parser.parse_args(arguments)
     if options.what == "publish":
         publish(options.record)
         return
     mnist = load_mnist()
     X, X_test = mnist.X_train[: options.rows], mnist.X_test[: max(100, options.rows // 6)]
-    with tempfile.TemporaryDirectory() as folder:
-        numbers = (len(X) // 30, "auto")
-        results, fit, onnx = of_table(X, X_test, numbers, options.ratio, Path(folder))
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = Path(options.folder or scratch)
+        files = files_of(X, options.prototypes or "auto", options.ratio, folder)
+        results, onnx = of_files(*files, X_test, Path(scratch))
     record = described("onnx", "onnxruntime") | {
         "command": f"python -m benchmarks.deployment --rows {options.rows}",
         "shape": list(X.shape),
         "n_test": len(X_test),
-        "fit": fit,
         "results": results,
         "onnx": onnx,
     }
