@@ -4,7 +4,6 @@ Neither the build nor the pages load anything from the network: there is no inte
 has its own fonts and scripts, and ``sphinx-mathjax-offline`` copies MathJax beside the pages.
 """
 
-import importlib.metadata
 import inspect
 import os
 import re
@@ -12,10 +11,12 @@ from pathlib import Path
 
 from sphinx.ext import autosummary
 
+import twofold
+
 project = "twofold"
 author = "The twofold developers"
 copyright = author
-version = release = importlib.metadata.version("twofold")
+version = release = twofold.__version__
 
 extensions = [
     "myst_parser",
@@ -94,6 +95,8 @@ html_sidebars = {
     page: []
     for page in (
         "index",
+        "tutorial",
+        "coming-from",
         "command-line",
         "dask",
         "building-blocks",

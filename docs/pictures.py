@@ -1,8 +1,10 @@
-"""Draw the pictures of the README: those of ``twofold demo``, and its page as a browser shows it.
+"""Draw the pictures of the first pages: those of ``twofold demo``, its page, and the tutorial's.
 
 python docs/pictures.py          # needs twofold[all], Playwright and a chromium on the path
 """
 
+import os
+import re
 import shutil
 import subprocess
 import sys
@@ -46,9 +48,23 @@ def screenshot(page, target):
     page.screenshot(path=target)
 
 
+def run_tutorial(folder):
+    """Run the code of the tutorial in a folder, where it saves its pictures."""
+    text = Path(__file__).with_name("tutorial.md").read_text(encoding="utf-8")
+    before, namespace = Path.cwd(), {}
+    os.chdir(folder)
+    try:
+        for block in re.findall(r"```python\n(.*?)```", text, flags=re.DOTALL):
+            exec(compile(block, "tutorial.md", "exec"), namespace)
+    finally:
+        os.chdir(before)
+
+
 def main():
-    """Run the demo, copy its pictures and photograph its page."""
+    """Run the demo, copy its pictures and photograph its page; then run the tutorial."""
     with tempfile.TemporaryDirectory() as folder:
+        run_tutorial(folder)
+        shutil.copy(Path(folder, "wines.png"), IMAGES / "tutorial-map.png")
         subprocess.run([sys.executable, "-m", "twofold", "demo", "-o", folder], check=True)
         for name in DRAWN:
             shutil.copy(Path(folder, name), IMAGES / name)

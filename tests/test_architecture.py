@@ -14,6 +14,7 @@ import twofold
 SOURCE = Path(twofold.__file__).parent
 
 LAYERS = {
+    "_version": 0,
     "protocols": 0,
     "numerics": 0,
     "numerics.bandwidths": 1,
@@ -36,7 +37,9 @@ LAYERS = {
     "maps.projection": 3,
     "maps.projection_loops": 3,
     "maps.pair_selection": 3,
+    "manifold_geometry": 3,
     "starts": 3,
+    "explaining": 3,
     "pipelines": 3,
     "export.archives": 3,
     "export.array_forms": 3,

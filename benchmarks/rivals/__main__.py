@@ -13,7 +13,7 @@ from benchmarks.rivals import goal, summary
 from benchmarks.rivals.catalogue import catalogue
 from benchmarks.rivals.data import from_file
 from benchmarks.rivals.page import verdicts_of, write_page
-from benchmarks.rivals.readme import write_section
+from benchmarks.rivals.readme import write_section, write_start
 from benchmarks.rivals.run import OtherRunError, Run, Settings
 
 QUICK = {"seeds": (0,), "seconds": 60.0, "repeat_within": 2.0}
@@ -81,8 +81,8 @@ def report(path, folder, *, publish=False):
     if publish:
         kept = ROOT / "benchmarks" / "rivals" / "results.json"
         kept.write_text(json.dumps(results, indent=1) + "\n")
-        for start in ("README.md", "docs/index.md"):
-            write_section(ROOT / start, verdicts, results)
+        write_section(ROOT / "README.md", verdicts, results)
+        write_start(ROOT / "docs" / "index.md", verdicts, results)
     for verdict in verdicts:
         print(goal.sentence(verdict))
     print(goal.count(verdicts))

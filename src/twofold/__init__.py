@@ -10,6 +10,8 @@ from importlib.util import find_spec as _find_spec
 from typing import TYPE_CHECKING
 from typing import Any as _Any
 
+from twofold._version import __version__
+
 if TYPE_CHECKING:
     from twofold.auto import AutoTwoWay
     from twofold.drur import DRUR
@@ -23,8 +25,6 @@ if TYPE_CHECKING:
     from twofold.tables import TableMap
     from twofold.two_way import TwoWay
     from twofold.ukr import UKR
-
-    __version__: str
 
 __all__ = [
     "DRUR",
@@ -65,9 +65,6 @@ _HOMES = {
 
 def __getattr__(name: str) -> _Any:
     """Import a public name on first use: importing scikit-learn takes a second."""
-    if name == "__version__":
-        globals()[name] = _import_module("importlib.metadata").version("twofold")
-        return globals()[name]
     if name in _HOMES:
         globals()[name] = getattr(_import_module(_HOMES[name]), name)
         return globals()[name]

@@ -26,6 +26,9 @@ from twofold.numerics.validation import RandomLike, check_int
 from twofold.protocols import Array, Map
 from twofold.starts.named import embedded, named_initializer, unit_variance
 
+OF_PAIRS = ("metric", "kernel", "affinity", "dissimilarity")
+"""Parameters of embeddings whose value "precomputed" means that X holds pairs of rows."""
+
 
 class TwoWay(TwoWayEstimator):
     """Give an embedding both maps, a score and a density.
@@ -38,12 +41,16 @@ class TwoWay(TwoWayEstimator):
         ("isomap:12"), an estimator with ``fit_transform``, latents of shape (n_samples,
         n_components), or a function of ``(X, n_components, rng)``. Named methods get the data
         centered and scaled to a total variance of one, so latents do not depend on the data's
-        units. A clone of an estimator is fitted to the data as float64 in their own units.
+        units. A clone of an estimator is fitted to the data as float64 in their own units. If its
+        ``metric`` (or ``kernel``, ``affinity``, ``dissimilarity``) is "precomputed", X holds a
+        dense matrix of all pairs of rows, `transform` takes new rows against the training rows,
+        and `inverse_transform` returns such rows.
     down : {"auto", "projection", "krr", "rbf", "nw"}, Map or Projection, default="auto"
         The map from data to latents: projection onto the manifold of the up-map, kernel ridge
         regression, a radial basis network, Nadaraya-Watson, or a map of your own. "auto" compares
         held-out reconstruction errors. Among pairs within 3 % of the lowest error, the highest
-        score of the map decides.
+        score of the map decides. Pairs whose latents are farther from the embedding than its mean
+        come last.
     up : {"auto", "krr", "rbf", "nw"} or Map, default="auto"
         The map from latents to data, chosen in the same way.
     n_centers : int or "auto", default="auto"
@@ -163,6 +170,16 @@ class TwoWay(TwoWayEstimator):
                 "columns. Leave n_components=None, or change the embedding."
             )
         return latents
+
+    def __sklearn_tags__(self) -> Any:
+        """Tell scikit-learn that data of a precomputed embedding are pairs of rows."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = any(
+            isinstance(value, str) and value == "precomputed"
+            for value in (getattr(self.embedding, name, None) for name in OF_PAIRS)
+        )
+        tags.input_tags.sparse = not tags.input_tags.pairwise
+        return tags
 
     def _known_score(self) -> tuple[float, str] | None:
         if not self.candidates_:

@@ -2,8 +2,9 @@ import logging
 
 import numpy as np
 import pytest
-from sklearn.datasets import load_digits, load_iris
-from sklearn.decomposition import PCA
+from scipy.sparse import csr_array
+from sklearn.datasets import load_digits, load_iris, make_circles
+from sklearn.decomposition import PCA, KernelPCA
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.manifold import TSNE
 from sklearn.model_selection import train_test_split
@@ -36,6 +37,25 @@ def test_digits_under_tsne():
     accuracy = nearest_neighbor_accuracy(model.embedding_, y, model.transform(X_test), y_test)
     assert accuracy > 0.95
     assert model.down_ == "projection"
+
+
+def test_the_encoder_encodes_the_embedding():
+    """A projection has the lowest error here, but its latents have nothing to do with these."""
+    X, _ = make_circles(400, factor=0.3, noise=0.05, random_state=0)
+    model = TwoWay(KernelPCA(2, kernel="rbf", gamma=2.0), random_state=0).fit(X)
+    assert model.candidates_[0]["latent_error"] < 0.1
+    assert min(model.candidates_, key=lambda row: row["error"])["latent_error"] > 1.0
+    assert np.abs(model.transform(X) - model.embedding_).max() < 0.1
+
+
+def test_pairs_of_rows(data):
+    distances = np.linalg.norm(data[:, None] - data, axis=2)
+    model = TwoWay(TSNE(metric="precomputed", init="random", max_iter=250, random_state=0))
+    assert model.__sklearn_tags__().input_tags.pairwise
+    assert not TwoWay(TSNE()).__sklearn_tags__().input_tags.pairwise
+    assert model.fit(distances).transform(distances[:3]).shape == (3, 2)
+    with pytest.raises(TypeError, match="dense"):
+        model.fit(csr_array(distances))
 
 
 @pytest.mark.parametrize("up", ["nw", "krr", "rbf", MLP(20, random_state=0)])

@@ -300,6 +300,10 @@ def test_the_readme_is_written_anew_between_its_marks(tmp_path):
         assert "stale" not in text
         assert "| set | UKR | 0.100 | 0.200 | 3.00 | a | 0.200 | 0.300 | 11.0 | 0.250 |" in text
         assert text.count("Of 1 sets") == 1
+    readme.write_start(path, verdicts, found)
+    text = path.read_text()
+    assert "| set | 90 | **0.100** | 3.00 | a | 0.200 | 11.0 |" in text
+    assert text.count("Of 1 sets") == 1
     path.write_text("no marks")
     with pytest.raises(ValueError, match=r"README\.md must have the line"):
         readme.write_section(path, verdicts, found)

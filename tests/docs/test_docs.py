@@ -21,6 +21,7 @@ PAGES = [
     ROOT / "README.md",
     *sorted(DOCS.glob("*.md")),
     *sorted(DOCS.glob("guide/*.md")),
+    *sorted(DOCS.glob("howto/*.md")),
     *sorted(DOCS.glob("papers/*.md")),
 ]
 API_PAGES = sorted(DOCS.glob("api/*.md"))

@@ -7,12 +7,13 @@ import sys
 
 import numpy as np
 import pytest
-from drawn_models import RNG, model_of
+from drawn_models import RNG, N, model_of
 from matplotlib.figure import Figure
 from sklearn.exceptions import NotFittedError
 from sklearn.neighbors import KNeighborsClassifier
 
 from twofold import UKR, TwoWay
+from twofold.model_selection import Stability
 from twofold.plotting import (
     CandidatesDisplay,
     ClassBordersDisplay,
@@ -22,8 +23,13 @@ from twofold.plotting import (
     ManifoldDisplay,
     RateDistortionDisplay,
     ReconstructionErrorDisplay,
+    StabilityDisplay,
+    StretchDisplay,
     save_figure,
 )
+
+ONES = np.ones(N)
+STABILITY = Stability(np.zeros((N, 2)), ONES, ONES, ONES, ONES, 1.0, (1.0, 1.0), 3, 10)
 
 DRAWN = {
     "latent map": lambda model, X, ax: LatentMapDisplay.from_estimator(model, ax=ax, n_grid=9),
@@ -37,6 +43,8 @@ DRAWN = {
     "errors": lambda model, X, ax: ReconstructionErrorDisplay.from_estimator(
         model, X, n_grid=9, ax=ax
     ),
+    "stretch": lambda model, X, ax: StretchDisplay.from_estimator(model, X, n_grid=9, ax=ax),
+    "stability": lambda model, X, ax: StabilityDisplay(model.embedding_, STABILITY).plot(ax),
     "borders": lambda model, X, ax: ClassBordersDisplay.from_estimator(
         model,
         KNeighborsClassifier().fit(model.embedding_, X[:, 0] > 0),
@@ -74,7 +82,9 @@ def test_notebooks_show_displays_and_figures():
         assert again._repr_png_() == display._repr_png_()
 
 
-@pytest.mark.parametrize("kind", ["latent map", "decoded grid", "manifold", "errors", "borders"])
+@pytest.mark.parametrize(
+    "kind", ["latent map", "decoded grid", "manifold", "errors", "stretch", "stability", "borders"]
+)
 def test_labels_are_within_the_figure(kind):
     """Axes of fixed proportions do not push their own labels off the page."""
     model, X = model_of("ukr-2")

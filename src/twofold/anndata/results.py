@@ -6,12 +6,12 @@ AnnData from someone else can be used without trusting it.
 
 from __future__ import annotations
 
-from importlib.metadata import version
 from typing import Any
 
 import numpy as np
 from scipy.sparse import issparse
 
+from twofold._version import __version__
 from twofold.anndata.gene_map import MARK, AnnDataMap
 from twofold.base.estimator import TwoWayEstimator
 from twofold.export.errors import ModelFileError
@@ -81,7 +81,7 @@ def settings(fitted: AnnDataMap, features: Any, *, store_model: bool) -> dict[st
         "genes": fitted.genes.astype(str),
         "score": score,
         "score_of": rows,
-        "version": version("twofold"),
+        "version": __version__,
     }
     if fitted.log_counts is not None:
         facts["target_sum"] = fitted.log_counts.target_sum_

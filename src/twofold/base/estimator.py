@@ -27,6 +27,7 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted
 from twofold.base.compressing import CompressMixin
 from twofold.base.dask_inputs import is_dask, lazily
 from twofold.base.dimensions import check_n_components, constant_model, warn_of_rank
+from twofold.base.explaining import ExplainMixin
 from twofold.base.exploring import ExploreMixin
 from twofold.base.gaps import (
     completed,
@@ -36,6 +37,7 @@ from twofold.base.gaps import (
     observed_distances,
     without_gaps,
 )
+from twofold.base.geometry import GeometryMixin
 from twofold.base.latent_density import LatentDensityMixin
 from twofold.base.other_units import warn_of_other_units
 from twofold.base.problem import Learned, Problem
@@ -75,7 +77,9 @@ class TwoWayEstimator(
     SummaryMixin,
     ExploreMixin,
     CompressMixin,
+    ExplainMixin,
     LatentDensityMixin,
+    GeometryMixin,
     CallbackSupportMixin,
     ClassNamePrefixFeaturesOutMixin,
     TransformerMixin,
@@ -131,7 +135,7 @@ class TwoWayEstimator(
         """Return the model of data whose rows are all equal: every latent decodes to that row."""
         return constant_model(np.zeros((len(problem.data), problem.n_components)), problem.data)
 
-    @with_callbacks  # type: ignore[untyped-decorator, unused-ignore]
+    @with_callbacks
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Learn latents and both maps.
 

@@ -14,20 +14,28 @@ from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
+from twofold.protocols import Array
+
 try:
-    from sklearn.callback import CallbackSupportMixin, with_callbacks
+    from sklearn.callback import CallbackSupportMixin
+    from sklearn.callback import with_callbacks as _with_callbacks
 except ImportError:  # scikit-learn < 1.9
-    _Function = TypeVar("_Function", bound=Callable[..., Any])
+    _with_callbacks = None
 
     class CallbackSupportMixin:  # type: ignore[no-redef]
         """Stand-in without callbacks."""
 
-    def with_callbacks(method: _Function) -> _Function:
-        """Return the method as it is."""
+
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+
+
+def with_callbacks(method: _Function) -> _Function:
+    """Return a method that runs scikit-learn's callbacks, or the method if there are none."""
+    if _with_callbacks is None:
         return method
+    wrapped: _Function = _with_callbacks(method)
+    return wrapped
 
-
-from twofold.protocols import Array
 
 __all__ = ["CallbackSupportMixin", "FitProgress", "ProgressEvent", "with_callbacks"]
 

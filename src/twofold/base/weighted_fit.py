@@ -14,6 +14,7 @@ import numpy as np
 
 from twofold.base.dask_inputs import is_dask
 from twofold.base.sparse_inputs import fitted_in_subspace
+from twofold.numerics.foreign_arrays import as_numpy
 from twofold.numerics.row_weights import check_sample_weight, repeated_rows, take_rows
 from twofold.numerics.sparse_rows import dense_if_few_cells, is_large_sparse
 from twofold.numerics.validation import check_data
@@ -31,6 +32,7 @@ def fitted_state(
     model: TwoWayEstimator, X: Any, y: Any, sample_weight: Any = None
 ) -> dict[str, Any]:
     """Return the learned attributes of a fit to weighted rows."""
+    X, y = as_numpy(X, "X"), as_numpy(y, "y")
     if is_large_sparse(X):
         return fitted_in_subspace(
             model, X, sample_weight, lambda one, data: fitted_state(one, data, y, sample_weight)

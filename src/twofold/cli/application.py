@@ -13,6 +13,7 @@ from twofold import __version__
 from twofold.cli.commands.bench import bench
 from twofold.cli.commands.compress import compress
 from twofold.cli.commands.demo import demo
+from twofold.cli.commands.explain import explain
 from twofold.cli.commands.fit import fit
 from twofold.cli.commands.info import info
 from twofold.cli.commands.maps import impute, reconstruct, sample, score, transform
@@ -85,7 +86,7 @@ def cli() -> None:
 
 
 for command in (
-    fit, transform, reconstruct, impute, sample, score, info, compress, plot, explore, export,
-    bench, demo,
+    fit, transform, reconstruct, impute, sample, score, explain, info, compress, plot, explore,
+    export, bench, demo,
 ):  # fmt: skip
     cli.add_command(command)

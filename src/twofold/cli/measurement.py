@@ -16,6 +16,7 @@ from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
+from twofold._version import __version__
 from twofold.metrics import codebook_error, relative_reconstruction_error
 from twofold.numerics.codebooks import mean_log, sizes_of_codebooks
 from twofold.protocols import AnyArray, Array
@@ -129,7 +130,7 @@ def versions(packages: Iterable[str]) -> dict[str, str | None]:
     found: dict[str, str | None] = {"python": platform.python_version()}
     for package in packages:
         try:
-            found[package] = version(package)
+            found[package] = __version__ if package == "twofold" else version(package)
         except PackageNotFoundError:
             found[package] = None
     return found

@@ -23,6 +23,7 @@ from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from twofold.counts.cells import Cells
+from twofold.numerics.foreign_arrays import as_numpy
 from twofold.numerics.validation import check_real, refuse_text, warn_user
 from twofold.protocols import AnyArray, Array, IntArray
 
@@ -275,6 +276,7 @@ class LogCounts(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
 
     def _checked(self, X: Any, *, reset: bool) -> Any:
         """Return counts as a checked array or sparse matrix of floats."""
+        X = as_numpy(X, "X")
         refuse_text(X, "X")
         counts = validate_data(
             self,
@@ -335,6 +337,7 @@ def warn_of_empty_rows(sizes: Array, name: str) -> None:
 
 def _array(X: Any, name: str) -> Any:
     """Return a table as array or sparse matrix of floats, with gaps but without infinities."""
+    X = as_numpy(X, name)
     refuse_text(X, name)
     checked = check_array(
         X,

@@ -294,7 +294,7 @@ def _learner(estimator: TwoWayEstimator, levels: Levels | None) -> Learn:
     )
 
 
-@with_callbacks  # type: ignore[untyped-decorator, unused-ignore]
+@with_callbacks
 def _learned(
     estimator: TwoWayEstimator,
     learn: Learn,

@@ -42,6 +42,7 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
+from twofold._version import __version__
 from twofold.export.archives import opened, read, write
 from twofold.export.array_forms import N_PARTS, Allowance, Packed, Unpacking, digest
 from twofold.export.decoder import Decoder
@@ -60,7 +61,7 @@ FORMAT: Final = max(UPGRADES)
 MARK: Final = "twofold model"
 Thing = TypeVar("Thing")
 MOST_JSON: Final = 256 * 2**20
-PACKAGES: Final = ("twofold", "numpy", "scipy", "scikit-learn")
+PACKAGES: Final = ("numpy", "scipy", "scikit-learn")
 
 
 def save(
@@ -203,7 +204,11 @@ def _contents(
     document = {
         "mark": mark,
         "format": FORMAT,
-        "versions": {"python": platform.python_version(), **{p: version(p) for p in PACKAGES}},
+        "versions": {
+            "python": platform.python_version(),
+            "twofold": __version__,
+            **{package: version(package) for package in PACKAGES},
+        },
         **facts,
         "objects": encoder.nodes,
         "arrays": packed.listed,

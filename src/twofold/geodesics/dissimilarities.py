@@ -59,6 +59,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.spatial.distance import cdist
 from sklearn.utils import check_array
 
+from twofold.numerics.foreign_arrays import as_numpy
 from twofold.numerics.linalg import k_smallest, sqdist
 from twofold.numerics.neighbors import MOST_COMPARED, nearest
 from twofold.numerics.threads import row_blocks, some_rows
@@ -136,7 +137,7 @@ class Euclidean(_Distances):
     """Distances between rows of finite data whose squared spread neither overflows nor vanishes."""
 
     def __init__(self, X: ArrayLike) -> None:
-        points: Array = check_array(X, dtype=np.float64, input_name="X")
+        points: Array = check_array(as_numpy(X, "X"), dtype=np.float64, input_name="X")
         super().__init__(len(points))
         # |x|^2 + |y|^2 - 2 x.y, the form of high-dimensional searches, loses the distances of
         # points far from the origin. Unlike the mean, the median does not depend on the order of

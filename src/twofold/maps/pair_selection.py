@@ -7,6 +7,10 @@ Pairs whose error is within three percent of the lowest count as equally good: f
 out. Among them the highest score of the map wins (`twofold.numerics.codebooks`): the negative mean
 log error at several codebooks and without one. It prefers the decoder that says most about a row
 when its latent is known only roughly.
+
+An encoder must encode the embedding. A pair whose latents of held-out rows are farther from the
+embedding than the embedding's mean would be is considered only if all pairs are: where two parts of
+the data decode alike, a projection may have the lowest error and mix them up.
 """
 
 from __future__ import annotations
@@ -41,6 +45,9 @@ MIN_ROWS = 20
 MAX_HELD_OUT = 500
 AS_GOOD = 1.03
 """Ratio to the lowest error up to which the score of the map decides."""
+
+UNFAITHFUL = 1.0
+"""Latent error of the embedding's mean: pairs at or beyond it do not encode the embedding."""
 
 MAX_KEPT = 3_000
 """Rows that candidates are fitted to. The chosen pair is fitted to all rows."""
@@ -89,9 +96,9 @@ def choose_pair(
 ) -> ChosenPair:
     """Return the best pair of unfitted maps, by name.
 
-    Of the pairs of about the lowest held-out error it is that of the highest score of the map. A
-    tenth of the rows, at most 500, is held out; at most 3,000 of the others are fitted to. With
-    fewer than 20 rows the first of each is taken.
+    Of the pairs of about the lowest held-out error it is that of the highest score of the map;
+    pairs that do not encode the embedding come last. A tenth of the rows, at most 500, is held out;
+    at most 3,000 of the others are fitted to. With fewer than 20 rows the first of each is taken.
     """
     first_up, first_down = next(iter(ups)), next(iter(downs))
     if len(data) < MIN_ROWS or len(ups) * len(downs) == 1:
@@ -143,12 +150,19 @@ def choose_pair(
         }
 
     table = map_blocks(judge, [(up, down) for up in ups for down in downs])
-    limit = AS_GOOD * max(SMALLEST_ERROR, min(row["error"] for row in table))
-    table.sort(key=lambda row: row["error"])
-    table.sort(key=lambda row: -row["map_score"] if row["error"] <= limit else np.inf)
+    table = _best_first([row for row in table if row["latent_error"] < UNFAITHFUL]) + _best_first(
+        [row for row in table if row["latent_error"] >= UNFAITHFUL]
+    )
     up, down = table[0]["up"], table[0]["down"]
     chosen_down = settle(encoders[down]) if down in encoders else downs[down]
     return ChosenPair(up, down, settle(decoders[up]), chosen_down, table)
+
+
+def _best_first(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return pairs by error, those of about the lowest one by the score of the map before."""
+    limit = AS_GOOD * max(SMALLEST_ERROR, min((row["error"] for row in rows), default=0.0))
+    by_error = sorted(rows, key=lambda row: row["error"])
+    return sorted(by_error, key=lambda row: -row["map_score"] if row["error"] <= limit else np.inf)
 
 
 def fit_pair(

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils import check_array, check_consistent_length
 
+from twofold.numerics.foreign_arrays import as_numpy
 from twofold.numerics.sparse_rows import dense_if_few_cells
 from twofold.numerics.validation import RandomLike, check_finite, check_rng
 from twofold.protocols import Array
@@ -14,7 +15,10 @@ from twofold.protocols import Array
 def check(name: str, values: ArrayLike) -> Array:
     """Return finite float64 values of shape (n_samples, n_columns)."""
     checked: Array = check_array(
-        dense_if_few_cells(values), dtype=np.float64, ensure_all_finite=False, input_name=name
+        dense_if_few_cells(as_numpy(values, name)),
+        dtype=np.float64,
+        ensure_all_finite=False,
+        input_name=name,
     )
     check_finite(checked, name)
     return checked

@@ -7,6 +7,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils import check_consistent_length
 
 from twofold.metrics._checks import check, exponent_of
+from twofold.numerics.foreign_arrays import as_numpy
 from twofold.numerics.neighbors import nearest
 
 
@@ -39,7 +40,8 @@ def nearest_neighbor_accuracy(
     0.75
     """
     train, test = check("Z_train", Z_train), check("Z_test", Z_test)
-    known, true = np.asarray(y_train), np.asarray(y_test)
+    known = np.asarray(as_numpy(y_train, "y_train"))
+    true = np.asarray(as_numpy(y_test, "y_test"))
     check_consistent_length(train, known)
     check_consistent_length(test, true)
     exponent = exponent_of(train, test)

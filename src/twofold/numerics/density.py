@@ -33,6 +33,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from twofold.kernels import Compact, DensityKernel, Gaussian, resolve_kernel
 from twofold.numerics.bandwidths import width_grid
 from twofold.numerics.caches import ComputedAgain
+from twofold.numerics.foreign_arrays import as_numpy
 from twofold.numerics.linalg import shifted_exp, sqdist
 from twofold.numerics.row_weights import repeated_rows
 from twofold.numerics.sums.dense import DenseSums
@@ -264,7 +265,9 @@ class KernelDensityClassifier(ClassifierMixin, BaseEstimator):
             with a positive weight.
         """
         if y is not None:
+            y = as_numpy(y, "y")
             check_no_missing(y)
+        X = as_numpy(X, "X")
         X, y = validate_data(self, X, y, dtype=np.float64, ensure_all_finite=False)
         check_finite(X, "X")
         if sample_weight is not None:
@@ -295,6 +298,7 @@ class KernelDensityClassifier(ClassifierMixin, BaseEstimator):
     def predict_log_proba(self, X: Any) -> Array:
         """Return the log of each class's share of the density, shape (n, n_classes)."""
         check_is_fitted(self)
+        X = as_numpy(X, "X")
         X = validate_data(self, X, dtype=np.float64, reset=False, ensure_all_finite=False)
         check_finite(X, "X")
         points = self._units.into(X)

@@ -20,6 +20,7 @@ import numpy as np
 from scipy.sparse import issparse
 from sklearn.utils import _safe_indexing
 
+from twofold.numerics.foreign_arrays import as_numpy
 from twofold.numerics.memory import check_memory_for
 from twofold.protocols import Array, IntArray
 
@@ -32,6 +33,7 @@ COPIES_IN_MEMORY = 4
 
 def check_sample_weight(sample_weight: Any, n_samples: int) -> Array:
     """Return weights (n,) as a float64 array: finite, nonnegative, at least one positive."""
+    sample_weight = as_numpy(sample_weight, "sample_weight")
     try:
         weights = np.array(sample_weight, dtype=np.float64)  # a copy
     except (TypeError, ValueError) as error:

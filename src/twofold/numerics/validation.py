@@ -14,6 +14,7 @@ from scipy.sparse import issparse
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_array, validate_data
 
+from twofold.numerics.foreign_arrays import as_numpy
 from twofold.numerics.sparse_rows import FLOATS, dense_if_few_cells
 from twofold.protocols import Array
 
@@ -31,7 +32,7 @@ def check_data(
     """
     if issparse(X) and estimator.__sklearn_tags__().input_tags.pairwise:
         raise TypeError("X is a sparse matrix of pairs of rows: pass a dense one, X.toarray().")
-    X = dense_if_few_cells(X)
+    X = dense_if_few_cells(as_numpy(X, "X"))
     refuse_text(X, "X")
     if gaps and hasattr(X, "notna") and any(kind == object for kind in np.ravel(X.dtypes)):
         X = X.where(X.notna(), np.nan)  # pandas.NA and None among objects
@@ -63,14 +64,29 @@ def check_data(
 
 
 def refuse_text(X: Any, name: str) -> None:
-    """Raise an error for an array, or a frame with a column, of text or dates."""
+    """Raise an error for an array, or a frame with a column, of text, dates or records."""
     if getattr(getattr(X, "dtype", None), "kind", "f") in "USMm":
         raise ValueError(
             f"{name} has type {X.dtype}: could not convert to numbers without guessing. Convert it "
             "first."
         )
-    if hasattr(X, "columns") and not all(map(_holds_numbers, list(getattr(X, "dtypes", ())))):
+    if getattr(getattr(X, "dtype", None), "kind", "f") == "V":
+        raise ValueError(
+            f"{name} has type {X.dtype}, which is not one of NumPy's types of numbers. Pass an "
+            "array of float32 or float64; a record array becomes a table by pandas.DataFrame."
+        )
+    if hasattr(X, "columns") and (
+        _names_repeat(X) or not all(map(_holds_numbers, list(getattr(X, "dtypes", ()))))
+    ):
         refuse_cells(X)
+
+
+def _names_repeat(X: Any) -> bool:
+    names = list(X.columns)
+    try:
+        return len(set(names)) < len(names)
+    except TypeError:  # Arrow's tables list the columns themselves
+        return False
 
 
 def _holds_numbers(dtype: Any) -> bool:
@@ -154,6 +170,7 @@ def check_latents(
 
     ``fitted_with`` explains the number of columns if it is not the parameter ``n_components``.
     """
+    Z = as_numpy(Z, "Z")
     checked = check_array(Z, dtype=FLOATS, ensure_all_finite=False, input_name="Z")
     check_finite(checked, "Z")
     if checked.shape[1] != n_components:

@@ -16,6 +16,7 @@ from twofold.protocols import Array
 
 SHARES = (0.95, 0.8, 0.6, 0.4, 0.2)  # shares of the training latents that lie within each contour
 GREYS = (0.95, 0.78)  # the greys of the outermost and the innermost band
+FAR_BELOW = 10.0  # log density below all levels, outside the support of the map
 BORDER_COLOR = "#777777"
 
 
@@ -24,22 +25,30 @@ class DensityMap:
     """Log densities on a grid: a `LatentGrid`, or places (m,) along one latent dimension.
 
     The levels (k,) are the log densities that 95, 80, 60, 40 and 20 % of the training latents
-    reach. ``log_border`` is None if density does not bound the domain.
+    reach. ``log_border`` is None if density does not bound the domain. If the densities are per
+    unit of the manifold, ``log_of_border`` are those per unit of the map, which bound it.
     """
 
     grid: Any
     log_density: Array
     levels: Array
     log_border: float | None = None
+    log_of_border: Array | None = None
 
     @classmethod
     def of(
-        cls, space: LatentSpace, columns: tuple[int, ...], n_grid: int, more: Array | None = None
+        cls,
+        space: LatentSpace,
+        columns: tuple[int, ...],
+        n_grid: int,
+        more: Array | None = None,
+        per: str = "latent",
     ) -> DensityMap:
         """Return the density of a latent space along one or two of its dimensions.
 
         ``n_grid`` is the number of places along the longer side. The picture also covers the
-        latents ``more`` (n, q).
+        latents ``more`` (n, q). ``per`` is that of ``log_density``; all dimensions have to be drawn
+        unless it is "latent".
         """
         whole = columns == tuple(range(space.n_components))
         grid: Any
@@ -59,7 +68,24 @@ class DensityMap:
         spacing = float(grid[1] - grid[0]) if one else grid.spacing
         at_places = space.log_density_near(grid[:, None] if one else grid.points, spacing)
         border = None if space.domain is not None else space.log_border
-        return cls(grid, at_places.reshape(grid.shape), _levels(space.log_densities), border)
+        found = cls(grid, at_places.reshape(grid.shape), _levels(space.log_densities), border)
+        return found if per == "latent" else found._per_area(space)
+
+    def _per_area(self, space: LatentSpace) -> DensityMap:
+        """Return the density per unit of the manifold, where the map has support."""
+        grid = self.grid
+        places = grid.points if isinstance(grid, LatentGrid) else grid[:, None]
+        log_latent = self.log_density.ravel()
+        lowest = space.log_border if space.domain is None else -np.inf
+        held = log_latent >= lowest
+        some = space.latents[some_rows(len(space.latents), MOST_JUDGED)]
+        levels = _levels(space.log_density(some, "manifold"))
+        # Outside, decoders are flat, and areas do not mean anything.
+        log_density = np.full(len(places), float(levels[0]) - FAR_BELOW)
+        if held.any():
+            log_density[held] = space.log_density(places[held], "manifold")
+        shown = log_density.reshape(self.log_density.shape)
+        return DensityMap(grid, shown, levels, self.log_border, self.log_density)
 
     @classmethod
     def of_latents(cls, latents: Array, grid: Any) -> DensityMap:
@@ -68,6 +94,11 @@ class DensityMap:
         places = grid.points if isinstance(grid, LatentGrid) else grid[:, None]
         at_places = density.log_density(places).reshape(grid.shape)
         return cls(grid, at_places, _levels(density.log_densities_))
+
+    @property
+    def log_bounding(self) -> Array:
+        """The log densities that ``log_border`` bounds."""
+        return self.log_density if self.log_of_border is None else self.log_of_border
 
     def extent(self, domain: Domain | Points | None = None) -> Extent:
         """Return the extent of the grid, with room for the sides of a domain."""
@@ -96,12 +127,12 @@ class DensityMap:
 
     def outline(self, ax: Any, **contour_kwargs: Any) -> Any:
         """Draw the border if density bounds the domain, and return it."""
-        low, high = self.log_density.min(), self.log_density.max()
-        if self.log_border is None or not low < self.log_border < high:
+        logs = self.log_bounding
+        if self.log_border is None or not logs.min() < self.log_border < logs.max():
             return None
         style = {**border_style("colors", "linewidths", "linestyles"), **contour_kwargs}
         places = (self.grid.horizontal, self.grid.vertical)
-        return ax.contour(*places, self.log_density, [self.log_border], **style)
+        return ax.contour(*places, logs, [self.log_border], **style)
 
 
 def map_extent(

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from twofold.numerics.foreign_arrays import as_numpy
 from twofold.numerics.validation import check_choice
 from twofold.protocols import AnyArray, Array, IntArray
 
@@ -84,7 +85,7 @@ def read_labels(labels: Any, n_rows: int, kind: str = "auto") -> Classes | Value
     if labels is None:
         return None
     categories = getattr(getattr(labels, "dtype", None), "categories", None)  # of pandas
-    column = np.asarray(labels)
+    column = np.asarray(as_numpy(labels, "labels"))
     if column.ndim == 2 and column.shape[1] == 1:
         column = column[:, 0]
     if column.ndim != 1:

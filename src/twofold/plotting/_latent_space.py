@@ -120,9 +120,9 @@ class LatentSpace:
         """Return the data (n, D) of latents."""
         return np.asarray(self.model.inverse_transform(Z), dtype=np.float64)
 
-    def log_density(self, Z: Array) -> Array:
+    def log_density(self, Z: Array, per: str = "latent") -> Array:
         """Return the log densities (n,) of latents."""
-        return np.asarray(self.last.log_density(Z), dtype=np.float64)
+        return np.asarray(self.last.log_density(Z, per), dtype=np.float64)
 
     def log_density_near(self, Z: Array, spacing: float) -> Array:
         """Return the log densities (n,) on a grid, far from all latents only a bound.

@@ -118,7 +118,7 @@ def _border(
     if density is None or density.log_border is None:
         return []
     # The density crosses the threshold on straight lines between places.
-    above = density.log_density - density.log_border
+    above = density.log_bounding - density.log_border
     left = np.flatnonzero((above[:-1] >= 0.0) != (above[1:] >= 0.0))
     share = above[left] / (above[left] - above[left + 1])
     ends = density.grid[left] + share * (density.grid[left + 1] - density.grid[left])

@@ -97,6 +97,7 @@ class LatentMapDisplay(Display):
         components: Any = None,
         label_kind: str = "auto",
         n_grid: int = 200,
+        density_per: str = "latent",
         **plot_options: Any,
     ) -> Self:
         """Draw the latents of a fitted model.
@@ -115,6 +116,10 @@ class LatentMapDisplay(Display):
             Whether labels are names or numbers on a scale.
         n_grid : int, default=200
             Places along each side of the density's grid.
+        density_per : {"latent", "manifold"}, default="latent"
+            Whether density is per unit of the map, as the points on it look, or per unit of area on
+            the manifold: then a region that the map stretches does not look sparse. The latter
+            needs a map that is drawn with all of its one or two dimensions.
         **plot_options
             Options of `plot`, such as ``ax``.
 
@@ -123,15 +128,25 @@ class LatentMapDisplay(Display):
         LatentMapDisplay
         """
         check_int("n_grid", n_grid, low=2)
+        check_choice("density_per", density_per, ("latent", "manifold"))
         space = LatentSpace.of(model)
         columns = check_components(components, space.n_components)
+        if density_per == "manifold" and (
+            space.n_components > 2 or columns != tuple(range(space.n_components))
+        ):
+            raise ValueError(
+                f"density_per='manifold' needs all latent dimensions in the picture, one or two; "
+                f"{len(columns)} of {space.n_components} are drawn. Use density_per='latent'."
+            )
         if X is None and not space.keeps_latents:
             raise ValueError(
                 f"This {type(space.last).__name__} has not kept its training latents: give X, the "
                 "rows to draw."
             )
         latents = space.latents if X is None else space.encode(X)
-        density = None if len(columns) == 3 else DensityMap.of(space, columns, n_grid, latents)
+        density = None
+        if len(columns) < 3:
+            density = DensityMap.of(space, columns, n_grid, latents, density_per)
         display = cls(
             latents[:, columns],
             labels=labels,

@@ -7,6 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from twofold.numerics.foreign_arrays import as_numpy
 from twofold.numerics.sparse_rows import dense_if_few_cells
 from twofold.numerics.threads import some_rows
 from twofold.numerics.validation import check_int
@@ -130,7 +131,9 @@ class ManifoldDisplay(Display):
                 "manifold: use more places."
             )
         images[~supported] = np.nan
-        data = None if X is None else np.asarray(dense_if_few_cells(X), dtype=np.float64)
+        data = None
+        if X is not None:
+            data = np.asarray(dense_if_few_cells(as_numpy(X, "X")), dtype=np.float64)
         seen = data
         if seen is None:
             seen = space.decode(space.latents[some_rows(len(space.latents), MOST_FOR_VIEW)])

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from twofold.kernels import Gaussian
+from twofold.manifold_geometry.metric import Behind, pulled_back
 from twofold.maps.affine import Affine
 from twofold.numerics.density import LatentDensity, likelihood_cv_bandwidth
 from twofold.numerics.linalg import row_norms_sq, spatial_median
@@ -73,6 +74,15 @@ class ManifoldDecoder:
     def predict(self, latents: Array) -> Array:
         """Return the images (n, D)."""
         return self.frame.back(self.up.predict(self.domain.into(latents)))
+
+    def pulled_back(self, latents: Array, behind: Behind) -> Array:
+        """Return the metric (n, q, q) at latents, without length across the edge of the domain."""
+        if self.domain.is_discrete:  # nothing is between its places
+            return np.zeros((len(latents), latents.shape[1], latents.shape[1]))
+        metric = pulled_back(self.up, self.domain.into(latents), behind.after(self.frame))
+        moves = (np.abs(latents) <= self.domain.ends) | np.array(self.domain.wrapped)
+        inside: Array = metric * (moves[:, :, None] & moves[:, None, :])
+        return inside
 
 
 class DomainDensity:

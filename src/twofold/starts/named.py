@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.base import clone
 
+from twofold.numerics.foreign_arrays import as_numpy
 from twofold.numerics.linalg import row_norms_sq
 from twofold.numerics.quiet import quiet
 from twofold.numerics.validation import is_auto
@@ -200,6 +201,7 @@ def _takes_labels(embedder: Any) -> bool:
 
 def _check_latents(Z: Any, n_samples: int, name: str) -> Array:
     """Return latents as a finite array (n, q), or raise an error that names the parameter."""
+    Z = as_numpy(Z, name)
     try:
         latents = np.array(Z, dtype=None if np.iscomplexobj(Z) else np.float64)
         latents = latents.astype(np.float64, casting="same_kind")  # refuses complex numbers

@@ -25,14 +25,22 @@ from twofold.numerics.row_weights import repeated_rows, take_rows
 from twofold.numerics.validation import RandomLike
 from twofold.protocols import Array
 from twofold.tables.cells import original_level
+from twofold.tables.explaining import ExplainTableMixin
 from twofold.tables.filling import deviations, fill
 from twofold.tables.frames import Frame, as_frame, joined
+from twofold.tables.geometry import TableGeometryMixin
 from twofold.tables.layout import TableLayout, check_rows
 from twofold.tables.measuring import measure
 
 
 class TableMap(
-    SummaryMixin, ExploreMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
+    SummaryMixin,
+    ExploreMixin,
+    ExplainTableMixin,
+    TableGeometryMixin,
+    ClassNamePrefixFeaturesOutMixin,
+    TransformerMixin,
+    BaseEstimator,
 ):
     """A two-way map of a data frame with columns of all kinds.
 
@@ -144,7 +152,7 @@ class TableMap(
         """
         frame = as_frame(X)
         _check_n_rows(frame)
-        layout = measure(_repeated(X, frame, sample_weight), self.kinds)
+        layout = measure(_repeated(frame, sample_weight), self.kinds)
         encoded = layout.into(X)
         check_rows(encoded)
         model = self._new_model().fit(encoded, y, sample_weight=sample_weight)
@@ -336,13 +344,16 @@ class TableMap(
         encoded = self._encoded(X)
         return self.model_.score(encoded, y, sample_weight=sample_weight)
 
-    def log_density(self, Z: Any) -> Array:
+    def log_density(self, Z: Any, per: str = "latent") -> Array:
         """Return the log density of the training latents at each point of the latent space.
 
         Parameters
         ----------
         Z : array-like of shape (n_samples, n_components)
             Latents.
+        per : {"latent", "manifold"}, default="latent"
+            Whether the density is per unit of the map or per unit of the manifold, see
+            `TwoWayEstimator.log_density`.
 
         Returns
         -------
@@ -358,7 +369,7 @@ class TableMap(
         (40,)
         """
         check_is_fitted(self)
-        return self.model_.log_density(Z)
+        return self.model_.log_density(Z, per)
 
     def sample(self, n_samples: int = 1, *, random_state: RandomLike = None) -> Any:
         """Draw latents from their density and decode them.
@@ -511,12 +522,12 @@ class TableMap(
         return tags
 
 
-def _repeated(X: Any, frame: Frame, sample_weight: Any) -> Frame:
+def _repeated(frame: Frame, sample_weight: Any) -> Frame:
     """Return the rows that determine the encoding: all, or each as often as its weight says."""
     if sample_weight is None:
         return frame
     rows = repeated_rows(sample_weight, frame.n_rows, len(frame.names))
-    return frame if rows is None else as_frame(take_rows(X, rows))
+    return frame if rows is None else as_frame(take_rows(frame.table, rows))
 
 
 def _check_n_rows(frame: Frame) -> None:

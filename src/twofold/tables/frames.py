@@ -17,6 +17,7 @@ import numpy as np
 from sklearn.utils.validation import check_array
 
 from twofold.base.dask_inputs import is_dask
+from twofold.numerics.foreign_arrays import as_numpy
 from twofold.protocols import AnyArray
 from twofold.tables import pandas_cells, polars_cells
 from twofold.tables.cells import Cells, Storage
@@ -128,7 +129,7 @@ def _as_frame(X: Any) -> Frame:
             return Frame("pandas", _from_arrow(X))
         if hasattr(X, "__dataframe__"):
             return Frame("pandas", _from_interchange(X))
-    return Frame("numpy", _array(X))
+    return Frame("numpy", _array(as_numpy(X, "X")))
 
 
 def _from_interchange(X: Any) -> Any:
@@ -147,10 +148,13 @@ def _from_arrow(X: Any) -> Any:
     def types(kind: Any) -> Any:
         return None if pa.types.is_dictionary(kind) else pd.ArrowDtype(kind)
 
-    table = pa.table(X)
-    views = getattr(pa.types, "is_string_view", lambda _: False)  # pandas does not know them
-    fields = [one.with_type(pa.large_string()) if views(one.type) else one for one in table.schema]
-    return table.cast(pa.schema(fields)).to_pandas(types_mapper=types)
+    # Before version 22, Arrow crashes on its own string views if they pass through its interface.
+    table = X if isinstance(X, pa.Table) else pa.table(X)
+    for place, field in enumerate(table.schema):
+        if pa.types.is_string_view(field.type):  # pandas does not know them
+            texts = pa.array(table.column(place).to_pylist(), pa.large_string())
+            table = table.set_column(place, field.name, texts)
+    return table.to_pandas(types_mapper=types)
 
 
 def _array(X: Any) -> AnyArray:

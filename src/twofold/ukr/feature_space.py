@@ -35,6 +35,7 @@ from sklearn.metrics.pairwise import (
     manhattan_distances,
 )
 
+from twofold.manifold_geometry.metric import Behind, differenced
 from twofold.maps import NadarayaWatson
 from twofold.maps.projection import Projection
 from twofold.numerics.linalg import fix_signs
@@ -51,6 +52,9 @@ Metric = str | PairwiseKernel
 
 SHIFT_INVARIANT = ("linear", "rbf", "laplacian", "gaussian")
 """Kernels whose centered Gram matrix does not depend on the data's origin."""
+
+STEP_OF_PREIMAGES, STEP_OF_MEDIANS = 1e-3, 0.25
+"""Steps of differences of pre-images, in bandwidths of the regression."""
 
 FARTHEST = 1e100
 NEGLIGIBLE_SHARE = 1e-8
@@ -216,6 +220,15 @@ class PreimageDecoder:
         blocks = row_blocks(len(latents), 4 * 8 * len(self.space.data))
         parts = [self.space.preimages(self.regression.weights(latents[rows])) for rows in blocks]
         return np.concatenate(parts)
+
+    def pulled_back(self, latents: Array, behind: Behind) -> Array:
+        """Return the metric (m, q, q) of the pre-images, by differences.
+
+        Medians jump from one value of the data to the next, so their steps are long.
+        """
+        jumps = self.space.metric in ("l1", "laplacian")
+        step = (STEP_OF_MEDIANS if jumps else STEP_OF_PREIMAGES) * self.regression.bandwidth_
+        return differenced(self, latents, behind, step)
 
 
 def _kernel(metric: Metric, params: dict[str, Any]) -> PairwiseKernel:

@@ -9,13 +9,13 @@ from collections.abc import Callable
 from copy import copy
 from dataclasses import asdict, dataclass, replace
 from functools import partial
-from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.pipeline import Pipeline
 
+from twofold._version import __version__
 from twofold.base.estimator import TwoWayEstimator
 from twofold.drur import DRUR
 from twofold.export.onnx.distillation import CANDIDATES, Distillation, distilled
@@ -275,7 +275,7 @@ def _model(form: ClosedForm, map: str, dtype: np.dtype[Any], precision: Precisio
         opset_imports=[helper.make_opsetid("", OPSET)],
         ir_version=IR_VERSION,
         producer_name="twofold",
-        producer_version=version("twofold"),
+        producer_version=__version__,
     )
 
 
@@ -310,7 +310,7 @@ def _describe(
     """Write the title and the properties of a map into its model."""
     model.doc_string = model.graph.doc_string = _title(found, map)
     properties = {
-        "twofold_version": version("twofold"),
+        "twofold_version": __version__,
         "estimator": found.name,
         "map": map,
         "n_features": str(found.n_columns),

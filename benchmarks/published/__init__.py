@@ -1,0 +1,1 @@
+"""Published figures, and ours by the same protocols."""
