@@ -1,6 +1,7 @@
 """The base class of all two-way estimators, the problem it poses and the result it expects."""
 
 from twofold.base.alignment import Alignment
+from twofold.base.compressing import Compression
 from twofold.base.estimator import TwoWayEstimator
 from twofold.base.maps_for_latents import MapSettings, learn_maps
 from twofold.base.problem import Anchors, Learned, Problem
@@ -8,6 +9,7 @@ from twofold.base.problem import Anchors, Learned, Problem
 __all__ = [
     "Alignment",
     "Anchors",
+    "Compression",
     "Learned",
     "MapSettings",
     "Problem",

@@ -26,6 +26,7 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from twofold.base.aligning import OldMap, learned_of
 from twofold.base.alignment import Alignment
+from twofold.base.compressing import CompressMixin
 from twofold.base.dask_inputs import is_dask, lazily
 from twofold.base.dimensions import check_n_components, constant_model, warn_of_rank
 from twofold.base.explaining import ExplainMixin
@@ -78,6 +79,7 @@ FEW_ROWS, FEW_VALUES = 1_000, 10**6
 class TwoWayEstimator(
     SummaryMixin,
     ExploreMixin,
+    CompressMixin,
     ExplainMixin,
     LatentDensityMixin,
     TrustMixin,
@@ -281,13 +283,16 @@ class TwoWayEstimator(
         """Return the number of latent dimensions, checked against the data."""
         return check_n_components(self.n_components, *data.shape)
 
-    def save(self, path: str | os.PathLike[str]) -> None:
+    def save(self, path: str | os.PathLike[str], *, precision: str = "exact") -> None:
         """Write the fitted model to a file of plain data; `twofold.load` reads it.
 
         Parameters
         ----------
         path : str or path-like
             The file to write, usually with the suffix ``.twofold``.
+        precision : {"exact", "single"}, default="exact"
+            "exact" keeps every bit. "single" rounds the training rows in the maps to single
+            precision, see `twofold.save`.
 
         Examples
         --------
@@ -300,7 +305,7 @@ class TwoWayEstimator(
         ...     twofold.load(os.path.join(folder, "iris.twofold")).embedding_.shape
         (150, 2)
         """
-        save(self, path)
+        save(self, path, precision=precision)
 
     def transform(self, X: Any, *, return_std: bool = False) -> Any:
         """Encode data: map each row to the latent space.

@@ -11,6 +11,7 @@ import click
 
 from twofold import __version__
 from twofold.cli.commands.bench import bench
+from twofold.cli.commands.compress import compress
 from twofold.cli.commands.demo import demo
 from twofold.cli.commands.explain import explain
 from twofold.cli.commands.fit import fit
@@ -86,7 +87,7 @@ def cli() -> None:
 
 
 for command in (
-    fit, transform, reconstruct, impute, sample, score, explain, outliers, info, plot, explore,
-    export, bench, demo,
+    fit, transform, reconstruct, impute, sample, score, explain, outliers, info, compress, plot,
+    explore, export, bench, demo,
 ):  # fmt: skip
     cli.add_command(command)

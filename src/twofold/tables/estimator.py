@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from copy import copy
 from typing import Any, Self
 
 import numpy as np
@@ -17,6 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 from twofold.auto.estimator import AutoTwoWay
 from twofold.base.aligning import OldMap
 from twofold.base.alignment import Alignment
+from twofold.base.compressing import Compression
 from twofold.base.estimator import TwoWayEstimator
 from twofold.base.exploring import ExploreMixin
 from twofold.base.summary import SummaryMixin
@@ -549,13 +551,16 @@ class TableMap(
         filled = fill(self.layout_, as_frame(X), values)
         return filled, deviations(self.layout_, as_frame(X), values, spread)
 
-    def save(self, path: str | os.PathLike[str]) -> None:
+    def save(self, path: str | os.PathLike[str], *, precision: str = "exact") -> None:
         """Write the fitted model to a file of plain data; `twofold.load` reads it.
 
         Parameters
         ----------
         path : str or path-like
             The file to write, usually with the suffix ``.twofold``.
+        precision : {"exact", "single"}, default="exact"
+            "exact" keeps every bit. "single" rounds the training rows in the maps to single
+            precision, see `twofold.save`.
 
         Examples
         --------
@@ -570,7 +575,45 @@ class TableMap(
         ...     twofold.load(os.path.join(folder, "table.twofold")).kinds_
         {'a': 'number', 'b': 'category'}
         """
-        save(self, path)
+        save(self, path, precision=precision)
+
+    def compress(self, n_prototypes: int | str = "auto", *, max_error_ratio: float = 1.05) -> Self:
+        """Return a smaller model with prototypes in place of the training rows.
+
+        Errors are those of the encoded columns; see `UKR.compress`.
+
+        Parameters
+        ----------
+        n_prototypes : int or "auto", default="auto"
+            Number of prototypes; "auto" takes the first that keeps ``max_error_ratio``.
+        max_error_ratio : float, default=1.05
+            How many times the held-out reconstruction error may be that of this model.
+
+        Returns
+        -------
+        TableMap
+            Its ``compression_`` reports the errors and the memory.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> from twofold import TableMap, UKR
+        >>> frame = pd.DataFrame({"a": range(60), "b": ["low"] * 30 + ["top"] * 30})
+        >>> table = TableMap(UKR(1, init="pca", random_state=0)).fit(frame)
+        >>> table.compress(20).compression_.n_prototypes
+        20
+        """
+        check_is_fitted(self)
+        made = copy(self)
+        made.model_ = self.model_.compress(n_prototypes, max_error_ratio=max_error_ratio)
+        return made
+
+    @property
+    def compression_(self) -> Compression:
+        """What `compress` has done; compressed models only."""
+        inner: Any = self.model_
+        found: Compression = inner.compression_
+        return found
 
     @property
     def _n_features_out(self) -> int:

@@ -376,6 +376,7 @@ class UKR(TwoWayEstimator):
         (4, 2)
         """
         check_is_fitted(self)
+        self._check_has_rows("nearest_rows")
         latents, _ = check_latents(Z, self._n_features_out, owner=type(self).__name__)
         regression = self._regression()
         images = regression.predict(self._latent_units.into(latents))
@@ -412,6 +413,7 @@ class UKR(TwoWayEstimator):
         True
         """
         check_is_fitted(self)
+        self._check_has_rows("extent")
         threshold = self.density_threshold_
         if density_threshold is not None:
             threshold = check_real("density_threshold", density_threshold, above=0.0, below=1.0)
@@ -437,6 +439,13 @@ class UKR(TwoWayEstimator):
                 f"and {shares.max():.3g}, and density_threshold_={self.density_threshold_:.3g}. "
                 "Use a lower threshold to include all of them.",
                 UserWarning,
+            )
+
+    def _check_has_rows(self, method: str) -> None:
+        if hasattr(self, "compression_"):
+            raise ValueError(
+                f"{method} needs the training rows, which a compressed model does not keep. Call "
+                "it on the model that was compressed."
             )
 
     def _regression(self) -> NadarayaWatson:

@@ -106,6 +106,7 @@ def two_way(
         },
         sometimes={
             "_gap_filling": optional(a("GapFilling", columns="columns")),
+            "compression_": a("Compression"),
             "_learned_names": tupled(text(), "names"),
             "alignment_": a("Alignment"),
             **anywhere,
@@ -260,6 +261,13 @@ TABLES: Final[dict[str, Contents]] = {
     ),
     "Alignment": Contents(
         {"n_shared": whole(1), "median": number(low=0.0), "percentile_90": number(low=0.0)}
+    ),
+    "Compression": Contents(
+        {
+            **dict.fromkeys(("n_prototypes", "n_rows", "n_held_out"), whole(1)),
+            **dict.fromkeys(("n_bytes", "n_bytes_before"), whole(0)),
+            **dict.fromkeys(("error", "error_before"), number(low=0.0, high=LARGEST)),
+        }
     ),
     "RaceReport": Contents(
         {"rows": listed(mapping(_told)), "n_held_out": whole(0), "n_codes": whole(0)}
