@@ -35,6 +35,7 @@ from twofold.base.gaps import (
     observed_distances,
     without_gaps,
 )
+from twofold.base.growing import GrowMixin
 from twofold.base.latent_density import LatentDensityMixin
 from twofold.base.other_units import warn_of_other_units
 from twofold.base.problem import Learned, Problem
@@ -73,6 +74,7 @@ FEW_ROWS, FEW_VALUES = 1_000, 10**6
 class TwoWayEstimator(
     SummaryMixin,
     ExploreMixin,
+    GrowMixin,
     LatentDensityMixin,
     CallbackSupportMixin,
     ClassNamePrefixFeaturesOutMixin,

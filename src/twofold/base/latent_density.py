@@ -7,6 +7,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from twofold.base.problem import Density
@@ -86,4 +87,6 @@ class LatentDensityMixin:
         with self._threads():
             densities = self.density_.log_density(units.into(latents))
         log_volume = int(units.varying.sum()) * units.exponent * math.log(2.0)
+        if units.factors is not None:
+            log_volume += float(np.log(units.factors[units.varying]).sum())
         return densities - log_volume

@@ -38,7 +38,7 @@ Space = FeatureSpace | Affine
 def fit_rows(settings: UKRSettings, problem: Problem) -> Learned:
     """Find latents of all rows, and both maps."""
     with problem.progress.phase("leading subspace"):
-        space, data = _space_and_data(settings, problem)
+        space, data = space_and_data(settings, problem)
     with single_threaded_blas():  # products are small from here on, or in blocks of rows
         return _fit_inside(settings, problem, space, data)
 
@@ -148,7 +148,7 @@ def assembled(
     return Learned(Z, units, encoder, decoder, density, variance, attributes)
 
 
-def _space_and_data(settings: UKRSettings, problem: Problem) -> tuple[Space | None, Array]:
+def space_and_data(settings: UKRSettings, problem: Problem) -> tuple[Space | None, Array]:
     """Return the space of the manifold, None for the data space, and the data (n, r) in it."""
     data, q, metric = problem.data, problem.n_components, settings.metric
     if settings.in_subspace:

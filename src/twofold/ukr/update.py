@@ -1,0 +1,116 @@
+"""The update of a fitted kernel regression: from new rows to the attributes of a grown model.
+
+The decoder keeps all rows of the fit, so nothing else is needed: the units of the data, the leading
+subspace, both maps and the density are made anew for old and new rows together. Latents do not
+depend on the units of the data. The dilation of the map (`twofold.ukr.growth`) goes into the units
+of the latents.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy.spatial import cKDTree
+
+from twofold.base.growth import Growth
+from twofold.base.problem import Problem
+from twofold.numerics.column_factors import factors_of_rows
+from twofold.numerics.threads import single_threaded_blas
+from twofold.numerics.units import CenteredUnits
+from twofold.protocols import Array
+from twofold.ukr.feature_space import FeatureEncoder
+from twofold.ukr.fitting import assembled, scheme_of, space_and_data
+from twofold.ukr.growth import grow
+from twofold.ukr.settings import UKRSettings, groups_of, is_metric
+
+if TYPE_CHECKING:
+    from twofold.base.progress import FitProgress
+    from twofold.ukr.estimator import UKR
+
+
+def updated(model: UKR, new: Array, rng: np.random.Generator, progress: FitProgress) -> Growth:
+    """Return what a model becomes with new rows (m, D), which have no gaps."""
+    if is_metric(model.metric, "precomputed"):
+        raise ValueError(
+            "metric='precomputed': an update needs the kernel values of all pairs of rows, old and "
+            "new. Fit again to the larger matrix, with init=model.embedding_ for the old rows."
+        )
+    regression = model._regression()
+    inside = regression.inputs_ * regression.bandwidth_  # the bandwidth is 1
+    before = model._data_units
+    in_features = isinstance(model.encoder_, FeatureEncoder)
+    kept = model.encoder_.space.data if in_features else model.decoder_.targets_
+    old = before.back(kept)
+    everyone = np.concatenate([old, new])
+    with progress.phase("units"):
+        units = _units_of(model, old, everyone)
+        problem = Problem(
+            units.into(everyone), units, everyone, None, inside.shape[1], rng, progress
+        )
+    settings = replace(UKRSettings.of(model, len(everyone)), spans_rows=True)
+    pseudo_count = getattr(model, "pseudo_count_", settings.pseudo_count)
+    settings = replace(settings, pseudo_count=pseudo_count)
+    with progress.phase("leading subspace"):
+        space, data = space_and_data(settings, problem)
+    with single_threaded_blas():
+        scheme = scheme_of(settings, data, groups_of(settings, len(data), rng))
+        with progress.phase("new latents"):
+            Z = inside * settings.smoothing
+            grown = grow(settings, scheme, Z, model.init_, rng)
+        with progress.phase("maps"):
+            latents = grown.latents / settings.smoothing
+            learned = assembled(settings, problem, scheme, space, latents)
+    factors = model._latent_units.column_factors() / grown.dilation
+    latent_units = replace(
+        CenteredUnits.identity(inside.shape[1]), factors=np.broadcast_to(factors, inside.shape[1:])
+    )
+    # A sum over dimensions: the threshold is a value of `log_density`, in the caller's units.
+    log_volume = float(np.log(latent_units.factors).sum())
+    attributes = learned.attributes
+    attributes["log_density_threshold_"] -= log_volume
+    n = len(old)
+    mine = latent_units.back(latents)
+    embedding = _moved(model.embedding_, model._latent_units.back(inside), mine[:n])
+    return Growth(
+        state={
+            "encoder_": learned.encoder,
+            "decoder_": learned.decoder,
+            "density_": learned.density,
+            "embedding_": np.concatenate([embedding, mine[n:]]),
+            **attributes,
+            "_data_units": units,
+            "_latent_units": latent_units,
+            "_variance": learned.variance,
+        },
+        share_off=grown.share_off,
+        density_change=grown.density_change,
+        regions=grown.regions,
+    )
+
+
+def _units_of(model: UKR, old: Array, everyone: Array) -> CenteredUnits:
+    """Return units of all rows (n, D); columns keep their factors if they have varied before."""
+    before = model._data_units
+    plain = is_metric(model.metric, "euclidean") or is_metric(model.metric, "l1")
+    if not plain and isinstance(model.scale, str):  # the origin of such kernels stays, too
+        return before.with_range(everyone)
+    if not plain:
+        return model._measure_units(everyone)
+    factors = before.factors
+    if factors is not None and isinstance(model.scale, str):
+        appears = ~before.varying & (everyone != old[0]).any(axis=0)
+        factors = np.where(appears, factors_of_rows(model.scale, everyone), factors)
+    return CenteredUnits.of(everyone, factors=factors)
+
+
+def _moved(embedding: Array, before: Array, after: Array) -> Array:
+    """Return where latents (n, q) of rows move if those of the regression (m, q) have moved.
+
+    The two differ after a fit with weights, where rows are repeated or left out.
+    """
+    if np.array_equal(embedding, before):
+        return after
+    _, which = cKDTree(before).query(embedding)
+    return embedding + (after - before)[which]
