@@ -161,4 +161,3 @@ def _joined(first: UpdateReport, second: UpdateReport) -> UpdateReport:
         n_regions=first.n_regions + second.n_regions,
         n_in_regions=first.n_in_regions + second.n_in_regions,
     )
-

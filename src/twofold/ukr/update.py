@@ -9,7 +9,7 @@ of the latents.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.spatial import cKDTree
@@ -25,6 +25,15 @@ from twofold.ukr.fitting import assembled, scheme_of, space_and_data
 from twofold.ukr.growth import grow
 from twofold.ukr.settings import UKRSettings, groups_of, is_metric
 
+MOST_OF_SUBSPACE = 5_000
+"""Rows that determine the leading subspace."""
+
+MOST_JUDGED = 2_000
+"""Rows whose leave-one-out error is measured."""
+
+FAR_IN_UNITS = 1e6
+"""Values for which the units of the fit are too small."""
+
 if TYPE_CHECKING:
     from twofold.base.progress import FitProgress
     from twofold.ukr.estimator import UKR
@@ -39,21 +48,17 @@ def updated(model: UKR, new: Array, rng: np.random.Generator, progress: FitProgr
         )
     regression = model._regression()
     inside = regression.inputs_ * regression.bandwidth_  # the bandwidth is 1
-    before = model._data_units
     in_features = isinstance(model.encoder_, FeatureEncoder)
     kept = model.encoder_.space.data if in_features else model.decoder_.targets_
-    old = before.back(kept)
-    everyone = np.concatenate([old, new])
+    n, n_all = len(kept), len(kept) + len(new)
     with progress.phase("units"):
-        units = _units_of(model, old, everyone)
-        problem = Problem(
-            units.into(everyone), units, everyone, None, inside.shape[1], rng, progress
-        )
-    settings = replace(UKRSettings.of(model, len(everyone)), spans_rows=True)
+        units, centered = _in_units_of_all(model, kept, new)
+        problem = Problem(centered, units, centered, None, inside.shape[1], rng, progress)
+    settings = replace(UKRSettings.of(model, n_all), spans_rows=True)
     pseudo_count = getattr(model, "pseudo_count_", settings.pseudo_count)
     settings = replace(settings, pseudo_count=pseudo_count)
     with progress.phase("leading subspace"):
-        space, data = space_and_data(settings, problem)
+        space, data = space_and_data(settings, problem, most_rows=MOST_OF_SUBSPACE)
     with single_threaded_blas():
         scheme = scheme_of(settings, data, groups_of(settings, len(data), rng))
         with progress.phase("new latents"):
@@ -61,7 +66,7 @@ def updated(model: UKR, new: Array, rng: np.random.Generator, progress: FitProgr
             grown = grow(settings, scheme, Z, model.init_, rng)
         with progress.phase("maps"):
             latents = grown.latents / settings.smoothing
-            learned = assembled(settings, problem, scheme, space, latents)
+            learned = assembled(settings, problem, scheme, space, latents, most_judged=MOST_JUDGED)
     factors = model._latent_units.column_factors() / grown.dilation
     latent_units = replace(
         CenteredUnits.identity(inside.shape[1]), factors=np.broadcast_to(factors, inside.shape[1:])
@@ -70,7 +75,6 @@ def updated(model: UKR, new: Array, rng: np.random.Generator, progress: FitProgr
     log_volume = float(np.log(latent_units.factors).sum())
     attributes = learned.attributes
     attributes["log_density_threshold_"] -= log_volume
-    n = len(old)
     mine = latent_units.back(latents)
     embedding = _moved(model.embedding_, model._latent_units.back(inside), mine[:n])
     return Growth(
@@ -90,19 +94,45 @@ def updated(model: UKR, new: Array, rng: np.random.Generator, progress: FitProgr
     )
 
 
-def _units_of(model: UKR, old: Array, everyone: Array) -> CenteredUnits:
-    """Return units of all rows (n, D); columns keep their factors if they have varied before."""
-    before = model._data_units
-    plain = is_metric(model.metric, "euclidean") or is_metric(model.metric, "l1")
-    if not plain and isinstance(model.scale, str):  # the origin of such kernels stays, too
-        return before.with_range(everyone)
-    if not plain:
-        return model._measure_units(everyone)
-    factors = before.factors
-    if factors is not None and isinstance(model.scale, str):
-        appears = ~before.varying & (everyone != old[0]).any(axis=0)
-        factors = np.where(appears, factors_of_rows(model.scale, everyone), factors)
-    return CenteredUnits.of(everyone, factors=factors)
+def _in_units_of_all(model: UKR, kept: Array, new: Array) -> tuple[CenteredUnits, Array]:
+    """Return units of old and new rows, and all rows in them (n, D').
+
+    ``kept`` holds the old rows in the units of the model. If no further column varies, only the
+    center moves. Otherwise the units are measured again; columns that have varied before keep their
+    factors.
+    """
+    before, plain = model._data_units, is_metric(model.metric, "euclidean")
+    rest = ~before.varying
+    appears = rest & (new != before.constants).any(axis=0)
+    inside = before.into(new)
+    far = float(np.abs(inside).max(initial=0.0)) > FAR_IN_UNITS
+    if plain and not appears.any() and not far:
+        rows = np.concatenate([kept, inside])
+        shift = rows.mean(axis=0)
+        rows -= shift
+        center = before.center.copy()
+        center[before.varying] += shift
+        return _with_range(replace(before, center=center), before, new), rows
+    old = before.back(kept)
+    everyone = np.concatenate([old, new])
+    if plain or is_metric(model.metric, "l1"):
+        factors = before.factors
+        if factors is not None and isinstance(model.scale, str):
+            factors = np.where(appears, factors_of_rows(model.scale, everyone), factors)
+        units = CenteredUnits.of(everyone, factors=factors)
+    elif isinstance(model.scale, str):  # the origin of such kernels stays, too
+        units = before.with_range(everyone)
+    else:
+        units = model._measure_units(everyone)
+    return units, units.into(everyone)
+
+
+def _with_range(units: CenteredUnits, before: CenteredUnits, new: Array) -> CenteredUnits:
+    """Return units with the range of old and new rows, if that of the old ones is known."""
+    if before.lowest is None or before.highest is None:
+        return units
+    lowest = np.minimum(before.lowest, new.min(axis=0))
+    return replace(units, lowest=lowest, highest=np.maximum(before.highest, new.max(axis=0)))
 
 
 def _moved(embedding: Array, before: Array, after: Array) -> Array:
