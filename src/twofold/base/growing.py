@@ -55,8 +55,12 @@ class GrowMixin:
         0
         """
         check_is_fitted(self)
-        self.__dict__.update(updated_state(self, X))  # type: ignore[arg-type]
+        self._take_growth(updated_state(self, X))  # type: ignore[arg-type]
         return self
+
+    def _take_growth(self, state: dict[str, Any]) -> None:
+        """Replace the attributes that an update changes."""
+        self.__dict__.update(state)
 
     def _grown(self, data: Array, rng: np.random.Generator, progress: FitProgress) -> Growth:
         """Return what the model becomes with new rows (m, D), which have no gaps."""

@@ -53,7 +53,7 @@ def updated_state(model: TwoWayEstimator, X: Any) -> dict[str, Any]:
     for block in _blocks(X):
         rows, _ = model._rows(block)
         state |= _of_block(made, rows, rng)
-        made.__dict__.update(state)
+        made._take_growth(state)
         reports.append(state.pop("update_report_"))
     if not reports:
         raise ValueError("Found array with 0 sample(s) while a minimum of 1 is required.")
@@ -73,7 +73,7 @@ def updated_state(model: TwoWayEstimator, X: Any) -> dict[str, Any]:
 def check_can_grow(model: TwoWayEstimator) -> None:
     """Raise an error if a model cannot take new rows in."""
     if isinstance(model._data_units, AffineUnits):
-        raise ValueError(
+        raise ValueError(  # noqa: TRY004 - the model is of other data, not of a wrong type
             "A model of a large sparse table, or of principal components, cannot take new rows in: "
             "its subspace is that of the fit. Fit again to all rows."
         )
@@ -97,7 +97,7 @@ def _of_block(model: TwoWayEstimator, rows: Any, rng: np.random.Generator) -> di
         complete = without_gaps(model, data)
         growth = model._grown(complete, rng, progress)
     state = growth.state
-    n_before = _n_rows(model)
+    n_before = n_rows_of(model)
     units = state.get("_data_units", model._data_units)
     filling = getattr(model, "_gap_filling", None)
     if filling is not None:
@@ -118,7 +118,7 @@ def _of_block(model: TwoWayEstimator, rows: Any, rng: np.random.Generator) -> di
     return state
 
 
-def _n_rows(model: TwoWayEstimator) -> int:
+def n_rows_of(model: TwoWayEstimator) -> int:
     """Return how many rows a model stands for, if it knows."""
     known = getattr(model, "_n_rows", None)
     if known is not None:

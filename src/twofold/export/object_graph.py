@@ -33,6 +33,7 @@ CLASSES: Final[dict[str, str]] = {
         "twofold.anndata.gene_map": "AnnDataMap",
         "twofold.auto.estimator": "AutoTwoWay",
         "twofold.auto.report": "RaceReport",
+        "twofold.base.update_report": "UpdateReport",
         "twofold.counts.log_counts": "LogCounts",
         "twofold.dask._checkpoint": "Checkpoint",
         "twofold.drur.alternation": "TurnState Turns",

@@ -113,19 +113,27 @@ class Similarity:
 
 
 def latents_of_region(
-    region: AnyArray, old: AnyArray, Z: Array, init: str, rng: np.random.Generator
+    region: AnyArray,
+    old: AnyArray,
+    Z: Array,
+    init: str,
+    rng: np.random.Generator,
+    *,
+    taken: Array,
+    weight: float = 1.0,
 ) -> Array:
     """Return latents (m, q) of the rows of a region (m, D), given those (n, q) of old rows (n, D).
 
     Latents are in units of the kernel's width. ``init`` is the name of the method that started the
-    map; another method takes its place if it fails or has no name.
+    map; another method takes its place if it fails or has no name. Islands keep away from all
+    places that are ``taken`` (k, q). Old rows may stand for several rows each, by their ``weight``.
     """
     some = some_rows(len(region), MOST_EMBEDDED)
     tree, rows = cKDTree(Z), _single(region[some])
-    spacing = _spacing(Z[some_rows(len(Z), MOST_EMBEDDED)], tree)
+    spacing = _spacing(Z[some_rows(len(Z), MOST_EMBEDDED)], tree) / weight ** (1.0 / Z.shape[1])
     placed = _beyond_the_edge(rows, _single(old), Z, tree, spacing, rng)
     if placed is None:
-        placed = _island(rows, _single(old), Z, spacing, init, rng)
+        placed = _island(rows, _single(old), Z, taken, spacing, init, rng)
     if len(some) == len(region):
         return placed
     beside, _ = nearest(rows, _single(region), min(N_BESIDE, len(some)))
@@ -169,6 +177,7 @@ def _island(
     rows: AnyArray,
     old: AnyArray,
     Z: Array,
+    taken: Array,
     spacing: float,
     init: str,
     rng: np.random.Generator,
@@ -181,7 +190,7 @@ def _island(
     E, at = E[: len(rows)], E[len(rows) :]
     similarity = Similarity.both(at, Z[anchors])[0]
     island = spacing / max(_spacing(E), 1e-300) * (E - E.mean(axis=0)) @ similarity.rotation
-    return island + _free_shift(island, Z, np.median(Z[anchors], axis=0))
+    return island + _free_shift(island, taken, np.median(Z[anchors], axis=0))
 
 
 def _single(rows: AnyArray) -> AnyArray:

@@ -134,10 +134,10 @@ def grow(
     density_change = _density_change(before, Z, places)
     added = Z[places] + JITTER * rng.standard_normal((len(new), Z.shape[1]))
     regions = new_regions(old, new, rng, n_jobs=scheme.n_jobs)
-    known = Z
+    taken = Z
     for rows in regions:
-        added[rows] = latents_of_region(new[rows], old, known, init, rng)
-        known = np.concatenate([known, added[rows]])
+        added[rows] = latents_of_region(new[rows], old, Z, init, rng, taken=taken)
+        taken = np.concatenate([taken, added[rows]])
     together = np.concatenate([Z, added])
     n_on = n + len(new) - sum(map(len, regions))
     dilation = _dilation(scheme, together, (n_on / n) ** (1.0 / Z.shape[1]))
