@@ -52,8 +52,8 @@ N_VOTES = 3
 FEWEST = 15
 """Rows of a region at least."""
 
-JOINED = 5
-"""Neighbors that connect the rows of a region."""
+JOINED, FAR = 5, 2.0
+"""Neighbors that connect the rows of a region, unless they are so many median distances apart."""
 
 
 def new_regions(
@@ -142,9 +142,11 @@ def _connected(
     if len(rows) < FEWEST:
         return []
     k = min(JOINED, len(rows) - 1)
-    near, _ = nearest(new[rows], None, k, rng=rng, n_jobs=n_jobs)
-    pointers = np.arange(0, near.size + 1, k)
-    graph = csr_array((np.ones(near.size), near.ravel(), pointers), shape=(len(rows), len(rows)))
+    near, squares = nearest(new[rows], None, k, rng=rng, n_jobs=n_jobs)
+    joined = squares <= FAR**2 * np.median(squares)  # an outlier joins nothing
+    numbers = np.broadcast_to(np.arange(len(rows))[:, None], near.shape)[joined]
+    ends = (numbers, near[joined])
+    graph = csr_array((np.ones(len(numbers)), ends), shape=(len(rows), len(rows)))
     _, labels = connected_components(graph, directed=False)
     groups = [rows[labels == label] for label in np.unique(labels)]
     return [group for group in groups if len(group) >= FEWEST]
