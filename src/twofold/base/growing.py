@@ -62,9 +62,14 @@ class GrowMixin:
         """Replace the attributes that an update changes."""
         self.__dict__.update(state)
 
-    def _grown(self, data: Array, rng: np.random.Generator, progress: FitProgress) -> Growth:
+    def _grown(
+        self,
+        data: Array,  # noqa: ARG002 - of those that can
+        rng: np.random.Generator,  # noqa: ARG002
+        progress: FitProgress,  # noqa: ARG002
+    ) -> Growth:
         """Return what the model becomes with new rows (m, D), which have no gaps."""
-        raise NotImplementedError(
+        raise TypeError(
             f"{type(self).__name__} cannot take new rows in: it does not keep what an update "
             "needs. Use UKR, DRUR or PrincipalManifold, or fit again to all rows."
         )

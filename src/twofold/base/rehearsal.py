@@ -1,7 +1,8 @@
 """Rows that stand for the old ones while a model learns new ones.
 
-Methods with parametric maps keep no rows, except those from which gaps are filled: at most 2,000. In
-an update these stand for all old rows, each for equally many, so that the maps do not forget them.
+Methods with parametric maps keep no rows, except those from which gaps are filled: at most 2,000.
+In an update these stand for all old rows, each for equally many, so that the maps do not forget
+them.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ USUAL = 0.95
 
 @dataclass(frozen=True)
 class Rehearsal:
-    """Old rows (k, D') in centered units, their latents (k, q), and how many rows they stand for."""
+    """Old rows (k, D') in centered units, their latents (k, q), and how many they stand for."""
 
     rows: Array
     latents: Array

@@ -82,7 +82,7 @@ def mapped(model: TwoWayEstimator, method: str, X: Any, options: dict[str, Any])
 
 
 def computed_blocks(X: Any) -> Iterator[Any]:
-    """Yield the blocks of rows of a collection, one after the other in memory, without empty ones."""
+    """Yield the blocks of rows of a collection, computed one after the other, but empty ones."""
     if is_frame(X):
         parts = (X.get_partition(number) for number in range(X.npartitions))
     else:

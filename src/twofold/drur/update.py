@@ -2,14 +2,15 @@ r"""The update of an unsupervised regression: both networks learn new rows and k
 
 A ridge regression with features ``Phi`` (n, M) of old rows solves ``(A + alpha G) W = R`` with
 ``A = Phi^T Phi``. The old targets are not kept. With what the old network says in their place, and
-``alpha G W`` added, the right-hand side is ``A W + alpha G W = R``: without new rows the solution is
-the old network, exactly. So new rows only add their own sums. The features of old rows come from the
-latents of the model for the up-map, and for the down-map from the rows that the model keeps
+``alpha G W`` added, the right-hand side is ``A W + alpha G W = R``: without new rows the solution
+is the old network, exactly. So new rows only add their own sums. The features of old rows come from
+the latents of the model for the up-map, and for the down-map from the rows that the model keeps
 (`twofold.base.rehearsal`), which stand for all.
 
 Where new rows form regions, networks get further centers, as many per row as there are, and the
-regions latents beside or beyond the map (`twofold.starts.new_places`). Then the turns of a fit follow
-for the new rows alone: a projection, Carreira-Perpinan & Lu (2010), Eq. (2), and both regressions.
+regions latents beside or beyond the map (`twofold.starts.new_places`). Then the turns of a fit
+follow for the new rows alone: a projection, Carreira-Perpinan & Lu (2010), Eq. (2), and both
+regressions.
 
 Old latents are those of the old manifold's points: a latent ``z`` becomes the projection of
 ``f(z)``, the image that it had, by the new maps.
@@ -23,7 +24,7 @@ CVPR 2010.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -73,9 +74,12 @@ class Known:
         """
         gram = network.features(network.centers_)
         sums = NetworkSums.of(network.features(self.inputs), self.targets)
-        parts = {name: getattr(sums, name) * self.weight for name in ("y", "phi_y", "phi_phi")}
+        parts: dict[str, Any] = {
+            name: getattr(sums, name) * self.weight for name in ("y", "phi_y", "phi_phi")
+        }
         n_old = sums.n * self.weight
-        sums = replace(sums, n=n_old, phi=sums.phi * self.weight, **parts)
+        parts |= {"n": n_old, "phi": sums.phi * self.weight}
+        sums = replace(sums, **parts)
         weights = np.zeros((len(gram), self.targets.shape[1]))
         weights[: len(self.old.weights_)] = self.old.weights_
         sums = replace(sums, phi_y=sums.phi_y + self.alpha * (gram @ weights))

@@ -83,7 +83,8 @@ def new_regions(
     regions = [
         rows
         for rows in _connected(new, np.flatnonzero(is_new), rng, n_jobs)
-        if np.median(ratios[rows]) < CLEARLY_LOW and _covered(rows, around, reach[rows], len(new)) < MOST_COVERED
+        if np.median(ratios[rows]) < CLEARLY_LOW
+        and _covered(rows, around, reach[rows], len(new)) < MOST_COVERED
     ]
     return sorted(regions, key=len, reverse=True)
 

@@ -48,7 +48,7 @@ from twofold.ukr.settings import UKRSettings
 BOUND = 0.01
 """How far an old row may move, as a share of the diagonal of the map."""
 
-MAX_ITER = 30
+MAX_ITER = 15
 N_JUDGED = 1_000
 JITTER = 0.3
 """Of rows placed at the latent of an old row, in widths of the kernel."""
