@@ -173,8 +173,8 @@ def test_donors_stand_for_all_rows():
 
 
 def test_the_variance_of_all_rows_is_known(saved, curve):
-    model = twofold.load(saved / "manifold").update(curve[300:400] + [0.5, 0.0, 0.0])
-    everyone = np.concatenate([curve[:300], curve[300:400] + [0.5, 0.0, 0.0]])
+    model = twofold.load(saved / "manifold").update(curve[300:400] + np.array([0.5, 0.0, 0.0]))
+    everyone = np.concatenate([curve[:300], curve[300:400] + np.array([0.5, 0.0, 0.0])])
     inside = model._data_units.into(everyone)
     expected = np.square(inside - inside.mean(axis=0)).sum(axis=1).mean()
     assert_allclose(model._variance, expected, rtol=1e-6)

@@ -63,7 +63,10 @@ def test_a_roll_goes_on_where_it_ended(seed):
 
 def test_many_rows_are_placed_beside_some():
     rng = np.random.default_rng(0)
-    old, region = rng.standard_normal((300, 3)), rng.standard_normal((1_300, 3)) + [20.0, 0, 0]
+    old, region = (
+        rng.standard_normal((300, 3)),
+        rng.standard_normal((1_300, 3)) + 20.0 * np.eye(3)[0],
+    )
     Z = 6.0 * old[:, :2]
     placed = latents_of_region(region, old, Z, "pca", rng, taken=Z)
     assert placed.shape == (1_300, 2)

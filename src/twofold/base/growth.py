@@ -151,7 +151,7 @@ def _joined(first: UpdateReport, second: UpdateReport) -> UpdateReport:
     share = second.n_new / n_new
 
     def mean(name: str) -> float:
-        return (1.0 - share) * getattr(first, name) + share * getattr(second, name)
+        return float((1.0 - share) * getattr(first, name) + share * getattr(second, name))
 
     return replace(
         second,

@@ -12,8 +12,8 @@ says enough: a row is new if most of its nearest new rows are.
 
 Connected new rows form a region if they are many, if the median of their ratios is low, and if few
 old rows lie among them: old rows most of whose nearest new rows belong to the region. Without noise
-the errors are all bias, and the ratio is low wherever the old rows happen to be sparse; but some are
-there.
+the errors are all bias, and the ratio is low wherever the old rows happen to be sparse; but some
+are there.
 
 An outlier belongs to no region: nothing else is near it. Neither does a repeated row.
 """

@@ -1,8 +1,8 @@
 """The update of a principal manifold: the alternation goes on with old and new rows.
 
-The rows that the model keeps stand for all old ones (`twofold.base.rehearsal`): they are repeated as
-often, and of very many rows both kinds are thinned alike. From the present map, with the penalty of
-the fit, turns of projection and adaptation lower the functional. The domain is the same, so a
+The rows that the model keeps stand for all old ones (`twofold.base.rehearsal`): they are repeated
+as often, and of very many rows both kinds are thinned alike. From the present map, with the penalty
+of the fit, turns of projection and adaptation lower the functional. The domain is the same, so a
 manifold grows as it stretches, and its old rows move.
 
 Old latents are those of the old manifold's points on the new manifold: a latent ``z`` becomes the
@@ -82,7 +82,7 @@ def updated(
 
 
 def _descent_of(model: PrincipalManifold, encoder: ManifoldEncoder) -> DescentSettings:
-    """Return the settings of the turns: those of the fit, with hard assignment and a fixed weight."""
+    """Return the settings of the turns: those of the fit, but hard assignment and a fixed alpha."""
     projection = encoder.projection
     up = projection.up
     return DescentSettings(

@@ -4,13 +4,14 @@ A region (`twofold.numerics.new_regions`) is embedded together with its *anchors
 are nearest to it. There are two cases:
 
 * **The region continues the map.** Some old rows touch it: they are as near to it as its own rows
-  are to each other. Isomap embeds both. The similarity (rotation, reflection, factor and shift) that
-  moves these anchors to their latents fits well, and takes the region to free places. Rolls that
-  become longer are of this kind.
-* **The region is apart.** It is embedded by the method that started the map and becomes an island: at the density of the map, in the orientation of
-  the similarity, and at the free place nearest to the anchors' latents. Classes that appear are of
-  this kind. More room for the rows that follow would not help: with twice the width in each
-  dimension, islands on MNIST break into pieces, and the held-out error is the same.
+  are to each other. Isomap embeds both. The similarity (rotation, reflection, factor and shift)
+  that moves these anchors to their latents fits well, and takes the region to free places. Rolls
+  that become longer are of this kind.
+* **The region is apart.** It is embedded by the method that started the map and becomes an island:
+  at the density of the map, in the orientation of the similarity, and at the free place nearest to
+  the anchors' latents. Classes that appear are of this kind. More room for the rows that follow
+  would not help: with twice the width in each dimension, islands on MNIST break into pieces, and
+  the held-out error is the same.
 
 Free places are found on a raster: where a region's cells meet no cell near old latents. The number
 of cells that meet is a convolution, computed for all shifts at once by the Fourier transform.
@@ -87,7 +88,7 @@ class Similarity:
 
     @classmethod
     def both(cls, E: Array, Z: Array) -> list[Similarity]:
-        """Return the best similarity from points (n, q) to others (n, q), and the best mirrored one.
+        """Return the best similarity from points (n, q) to others, and the best mirrored one.
 
         Points along a line do not tell them apart.
         """
@@ -191,7 +192,8 @@ def _island(
     E, at = E[: len(rows)], E[len(rows) :]
     similarity = Similarity.both(at, Z[anchors])[0]
     island = spacing / max(_spacing(E), 1e-300) * (E - E.mean(axis=0)) @ similarity.rotation
-    return island + _free_shift(island, taken, np.median(Z[anchors], axis=0))
+    placed: Array = island + _free_shift(island, taken, np.median(Z[anchors], axis=0))
+    return placed
 
 
 def _single(rows: AnyArray) -> AnyArray:

@@ -12,13 +12,13 @@ r"""Kernel regression takes new rows in: old latents stay within a bound, new on
 
 .. math:: z_i = a_i + \frac{u_i}{\sqrt{1 + |u_i|^2 / b^2}} ,
 
-with ``u`` as the variables. So the minimizer has no constraint, and no old row can move farther than
-``b``: 1 % of the diagonal of the box around the old latents. With
+with ``u`` as the variables. So the minimizer has no constraint, and no old row can move farther
+than ``b``: 1 % of the diagonal of the box around the old latents. With
 :math:`c_i = (1 + |u_i|^2 / b^2)^{-1/2}` and the gradient ``g`` with respect to ``z``, that with
 respect to ``u`` is :math:`c_i g_i - c_i^3 (u_i \cdot g_i) u_i / b^2`.
 
-On MNIST (10,000 rows in five batches, one seed) the held-out error is 0.251 with the dilation, 0.265
-without, and that of one fit is 0.255.
+On MNIST (10,000 rows in five batches, one seed) the held-out error is 0.251 with the dilation and
+0.265 without. That of one fit is 0.255.
 
 References
 ----------

@@ -30,9 +30,6 @@ SPARSE_SHARE = 0.1
 NEGLIGIBLE_KERNEL = 1e-16
 """Kernel values that vanish beside a pseudo-count."""
 
-LEAST_OTHERS = 1e-9
-"""Mass of other rows below which it is lost in rounding."""
-
 FEWEST_GRAM_COLUMNS = 8
 """Columns from which on inner products of few rows serve lists of pairs."""
 
@@ -122,7 +119,7 @@ class KernelRegression:
         mass = np.exp(log_shift) * mass
         # Without the row itself, whose kernel is 1; out of reach of all others it gets the mean, 0.
         others = mass - 1.0
-        reached = others > LEAST_OTHERS
+        reached = others > CELL_TOLERANCE
         left_out = (means * mass[:, None] - rows) / np.where(reached, others, 1.0)[:, None]
         residuals = rows - np.where(reached[:, None], left_out, 0.0)
         return float(np.einsum("nd,nd->n", residuals, residuals).mean())

@@ -16,6 +16,7 @@ from scipy.spatial import cKDTree
 
 from twofold.base.growth import Growth
 from twofold.base.problem import Problem
+from twofold.maps import NadarayaWatson
 from twofold.numerics.column_factors import factors_of_rows
 from twofold.numerics.threads import single_threaded_blas
 from twofold.numerics.units import CenteredUnits
@@ -48,8 +49,7 @@ def updated(model: UKR, new: Array, rng: np.random.Generator, progress: FitProgr
         )
     regression = model._regression()
     inside = regression.inputs_ * regression.bandwidth_  # the bandwidth is 1
-    in_features = isinstance(model.encoder_, FeatureEncoder)
-    kept = model.encoder_.space.data if in_features else model.decoder_.targets_
+    kept = _kept_rows(model)
     n, n_all = len(kept), len(kept) + len(new)
     with progress.phase("units"):
         units, centered = _in_units_of_all(model, kept, new)
@@ -67,12 +67,11 @@ def updated(model: UKR, new: Array, rng: np.random.Generator, progress: FitProgr
         with progress.phase("maps"):
             latents = grown.latents / settings.smoothing
             learned = assembled(settings, problem, scheme, space, latents, most_judged=MOST_JUDGED)
-    factors = model._latent_units.column_factors() / grown.dilation
-    latent_units = replace(
-        CenteredUnits.identity(inside.shape[1]), factors=np.broadcast_to(factors, inside.shape[1:])
-    )
-    # A sum over dimensions: the threshold is a value of `log_density`, in the caller's units.
-    log_volume = float(np.log(latent_units.factors).sum())
+    q = inside.shape[1]
+    factors = np.full(q, 1.0 / grown.dilation) * model._latent_units.column_factors()
+    latent_units = replace(CenteredUnits.identity(q), factors=factors)
+    # The threshold is a value of `log_density`, in the caller's units.
+    log_volume = float(np.log(factors).sum())
     attributes = learned.attributes
     attributes["log_density_threshold_"] -= log_volume
     mine = latent_units.back(latents)
@@ -92,6 +91,14 @@ def updated(model: UKR, new: Array, rng: np.random.Generator, progress: FitProgr
         density_change=grown.density_change,
         regions=grown.regions,
     )
+
+
+def _kept_rows(model: UKR) -> Array:
+    """Return the old rows (n, D') in the units of the model."""
+    if isinstance(model.encoder_, FeatureEncoder):
+        return model.encoder_.space.data
+    assert isinstance(model.decoder_, NadarayaWatson)
+    return model.decoder_.targets_
 
 
 def _in_units_of_all(model: UKR, kept: Array, new: Array) -> tuple[CenteredUnits, Array]:
@@ -118,7 +125,9 @@ def _in_units_of_all(model: UKR, kept: Array, new: Array) -> tuple[CenteredUnits
     if plain or is_metric(model.metric, "l1"):
         factors = before.factors
         if factors is not None and isinstance(model.scale, str):
-            factors = np.where(appears, factors_of_rows(model.scale, everyone), factors)
+            measured = factors_of_rows(model.scale, everyone)
+            assert measured is not None
+            factors = np.where(appears, measured, factors)
         units = CenteredUnits.of(everyone, factors=factors)
     elif isinstance(model.scale, str):  # the origin of such kernels stays, too
         units = before.with_range(everyone)
@@ -143,4 +152,5 @@ def _moved(embedding: Array, before: Array, after: Array) -> Array:
     if np.array_equal(embedding, before):
         return after
     _, which = cKDTree(before).query(embedding)
-    return embedding + (after - before)[which]
+    moved: Array = embedding + (after - before)[which]
+    return moved

@@ -66,5 +66,5 @@ def update(
     messages.result(document, lines)
 
 
-def _shown(value: float) -> str:
+def _shown(value: Any) -> str:
     return f"{value:.3g}" if isinstance(value, float) else str(value)
