@@ -7,7 +7,7 @@ from benchmarks.harness.kept import figures_table, origin
 NOTHING = "No figures have been published yet."
 ABOUT = (
     "A model is fitted to the first batch and updated by the others; another one is fitted to all "
-    "rows at once. Errors are those of 1,000 held-out rows of all kinds, as shares of the variance. "
+    "rows at once. Errors are those of 1,000 held-out rows of all kinds, as shares of variance. "
     "*Ratio* is the first error over the second. *Shift* is the median shift of old rows in an "
     "update, in percent of the diagonal of the map, and *of first rows* that of the first batch "
     "over all updates; for both the largest of a run. *Cost* is the processor time of an update as "

@@ -204,9 +204,12 @@ def test_the_error_of_some_rows_is_that_of_all():
     data = np.column_stack([np.sin(0.2 * Z), 0.1 * Z]) + 0.1 * rng.standard_normal((5_000, 4))
     data -= data.mean(axis=0)
     scheme = KernelRegression.of(data, Gaussian(), many=True)
-    assert_allclose(scheme.cv_error_of_some(Z, 5_000), scheme.cv_error(Z))
+    columns = scheme.decoder(Z, scheme.data)._columns
+    assert columns is not None
+    assert_allclose(scheme.cv_error_of_some(Z, 5_000, columns), scheme.cv_error(Z))
+    assert_allclose(scheme.cv_error_of_some(Z, 1_000, None), scheme.cv_error(Z))
     mass, sums = scheme.weigh_plain(Z).mass_and_apply(scheme.data)
     images = sums / np.maximum(mass, 1e-12)[:, None]
     rows = some_rows(len(Z), 1_000)
     expected = np.square(images[rows] - scheme.data[rows]).sum(axis=1).mean()
-    assert_allclose(scheme.cv_error_of_some(Z, 1_000), expected, rtol=2e-3)
+    assert_allclose(scheme.cv_error_of_some(Z, 1_000, columns), expected, rtol=2e-3)

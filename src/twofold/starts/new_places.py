@@ -39,16 +39,20 @@ from twofold.protocols import AnyArray, Array
 from twofold.starts.initializers import INITIALIZERS
 from twofold.starts.named import resolve_init
 
-MOST_EMBEDDED = 1_000
+MOST_EMBEDDED = 600
 """Rows of a region that are embedded; more are placed beside them."""
 
-MOST_ANCHORS = 500
+MOST_ANCHORS = 300
 FEWEST_ANCHORS = 5
 """Anchors at least, for each dimension, if the map goes on."""
 
 TOUCHES = (0.75, 1.25)
 """Distances of such anchors from the region, in distances of its rows to their tenth nearest; the
 first that works counts. On noisy rolls of 600 rows, wider strips have rows of the next turn."""
+
+MOST_TOUCHING = 0.4
+"""Anchors as a share of the region's rows, above which they are no edge: the region lies among old
+rows, as a new digit does among similar ones."""
 
 N_BESIDE = 3
 N_IN_REACH = 10
@@ -159,6 +163,8 @@ def _beyond_the_edge(
     n_tried = 0
     for touch in TOUCHES:
         anchors = np.sort(order[squares[order, 0] <= touch * touch * typical])
+        if len(anchors) > MOST_TOUCHING * len(rows):
+            return None
         if len(anchors) < max(n_tried + 1, FEWEST_ANCHORS * Z.shape[1]):
             continue
         n_tried = len(anchors)

@@ -143,7 +143,10 @@ def assembled(
     elif space is not None:
         encoder = FeatureEncoder(space, regression, projection)
         decoder = PreimageDecoder(space, regression)
-    error = scheme.cv_error_of_some(Z, len(Z) if most_judged is None else most_judged)
+    if most_judged is None:
+        error = scheme.cv_error(Z)
+    else:
+        error = scheme.cv_error_of_some(Z, most_judged, regression._columns)
     attributes = {
         "cv_error_": float(_times(error, _squared_unit(settings, problem))),
         "density_threshold_": float(np.exp(log_bound - log_maximum)),

@@ -15,6 +15,7 @@ from twofold.maps import NadarayaWatson
 from twofold.numerics.sums.cells import CellWeights
 from twofold.numerics.sums.dense import DenseWeights
 from twofold.numerics.sums.grid import weigh_many
+from twofold.numerics.sums.neighbors import LocalMeans
 from twofold.numerics.sums.pairs import PairWeights
 from twofold.numerics.sums.reach import kernel_radius, share_in_reach
 from twofold.numerics.sums.weights import SelfWeights
@@ -105,11 +106,13 @@ class KernelRegression:
         """Return the leave-one-out error without pseudo-count, Eq. (10)."""
         return Reconstruction(self.data, self.weigh_plain).value(Z)
 
-    def cv_error_of_some(self, Z: Array, most: int) -> float:
-        """Return the same error of some rows, each predicted by all others."""
+    def cv_error_of_some(self, Z: Array, most: int, columns: LocalMeans | None) -> float:
+        """Return the same error of some rows, each predicted by all others.
+
+        ``columns`` are the latents for compiled loops; without them it is the error of all rows.
+        """
         judged = some_rows(len(Z), most)
-        columns = None if len(judged) == len(Z) else self.decoder(Z, self.data)._columns
-        if columns is None or not columns.is_available:
+        if len(judged) == len(Z) or columns is None or not columns.is_available:
             return self.cv_error(Z)
         at, rows = Z[judged], self.data[judged].astype(np.float64)
         means, covered = columns.means(at, self.data, self.n_jobs)

@@ -104,36 +104,59 @@ def _kept_rows(model: UKR) -> Array:
 def _in_units_of_all(model: UKR, kept: Array, new: Array) -> tuple[CenteredUnits, Array]:
     """Return units of old and new rows, and all rows in them (n, D').
 
-    ``kept`` holds the old rows in the units of the model. If no further column varies, only the
-    center moves. Otherwise the units are measured again; columns that have varied before keep their
-    factors.
+    ``kept`` holds the old rows in the units of the model. Columns that vary for the first time come
+    in, and the center moves; other columns keep their factors, and data their unit, unless the new
+    rows are far too large for it.
     """
-    before, plain = model._data_units, is_metric(model.metric, "euclidean")
-    rest = ~before.varying
-    appears = rest & (new != before.constants).any(axis=0)
+    before = model._data_units
+    is_plain = is_metric(model.metric, "euclidean")
     inside = before.into(new)
-    far = float(np.abs(inside).max(initial=0.0)) > FAR_IN_UNITS
-    if plain and not appears.any() and not far:
-        rows = np.concatenate([kept, inside])
+    if is_plain and float(np.abs(inside).max(initial=0.0)) < FAR_IN_UNITS:
+        units = _with_columns(model, before, new, len(kept))
+        rows = np.zeros((len(kept) + len(new), int(units.varying.sum())))
+        rows[: len(kept), before.varying[units.varying]] = kept
+        rows[len(kept) :] = units.into(new)
         shift = rows.mean(axis=0)
         rows -= shift
-        center = before.center.copy()
-        center[before.varying] += shift
-        return _with_range(replace(before, center=center), before, new), rows
+        center = units.center.copy()
+        center[units.varying] += shift
+        return replace(units, center=center), rows
     old = before.back(kept)
     everyone = np.concatenate([old, new])
-    if plain or is_metric(model.metric, "l1"):
-        factors = before.factors
-        if factors is not None and isinstance(model.scale, str):
-            measured = factors_of_rows(model.scale, everyone)
-            assert measured is not None
-            factors = np.where(appears, measured, factors)
-        units = CenteredUnits.of(everyone, factors=factors)
+    if is_plain or is_metric(model.metric, "l1"):
+        units = CenteredUnits.of(everyone, factors=before.factors)
     elif isinstance(model.scale, str):  # the origin of such kernels stays, too
         units = before.with_range(everyone)
     else:
         units = model._measure_units(everyone)
     return units, units.into(everyone)
+
+
+def _with_columns(model: UKR, before: CenteredUnits, new: Array, n_old: int) -> CenteredUnits:
+    """Return units with the columns that are constant before and vary with the new rows."""
+    units = _with_range(before, before, new)
+    appears = ~before.varying & (new != before.constants).any(axis=0)
+    if not appears.any():
+        return units
+    factors, constants = before.factors, before.constants
+    if factors is not None and isinstance(model.scale, str):
+        constant = np.broadcast_to(constants[appears], (n_old, int(appears.sum())))
+        measured = factors_of_rows(model.scale, np.concatenate([constant, new[:, appears]]))
+        assert measured is not None
+        factors = factors.copy()
+        factors[appears] = measured
+    center = before.center.copy()
+    center[appears] = np.ldexp(constants[appears], -before.exponent)
+    if factors is not None:
+        center[appears] /= factors[appears]
+    varying = before.varying | appears
+    return replace(
+        units,
+        center=center,
+        varying=varying,
+        constants=np.where(varying, 0.0, constants),
+        factors=factors,
+    )
 
 
 def _with_range(units: CenteredUnits, before: CenteredUnits, new: Array) -> CenteredUnits:
