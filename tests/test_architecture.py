@@ -21,6 +21,7 @@ LAYERS = {
     "numerics.codebooks": 1,
     "numerics.density": 1,
     "numerics.neighbors": 1,
+    "numerics.new_regions": 1,
     "numerics.sums": 1,
     "kernels": 1,
     "losses": 1,

@@ -5,6 +5,7 @@ from twofold.base.compressing import Compression
 from twofold.base.estimator import TwoWayEstimator
 from twofold.base.maps_for_latents import MapSettings, learn_maps
 from twofold.base.problem import Anchors, Learned, Problem
+from twofold.base.update_report import UpdateReport
 
 __all__ = [
     "Alignment",
@@ -14,5 +15,6 @@ __all__ = [
     "MapSettings",
     "Problem",
     "TwoWayEstimator",
+    "UpdateReport",
     "learn_maps",
 ]

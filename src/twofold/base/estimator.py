@@ -40,6 +40,7 @@ from twofold.base.gaps import (
     without_gaps,
 )
 from twofold.base.geometry import GeometryMixin
+from twofold.base.growing import GrowMixin
 from twofold.base.latent_density import LatentDensityMixin
 from twofold.base.other_units import warn_of_other_units
 from twofold.base.problem import Learned, Problem
@@ -81,6 +82,7 @@ class TwoWayEstimator(
     ExploreMixin,
     CompressMixin,
     ExplainMixin,
+    GrowMixin,
     LatentDensityMixin,
     TrustMixin,
     GeometryMixin,

@@ -35,6 +35,7 @@ CLASSES: Final[dict[str, str]] = {
         "twofold.auto.report": "RaceReport",
         "twofold.base.alignment": "Alignment",
         "twofold.base.compressing": "Compression",
+        "twofold.base.update_report": "UpdateReport",
         "twofold.counts.log_counts": "LogCounts",
         "twofold.dask._checkpoint": "Checkpoint",
         "twofold.drur.alternation": "TurnState Turns",

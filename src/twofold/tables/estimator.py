@@ -22,6 +22,7 @@ from twofold.base.compressing import Compression
 from twofold.base.estimator import TwoWayEstimator
 from twofold.base.exploring import ExploreMixin
 from twofold.base.summary import SummaryMixin
+from twofold.base.update_report import UpdateReport
 from twofold.export.model_files import save
 from twofold.numerics.row_weights import repeated_rows, take_rows
 from twofold.numerics.validation import RandomLike
@@ -178,6 +179,41 @@ class TableMap(
         self.n_features_in_ = len(frame.names)
         self.kinds_, self.layout_, self.model_ = layout.kinds, layout, model
         return self
+
+    def update(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002 - scikit-learn's signature
+        """Take the rows of another table in: keep the map, and let it grow where they are new.
+
+        Columns are encoded as in the fit. Levels that the fit has not seen are treated as missing
+        values, with a warning. See `UKR.update`.
+
+        Parameters
+        ----------
+        X : data frame or array-like of shape (n_samples, n_features)
+            The new rows. Columns are matched by name.
+        y : ignored
+            Not used, present for API consistency.
+
+        Returns
+        -------
+        self
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> from twofold import UKR, TableMap
+        >>> frame = pd.DataFrame({"a": range(60), "b": ["low"] * 30 + ["top"] * 30})
+        >>> table = TableMap(UKR(1, random_state=0)).fit(frame[::2])
+        >>> table.update(frame[1::2]).embedding_.shape, table.update_report_.n_new
+        ((60, 1), 30)
+        """
+        model = copy(self.model_)
+        self.model_ = model.update(self._encoded(X))
+        return self
+
+    @property
+    def update_report_(self) -> UpdateReport:
+        """What the last update did: see `twofold.base.UpdateReport`."""
+        return self.model_.update_report_
 
     def _new_model(self) -> Any:
         if self.model is None:

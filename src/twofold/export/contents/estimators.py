@@ -109,6 +109,8 @@ def two_way(
             "compression_": a("Compression"),
             "_learned_names": tupled(text(), "names"),
             "alignment_": a("Alignment"),
+            "_n_rows": whole(1),
+            "update_report_": a("UpdateReport"),
             **anywhere,
             **(sometimes or {}),
         },
@@ -271,6 +273,13 @@ TABLES: Final[dict[str, Contents]] = {
     ),
     "RaceReport": Contents(
         {"rows": listed(mapping(_told)), "n_held_out": whole(0), "n_codes": whole(0)}
+    ),
+    "UpdateReport": Contents(
+        {
+            **dict.fromkeys(("n_new", "n_rows", "n_regions", "n_in_regions"), whole(0)),
+            **dict.fromkeys(("share_off", "density_change", "median_shift"), figure),
+            **dict.fromkeys(("largest_shift", "seconds"), figure),
+        }
     ),
     "DimensionChoice": Contents(
         {
