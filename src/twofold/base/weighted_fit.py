@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from copy import copy
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -160,6 +161,10 @@ def _per_row(
         found |= {"fitted_rows_": known, "embedding_": state["embedding_"][first]}
     elif len(state["embedding_"]):  # a model may keep none
         found["embedding_"] = _spread(fitted, state["embedding_"], data, rows)
+    filling = getattr(fitted._unwrapped, "_gap_filling", None)
+    if filling is not None and part is None:
+        numbers = rows[filling.donors.numbers]
+        found["_gap_filling"] = replace(filling, donors=replace(filling.donors, numbers=numbers))
     for attributes in (state, vars(fitted._unwrapped)):
         attributes.update({name: value for name, value in found.items() if name in attributes})
     return state

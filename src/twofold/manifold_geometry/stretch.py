@@ -95,6 +95,8 @@ class Stretch:
     ... )
     >>> found.area.tolist(), found.anisotropy.tolist()
     ([1.0, 9.0], [4.0, 9.0])
+    >>> found.mean.round(6).tolist()
+    [1.0, 3.0]
     >>> found.is_tear.tolist(), found.is_seam.tolist(), found.is_fold.tolist()
     ([False, True], [False, True], [False, False])
     >>> print(found)

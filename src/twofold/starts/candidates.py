@@ -181,14 +181,14 @@ def scaled_candidate(
         error = scheme.objective().value
         errors = np.array([error(scale * unit) for scale in scales])
     else:
-        errors = _errors_of_some(tree, judged, scales, scheme)
+        errors = errors_of_some(tree, judged, scales, scheme)
     best = int(errors.argmin())
     scale = float(scales[best])
     lowest = scheme.cv_error(scale * unit) if few else float(errors[best])
     return Candidate(name, scale * unit, np.full(unit.shape[1], scale), lowest)
 
 
-def _errors_of_some(tree: cKDTree, judged: IntArray, scales: Array, scheme: Regression) -> Array:
+def errors_of_some(tree: cKDTree, judged: IntArray, scales: Array, scheme: Regression) -> Array:
     """Return the leave-one-out errors of some rows at each scale, from their nearest others."""
     Z = np.asarray(tree.data)
     k = min(N_NEAREST, len(Z) - 1)

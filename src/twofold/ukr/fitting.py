@@ -15,7 +15,7 @@ from twofold.maps.affine import Affine, Chain, Predictor, are_wide
 from twofold.maps.projection import Projection
 from twofold.numerics.density import LatentDensity
 from twofold.numerics.linalg import rank_up_to, row_norms_sq
-from twofold.numerics.threads import single_threaded_blas
+from twofold.numerics.threads import single_threaded_blas, some_rows
 from twofold.numerics.units import CenteredUnits
 from twofold.protocols import Array, IntArray
 from twofold.ukr.aligned import aligned_candidates, aligned_settings, narrower
@@ -41,7 +41,7 @@ def fit_rows(settings: UKRSettings, problem: Problem) -> Learned:
     if problem.anchors is not None:
         settings = aligned_settings(settings)
     with problem.progress.phase("leading subspace"):
-        space, data = _space_and_data(settings, problem)
+        space, data = space_and_data(settings, problem)
     with single_threaded_blas():  # products are small from here on, or in blocks of rows
         return _fit_inside(settings, problem, space, data)
 
@@ -122,8 +122,13 @@ def assembled(
     scheme: KernelRegression,
     space: Space | None,
     Z: Array,
+    *,
+    most_judged: int | None = None,
 ) -> Learned:
-    """Return the maps, the density and the attributes that follow from latents (n, q), step 6."""
+    """Return the maps, the density and the attributes that follow from latents (n, q), step 6.
+
+    The leave-one-out error is that of all rows, or of some of them.
+    """
     kernel = scheme.kernel
     regression = scheme.decoder(Z, scheme.data.astype(np.float64, copy=False))
     density_kernel = kernel if isinstance(kernel, DensityKernel) else Gaussian()
@@ -151,8 +156,12 @@ def assembled(
     elif space is not None:
         encoder = FeatureEncoder(space, regression, projection)
         decoder = PreimageDecoder(space, regression)
+    if most_judged is None:
+        error = scheme.cv_error(Z)
+    else:
+        error = scheme.cv_error_of_some(Z, most_judged, regression._columns)
     attributes = {
-        "cv_error_": float(_times(scheme.cv_error(Z), _squared_unit(settings, problem))),
+        "cv_error_": float(_times(error, _squared_unit(settings, problem))),
         "density_threshold_": float(np.exp(log_bound - log_maximum)),
         "log_density_threshold_": log_bound,
     }
@@ -161,15 +170,21 @@ def assembled(
     return Learned(Z, units, encoder, decoder, density, variance, attributes)
 
 
-def _space_and_data(settings: UKRSettings, problem: Problem) -> tuple[Space | None, Array]:
-    """Return the space of the manifold, None for the data space, and the data (n, r) in it."""
+def space_and_data(
+    settings: UKRSettings, problem: Problem, *, most_rows: int | None = None
+) -> tuple[Space | None, Array]:
+    """Return the space of the manifold, None for the data space, and the data (n, r) in it.
+
+    All rows determine the leading subspace, or some of them.
+    """
     data, q, metric = problem.data, problem.n_components, settings.metric
     if settings.in_subspace:
         # The decoder's copy of the data; in single precision the data, sums, residuals and their
         # sorted copies; latents, their L-BFGS history, neighbors and cells.
         row_bytes = 36.0 * data.shape[1] + 250.0 * q + 800.0
         check_memory(len(data), row_bytes, "arrays of all rows")
-        subspace = Affine.leading_subspace(data, q)
+        seen = data if most_rows is None else data[some_rows(len(data), most_rows)]
+        subspace = Affine.leading_subspace(seen, q)
         return subspace, subspace.into(data)
     if is_metric(metric, "euclidean"):
         if not (settings.spans_rows and are_wide(data)):

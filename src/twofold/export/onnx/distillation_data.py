@@ -149,12 +149,16 @@ def root_mean_square(values: Array) -> float:
 
 
 def _rows_of(estimator: TwoWayEstimator) -> Array:
-    """Return the training rows that a model keeps as targets of its decoder."""
+    """Return the training rows that a model keeps as targets of its decoder, or to fill gaps."""
     decoder = estimator.decoder_
-    if isinstance(decoder, NadarayaWatson):
+    compressed = hasattr(estimator, "compression_")  # whose decoder has prototypes
+    if isinstance(decoder, NadarayaWatson) and not compressed:
         return estimator._data_units.back(decoder.targets_)
     if isinstance(decoder, PreimageDecoder):
         return estimator._data_units.back(decoder.space.data)
+    filling = getattr(estimator, "_gap_filling", None)  # which old model files lack
+    if filling is not None:
+        return estimator._data_units.back(filling.donors.rows.astype(np.float64))
     raise ValueError(
         f"X=None: this {type(estimator).__name__} keeps no training rows to distill from. Pass X, "
         "the rows it was fitted to or similar ones."
