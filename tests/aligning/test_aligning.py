@@ -197,6 +197,14 @@ class TestGuarantees:
         found = encoder_derivatives(model, columns, X) / columns.factors
         np.testing.assert_allclose(found, np.stack(numeric, axis=2), rtol=1e-4, atol=1e-6)
 
+    def test_updated_map_stays_in_its_frame(self, tables, old, aligned):
+        model = pickle.loads(pickle.dumps(aligned["ukr"]))
+        model.update(tables[1][220:260])
+        gaps = shares(old, model.embedding_[:150], old.embedding_[:150])
+        assert np.median(gaps) < 0.06
+        new = shares(old, model.transform(tables[1][260:]), old.transform(tables[0][260:]))
+        assert np.median(new) < 0.08
+
     def test_page_of_a_moved_domain(self, tables, aligned, tmp_path):
         path = write(aligned["manifold"], tables[1], path=tmp_path / "page.html")
         assert path.stat().st_size > 0
