@@ -17,7 +17,9 @@ from twofold.cli.commands.explain import explain
 from twofold.cli.commands.fit import fit
 from twofold.cli.commands.info import info
 from twofold.cli.commands.maps import impute, reconstruct, sample, score, transform
+from twofold.cli.commands.outliers import outliers
 from twofold.cli.commands.show import explore, export, plot
+from twofold.cli.commands.update import update
 from twofold.cli.errors import Interrupted, translated
 from twofold.cli.messages import for_shells, shown
 from twofold.cli.options import examples
@@ -86,7 +88,7 @@ def cli() -> None:
 
 
 for command in (
-    fit, transform, reconstruct, impute, sample, score, explain, info, compress, plot, explore,
-    export, bench, demo,
+    fit, transform, reconstruct, impute, update, sample, score, explain, outliers, info, compress,
+    plot, explore, export, bench, demo,
 ):  # fmt: skip
     cli.add_command(command)

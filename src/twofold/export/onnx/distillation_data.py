@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from twofold.base.aligning import domain_of
 from twofold.base.estimator import TwoWayEstimator
 from twofold.export.onnx.angles import Angles, on_circles
 from twofold.export.programs.steps import IntoDomain
@@ -68,7 +69,7 @@ class DistillationData:
                 "held out."
             )
         rows = rows[some_rows(len(rows), MOST_ROWS)]
-        domain = getattr(estimator.decoder_, "domain", None)
+        domain = domain_of(estimator)
         if isinstance(domain, Points):
             raise NoClosedForm(
                 f"Latents of {domain!r} are numbers of points, which no regression gives. Use the "
