@@ -74,11 +74,10 @@ FAILS = {
         "says so in `perplexity_`."
     ),
     ("t_sne, wrapped", "test_fit_transform_csr_matrix"): (
-        "one case of four: `fit_transform` is `transform(X)` here, whose neighbors of 50 random "
+        "one start of four: `fit_transform` is `transform(X)` here, whose neighbors of 50 random "
         "rows differ from those of `embedding_`."
     ),
     ("t_sne, wrapped", "test_bad_precomputed_distances"): OTHER_WORDS,
-    ("t_sne, wrapped", "test_exact_no_precomputed_sparse"): OTHER_WORDS,
     ("t_sne, wrapped", "test_high_perplexity_precomputed_sparse_distances"): OTHER_WORDS,
     ("t_sne, wrapped", "test_sparse_precomputed_distance"): SPARSE_GRAPH,
     ("t_sne, wrapped", "test_non_positive_computed_distances"): OTHER_WORDS,
