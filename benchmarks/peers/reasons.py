@@ -111,6 +111,10 @@ FAILS = {
     ("kernel_pca, wrapped", "test_kernel_pca_sparse"): ALWAYS_BACK,
     ("kernel_pca, wrapped", "test_kernel_pca_linear_kernel"): NO_MAP,
     ("kernel_pca, wrapped", "test_remove_zero_eig"): NOT_ZERO,
+    ("kernel_pca, wrapped", "test_gridsearch_pipeline"): (
+        "demands that a linear classifier has no error on held-out rows: the learned encoder is "
+        "chosen by the reconstruction error, and misplaces some of them."
+    ),
     ("kernel_pca, wrapped", "test_leave_zero_eig"): TOO_FEW_ROWS,
     ("kernel_pca, wrapped", "test_kernel_pca_precomputed"): NO_MAP,
     ("kernel_pca, wrapped", "test_kernel_pca_solvers_equivalence"): AT_MOST_FEATURES,
