@@ -1,6 +1,6 @@
-"""Draw the pictures of the user guide: the displays, and the curves of three maps of the digits.
+"""Draw the pictures of the user guide: the displays, curves of maps of the digits, and stretch.
 
-    python -m benchmarks.guide_pictures [--only displays|curves] [--folder docs/images]
+    python -m benchmarks.guide_pictures [--only displays|curves|stretch] [--folder docs/images]
 
 Takes about a minute on two cores. The figures of the page on judging are printed.
 """
@@ -17,7 +17,7 @@ from sklearn.exceptions import ConvergenceWarning
 from benchmarks.rivals import catalogue
 from benchmarks.rivals.data import split
 from twofold import DRUR, UKR, PrincipalManifold, TwoWay
-from twofold.datasets import make_noisy_helix, make_noisy_spiral, make_s_curve
+from twofold.datasets import make_noisy_helix, make_noisy_spiral, make_s_curve, make_swiss_roll
 from twofold.metrics import jitter_error, map_score, neighbor_placement_error
 from twofold.optimize import SpectralGuidance
 from twofold.plotting import (
@@ -27,6 +27,7 @@ from twofold.plotting import (
     ManifoldDisplay,
     RateDistortionDisplay,
     ReconstructionErrorDisplay,
+    StretchDisplay,
     save_figure,
 )
 
@@ -115,15 +116,35 @@ def draw_rate_distortion(path):
     print(save_figure(display, path, dpi=100))
 
 
+def draw_stretch(path):
+    """Draw a right map of a roll, and one whose halves have changed places."""
+    X, sheet = make_swiss_roll(1000, random_state=0)
+    sheet -= sheet.min(axis=0)
+    long = np.argmax(sheet.max(axis=0))
+    length, cut = sheet[:, long].max(), sheet.copy()
+    cut[:, long] = np.mod(cut[:, long] + length / 2, length)
+    figure = Figure(figsize=(12, 3.6), layout="constrained")
+    for part, (name, latents) in zip(
+        figure.subfigures(1, 2), {"right": sheet, "cut": cut}.items(), strict=True
+    ):
+        model = TwoWay(latents, up="krr", down="projection", random_state=0).fit(X)
+        StretchDisplay.from_estimator(model, X, ax=part.add_subplot()).ax_.set_title(name)
+    print(save_figure(figure, path, dpi=80))
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--only", choices=("displays", "curves"))
+    parser.add_argument("--only", choices=("displays", "curves", "stretch"))
     parser.add_argument("--folder", type=Path, default=Path("docs/images"))
     asked = parser.parse_args()
-    if asked.only != "curves":
-        draw_displays(asked.folder / "pictures.png")
-    if asked.only != "displays":
-        draw_rate_distortion(asked.folder / "rate-distortion.png")
+    drawn = {
+        "displays": (draw_displays, "pictures.png"),
+        "curves": (draw_rate_distortion, "rate-distortion.png"),
+        "stretch": (draw_stretch, "stretch.png"),
+    }
+    for name, (draw, file) in drawn.items():
+        if asked.only in (None, name):
+            draw(asked.folder / file)
 
 
 if __name__ == "__main__":

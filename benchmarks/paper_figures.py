@@ -56,9 +56,9 @@ def gaps(imputed):
             ratios.append(ours / best)
     return (
         f"Cells that were removed from {len(imputed)} data sets in {patterns} patterns are filled "
-        f"with a lower error than by every other imputer compared (nearest neighbors, iterated "
-        f"PCA, chained equations, column means) on {first} of the {patterns}, at {min(ratios):.2f} "
-        f"to {max(ratios):.2f} times the error of the best of them."
+        f"with a lower error than by every other imputer that finished in ten times our seconds "
+        f"(nearest neighbors, iterated PCA, chained equations, column means) on {first} of the "
+        f"{patterns}, at {min(ratios):.2f} to {max(ratios):.2f} times the error of the best one."
     )
 
 

@@ -41,13 +41,13 @@ class Adapter(BaseEstimator):
     used = 0
     """How many models the running test has fitted; reset by the plugin."""
 
-    def fit(self, X, y=None):
+    def fit(self, X, y=None):  # noqa: ARG002 - labels are for pipelines
         Adapter.used += 1
         self.model_, data = self._prepare(X)
         self.model_.fit(data)
         return self
 
-    def fit_transform(self, X, y=None):
+    def fit_transform(self, X, y=None):  # noqa: ARG002 - labels are for pipelines
         Adapter.used += 1
         self.model_, data = self._prepare(X)
         return self.model_.fit_transform(data)
@@ -75,7 +75,9 @@ class Adapter(BaseEstimator):
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         precomputed = "precomputed" in (getattr(self, "metric", ""), getattr(self, "kernel", ""))
-        tags.input_tags.pairwise = precomputed and self.build().__sklearn_tags__().input_tags.pairwise
+        tags.input_tags.pairwise = (
+            precomputed and self.build().__sklearn_tags__().input_tags.pairwise
+        )
         return tags
 
     def _fitted(self):
@@ -124,7 +126,7 @@ class _Isomap(Adapter):
         return self._fitted().embedding_ * self._unit
 
     def fit_transform(self, X, y=None):
-        return super().fit_transform(X) * self._unit
+        return super().fit_transform(X, y) * self._unit
 
     def transform(self, X):
         return super().transform(X) * self._unit
@@ -175,7 +177,7 @@ class _TSNE(Adapter):
             random_state=self.random_state,
             max_iter=self.max_iter,
             verbose=self.verbose,
-            n_jobs=1,
+            n_jobs=self.n_jobs or 1,
         )
 
 

@@ -7,6 +7,7 @@ says nothing about it and counts as not applicable.
 
 import json
 import os
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -14,14 +15,31 @@ import pytest
 from benchmarks.peers.adapters import COLUMNS, Adapter, NotShared
 
 UNTOUCHED = "does not fit the estimator: it tests functions of the peer's own module"
+SKIPPED = "the peer skips it here"
+SOLVERS = ("eigen_solver", "path_method", "solver")
+"""Parameters of tests that choose between algorithms for one result: the first value is run."""
+
 PASSED, FAILED, NOT_APPLICABLE = "passes", "fails", "not applicable"
 _records = []
 
 
-def pytest_collection_modifyitems(items):
+def pytest_collection_modifyitems(config, items):
     column = COLUMNS[os.environ["PEERS_COLUMN"]]
     for module in {item.module for item in items}:
         replace(module, column.peer, column.make)
+    first = {}
+    for item in items:
+        first.setdefault(_without_solver(item), item)
+    repeated = [item for item in items if first[_without_solver(item)] is not item]
+    items[:] = first.values()
+    config.hook.pytest_deselected(items=repeated)
+
+
+def _without_solver(item):
+    """Return test and parameters of a case, but for those that choose the peer's algorithm."""
+    parameters = item.callspec.params if hasattr(item, "callspec") else {}
+    kept = {key: str(value) for key, value in parameters.items() if key not in SOLVERS}
+    return item.originalname, tuple(sorted(kept.items()))
 
 
 def replace(module, name, made):
@@ -33,7 +51,7 @@ def replace(module, name, made):
         module.manifold = SimpleNamespace(**(vars(package) | {name: made}))
 
 
-def pytest_runtest_setup(item):
+def pytest_runtest_setup():
     Adapter.used = 0
 
 
@@ -48,7 +66,7 @@ def pytest_runtest_makereport(item, call):
 def _judged(item, call, report):
     record = {"test": item.originalname, "case": item.name, "seconds": call.duration}
     if report.outcome == "skipped":
-        return record | {"outcome": NOT_APPLICABLE, "reason": "the peer skips it here"}
+        return record | {"outcome": NOT_APPLICABLE, "reason": SKIPPED}
     if report.outcome == "passed":
         if Adapter.used:
             return record | {"outcome": PASSED, "reason": ""}
@@ -61,5 +79,4 @@ def _judged(item, call, report):
 
 
 def pytest_sessionfinish():
-    with open(os.environ["PEERS_RECORDS"], "w", encoding="utf-8") as file:
-        json.dump(_records, file)
+    Path(os.environ["PEERS_RECORDS"]).write_text(json.dumps(_records), encoding="utf-8")

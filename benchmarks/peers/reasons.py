@@ -12,10 +12,10 @@ AT_MOST_FEATURES = (
     "asks for more components than the data have features, which is an error here: latents must "
     "have a way back."
 )
-PIECES = (
-    "expects a warning for a graph in pieces: pieces are joined without one, because clusters are "
-    "usual, and counted by `n_pieces_`."
+OTHER_WARNING = (
+    "expects a warning with the peer's words: joined pieces are reported here too, with others."
 )
+ONE_FEATURE = "asks for two components of one feature: latents must have a way back here."
 SPARSE_GRAPH = (
     'passes a sparse graph as "precomputed" distances, which is a TypeError here: a model needs '
     "all pairs to map new rows."
@@ -27,20 +27,25 @@ FIT_TRANSFORM = (
 )
 OTHER_WORDS = "expects an error with the peer's words: an error is raised here too, with others."
 ALWAYS_BACK = "expects an error of `inverse_transform`: every model has a way back here."
-FLOAT64 = "expects latents in float32 from any data: `embedding_` is in float64 here."
+FLOAT64 = "expects float32 from float64 data too: latents have the type of the data here."
 OWN_LOG = "reads lines that the peer prints: here `verbose` writes to `logging`."
-PERPLEXITY_ONE = (
-    "uses a perplexity of 1, that is no neighbor at all: `SNE` demands more than one."
-)
+PERPLEXITY_ONE = "uses a perplexity of 1, that is no neighbor at all: `SNE` demands more than one."
 NOT_KERNEL_PCA = (
-    "demands the result of kernel PCA: `UKR` starts from it and then lowers the error of a nonlinear "
-    "map."
+    "demands the result of kernel PCA: `UKR` starts from it and then lowers the error of a "
+    "nonlinear map."
 )
 TOO_FEW_ROWS = (
     "fits two components to two rows, which is an error here: a map needs more rows than "
     "components."
 )
 NOT_ZERO = "expects no components for identical rows: models have at least one here."
+
+EMPTY = {
+    ("t_sne, own", "test_min_grad_norm"): (
+        "reads the norms of gradients that the peer prints: nothing is printed here."
+    ),
+}
+"""Tests that pass because they find nothing to check. They count as not applicable."""
 
 FAILS = {
     ("isomap, own", "test_isomap_reconstruction_error"): OWN_SIGNATURE,
@@ -50,16 +55,13 @@ FAILS = {
         "one case of five: its metric is no distance (a row is not at distance zero from itself), "
         "which is an error here."
     ),
-    ("isomap, own", "test_multiple_connected_components"): PIECES,
-    ("isomap, own", "test_multiple_connected_components_metric_precomputed"): PIECES,
+    ("isomap, own", "test_multiple_connected_components"): ONE_FEATURE,
+    ("isomap, own", "test_multiple_connected_components_metric_precomputed"): OTHER_WARNING,
     ("isomap, wrapped", "test_isomap_reconstruction_error"): OWN_SIGNATURE,
     ("isomap, wrapped", "test_transform"): AT_MOST_FEATURES,
     ("isomap, wrapped", "test_pipeline_with_nearest_neighbors_transformer"): SPARSE_GRAPH,
     ("isomap, wrapped", "test_isomap_fit_precomputed_radius_graph"): SPARSE_GRAPH,
-    ("isomap, wrapped", "test_multiple_connected_components"): (
-        "asks for two components of one feature, which is an error here: latents must have a way "
-        "back."
-    ),
+    ("isomap, wrapped", "test_multiple_connected_components"): ONE_FEATURE,
     ("isomap, wrapped", "test_multiple_connected_components_metric_precomputed"): SPARSE_GRAPH,
     ("t_sne, own", "test_n_components_range"): OTHER_WORDS,
     ("t_sne, own", "test_early_exaggeration_used"): PERPLEXITY_ONE,
@@ -68,15 +70,14 @@ FAILS = {
     ("t_sne, own", "test_n_iter_without_progress"): OWN_LOG,
     ("t_sne, own", "test_64bit"): FLOAT64,
     ("t_sne, own", "test_tsne_perplexity_validation"): (
-        "one case of two: a perplexity of all rows is an error of the peer; `SNE` lowers it to a "
-        "third of the rows and says so in `perplexity_`."
+        "expects an error for a perplexity of all rows: `SNE` lowers it to a third of the rows and "
+        "says so in `perplexity_`."
     ),
     ("t_sne, wrapped", "test_fit_transform_csr_matrix"): (
-        "one case of four: `fit_transform` is `transform(X)` here, whose neighbors of 50 random "
+        "one start of four: `fit_transform` is `transform(X)` here, whose neighbors of 50 random "
         "rows differ from those of `embedding_`."
     ),
     ("t_sne, wrapped", "test_bad_precomputed_distances"): OTHER_WORDS,
-    ("t_sne, wrapped", "test_exact_no_precomputed_sparse"): OTHER_WORDS,
     ("t_sne, wrapped", "test_high_perplexity_precomputed_sparse_distances"): OTHER_WORDS,
     ("t_sne, wrapped", "test_sparse_precomputed_distance"): SPARSE_GRAPH,
     ("t_sne, wrapped", "test_non_positive_computed_distances"): OTHER_WORDS,
@@ -96,13 +97,12 @@ FAILS = {
     ("kernel_pca, own", "test_kernel_pca_linear_kernel"): NOT_KERNEL_PCA,
     ("kernel_pca, own", "test_leave_zero_eig"): TOO_FEW_ROWS,
     ("kernel_pca, own", "test_kernel_pca_precomputed"): (
-        "compares a linear kernel with its Gram matrix: `UKR` does not know the part of a new row "
-        "outside the span of five training rows."
+        "demands six equal decimals from data and from their Gram matrix: the descents of `UKR` "
+        "stop within a tolerance, here a hundredth of the spread apart."
     ),
     ("kernel_pca, own", "test_kernel_pca_precomputed_non_symmetric"): (
         "passes a Gram matrix that is not symmetric, which is an error here."
     ),
-    ("kernel_pca, own", "test_gridsearch_pipeline_precomputed"): NOT_KERNEL_PCA,
     ("kernel_pca, own", "test_nested_circles"): NOT_KERNEL_PCA,
     ("kernel_pca, own", "test_precomputed_kernel_not_psd"): OTHER_WORDS,
     ("kernel_pca, own", "test_kernel_pca_solvers_equivalence"): AT_MOST_FEATURES,
@@ -111,6 +111,10 @@ FAILS = {
     ("kernel_pca, wrapped", "test_kernel_pca_sparse"): ALWAYS_BACK,
     ("kernel_pca, wrapped", "test_kernel_pca_linear_kernel"): NO_MAP,
     ("kernel_pca, wrapped", "test_remove_zero_eig"): NOT_ZERO,
+    ("kernel_pca, wrapped", "test_gridsearch_pipeline"): (
+        "demands that a linear classifier has no error on held-out rows: the learned encoder is "
+        "chosen by the reconstruction error, and misplaces some of them."
+    ),
     ("kernel_pca, wrapped", "test_leave_zero_eig"): TOO_FEW_ROWS,
     ("kernel_pca, wrapped", "test_kernel_pca_precomputed"): NO_MAP,
     ("kernel_pca, wrapped", "test_kernel_pca_solvers_equivalence"): AT_MOST_FEATURES,

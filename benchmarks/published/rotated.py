@@ -40,7 +40,6 @@ DEFAULT = (
     "PCA",
     "umap-learn",
     "openTSNE + kNN regression",
-    "autoencoder (PyTorch)",
 )
 
 
@@ -54,7 +53,11 @@ def rotations(digits, labels, seed):
         images = digits[labels == label]
         image = images[drawn.choice(len(images), size=1)[0]].reshape(28, 28) / 255.0
         rows += [rotate(image, angle, reshape=False).ravel() for angle in angles]
-    return np.array(rows), np.repeat(np.arange(CLASSES), ANGLES), np.tile(np.radians(angles), CLASSES)
+    return (
+        np.array(rows),
+        np.repeat(np.arange(CLASSES), ANGLES),
+        np.tile(np.radians(angles), CLASSES),
+    )
 
 
 def angle_r2(Z, digit, angles):
@@ -85,7 +88,8 @@ def measure(seeds, names=DEFAULT, say=print):
         except ImportError as error:
             say(f"{name}: left out, {error}")
             continue
-        say(f"{name}: {[ {k: round(v, 4) for k, v in one.items()} for one in found[name]]}")
+        shorter = [{key: round(value, 5) for key, value in one.items()} for one in found[name]]
+        say(f"{name}: {shorter}")
     return {"seeds": list(seeds), "methods": found}
 
 

@@ -44,7 +44,10 @@ def pixel_error(X, rebuilt):
 
 def table(record, published):
     """Return the figures in Markdown; ``published`` has rows of a label and a figure as text."""
-    lines = ["| decoded from two latents | test MSE of a pixel | seeds | CPU seconds |", "|---" * 4 + "|"]
+    lines = [
+        "| decoded from two latents | test MSE of a pixel | seeds | CPU seconds |",
+        "|---" * 4 + "|",
+    ]
     for label, figure in published:
         lines.append(f"| {label} | {figure} | published | |")
     for name, one in record["methods"].items():

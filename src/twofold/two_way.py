@@ -42,9 +42,9 @@ class TwoWay(TwoWayEstimator):
         n_components), or a function of ``(X, n_components, rng)``. Named methods get the data
         centered and scaled to a total variance of one, so latents do not depend on the data's
         units. A clone of an estimator is fitted to the data as float64 in their own units. If its
-        ``metric`` (or ``kernel``, ``affinity``, ``dissimilarity``) is "precomputed", X holds a dense
-        matrix of all pairs of rows, `transform` takes new rows against the training rows, and
-        `inverse_transform` returns such rows.
+        ``metric`` (or ``kernel``, ``affinity``, ``dissimilarity``) is "precomputed", X holds a
+        dense matrix of all pairs of rows, `transform` takes new rows against the training rows,
+        and `inverse_transform` returns such rows.
     down : {"auto", "projection", "krr", "rbf", "nw"}, Map or Projection, default="auto"
         The map from data to latents: projection onto the manifold of the up-map, kernel ridge
         regression, a radial basis network, Nadaraya-Watson, or a map of your own. "auto" compares

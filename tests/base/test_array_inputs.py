@@ -183,6 +183,43 @@ def test_results_have_the_type_of_set_output(library, X):
         np.testing.assert_array_equal(found.to_numpy(), clone(FLAT).fit(X).transform(X))
 
 
+def frames_of(values):
+    """Return the same columns as frames of several libraries and storages."""
+    pandas, polars = pytest.importorskip("pandas"), pytest.importorskip("polars")
+    arrow = pytest.importorskip("pyarrow")
+    plain = pandas.DataFrame(values, columns=["a", "b", "c"])
+    given = {name: [None if v != v else v for v in plain[name].tolist()] for name in plain}
+    return {
+        "plain": plain,
+        "nullable": plain.astype("Float64"),
+        "arrow": pandas.DataFrame(
+            {name: pandas.Series(column, dtype="double[pyarrow]") for name, column in given.items()}
+        ),
+        "objects": plain.astype(object).where(plain.notna(), None),
+        "polars": polars.DataFrame(given, schema=dict.fromkeys("abc", polars.Float64)),
+        "table": arrow.table(given),
+    }
+
+
+@pytest.mark.parametrize("with_gaps", [False, True], ids=["complete", "gaps"])
+def test_frames_of_all_storages_are_the_same_data(with_gaps, X):
+    values = X.copy()
+    if with_gaps:
+        values[[3, 17], [1, 2]] = np.nan
+    plain = clone(FLAT).fit(values)
+    for kind, frame in frames_of(values).items():
+        model = clone(FLAT).fit(frame)
+        np.testing.assert_array_equal(model.embedding_, plain.embedding_, err_msg=kind)
+        np.testing.assert_array_equal(model.transform(frame), plain.transform(values))
+        np.testing.assert_array_equal(model.impute(frame), plain.impute(values))
+        table = TableMap(clone(FLAT)).fit(frame)
+        assert list(table.feature_names_in_) == ["a", "b", "c"]
+        assert table.kinds_ == dict.fromkeys("abc", "number"), kind
+        found = table.transform(frame)
+        assert np.isfinite(found).all()
+        np.testing.assert_allclose(found, TableMap(clone(FLAT)).fit(values).transform(values))
+
+
 @pytest.mark.parametrize(
     ("bad", "error", "message"),
     [

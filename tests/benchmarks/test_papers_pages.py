@@ -5,7 +5,7 @@ import math
 
 import pytest
 
-from benchmarks import many_rows, map_quality, papers
+from benchmarks import geometry, many_rows, map_quality, papers
 from benchmarks.harness import ROOT, kept
 from benchmarks.papers import pages, publishing
 from benchmarks.papers.__main__ import run as command
@@ -157,7 +157,9 @@ def test_sections_are_written_from_the_records(file):
     assert shown == written[file](found).strip("\n")
 
 
-@pytest.mark.parametrize("benchmark", [map_quality, many_rows], ids=lambda one: one.__name__)
+@pytest.mark.parametrize(
+    "benchmark", [geometry, map_quality, many_rows], ids=lambda one: one.__name__
+)
 def test_measured_parts_are_written_from_their_records(benchmark):
     found = kept.read(benchmark.KEPT)
     assert found

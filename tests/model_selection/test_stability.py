@@ -170,7 +170,7 @@ def test_pictures(tmp_path):
     with pytest.raises(ValueError, match="one or two columns"):
         StabilityDisplay(np.zeros((3, 3)), few)
     with (
-        pytest.warns(UserWarning, match="stopped"),
+        pytest.warns(UserWarning, match="still falling"),
         pytest.raises(ValueError, match="3 latent dimensions"),
     ):
         StabilityDisplay.from_estimator(cube.fit(S_CURVE), S_CURVE)

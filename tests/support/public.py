@@ -8,6 +8,7 @@ PUBLIC_MODULES = [
     "twofold.counts",
     "twofold.dask",
     "twofold.datasets",
+    "twofold.explaining",
     "twofold.export.explorer",
     "twofold.export.onnx",
     "twofold.kernels",

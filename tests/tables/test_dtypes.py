@@ -170,6 +170,16 @@ def test_all_kinds_of_gaps_are_one():
         assert missing.tolist() == [False, False, True, True, True, True]
 
 
+def test_times_far_from_today_are_read_whatever_the_unit_of_pandas():
+    zone = dt.timezone(dt.timedelta(hours=2))
+    far = [dt.datetime(1, 1, 3, 12), None, dt.datetime(9999, 12, 31), dt.datetime(2020, 5, 1)]
+    zoned = [None if one is None else one.replace(tzinfo=zone) for one in far]
+    for times, hours in ((far, 0.0), (zoned, 2.0)):
+        cells = as_frame(pd.DataFrame({"a": pd.Series(times, dtype=object)})).cells("a")
+        expected = to_days(np.array(far, dtype="datetime64[us]")) - hours / 24.0
+        np.testing.assert_allclose(cells.plain, expected, rtol=1e-12)
+
+
 def test_other_frames_come_back_as_pandas():
     table = pa.table(
         {

@@ -24,8 +24,12 @@ from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
+from twofold.base.aligning import OldMap, learned_of
+from twofold.base.alignment import Alignment
+from twofold.base.compressing import CompressMixin
 from twofold.base.dask_inputs import is_dask, lazily
 from twofold.base.dimensions import check_n_components, constant_model, warn_of_rank
+from twofold.base.explaining import ExplainMixin
 from twofold.base.exploring import ExploreMixin
 from twofold.base.gaps import (
     completed,
@@ -36,6 +40,7 @@ from twofold.base.gaps import (
     without_gaps,
 )
 from twofold.base.geometry import GeometryMixin
+from twofold.base.growing import GrowMixin
 from twofold.base.latent_density import LatentDensityMixin
 from twofold.base.other_units import warn_of_other_units
 from twofold.base.problem import Learned, Problem
@@ -75,6 +80,9 @@ FEW_ROWS, FEW_VALUES = 1_000, 10**6
 class TwoWayEstimator(
     SummaryMixin,
     ExploreMixin,
+    CompressMixin,
+    ExplainMixin,
+    GrowMixin,
     LatentDensityMixin,
     TrustMixin,
     GeometryMixin,
@@ -92,6 +100,8 @@ class TwoWayEstimator(
         Latents of the training data.
     encoder_, decoder_ : objects with ``predict``
         The two maps, between centered units. Use ``transform`` and ``inverse_transform``.
+    alignment_ : Alignment
+        How near shared rows are to their places in the old map. Only of fits with ``align_to``.
     density_ : object with ``log_density`` and ``sample``
         The density of the latents, in centered units. Use ``log_density``.
     n_features_in_, feature_names_in_
@@ -117,6 +127,13 @@ class TwoWayEstimator(
     scale: Any = None
     """Columns as they are, for estimators without that parameter and for old model files."""
 
+    _aligns_itself = False
+    """Whether `_learn` puts the latents into the frame of the anchors."""
+
+    _pulls_rows = False
+    """Whether `_learn` starts at the anchors and pulls rows, without help by ``init``."""
+
+    alignment_: Alignment
     embedding_: Array
     encoder_: Predictor
     decoder_: Predictor
@@ -134,7 +151,15 @@ class TwoWayEstimator(
         return constant_model(np.zeros((len(problem.data), problem.n_components)), problem.data)
 
     @with_callbacks
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        *,
+        align_to: Any = None,
+        shared: Any = None,
+    ) -> Self:
         """Learn latents and both maps.
 
         An interrupted or failed fit leaves the model unchanged.
@@ -152,6 +177,12 @@ class TwoWayEstimator(
             are rounded to as many copies as there are rows with a positive weight. Equal weights,
             like None, take each row once. Rows of weight 0 are left out, and ``embedding_`` has
             what ``transform`` returns for them.
+        align_to : fitted model, default=None
+            Another model, in whose latent space this one is placed: latents of one decode by the
+            other. ``alignment_`` has the distances of shared rows.
+        shared : array-like of int, shape (m, 2), or tuple of two arrays, default=None
+            Pairs of a row of X and the row of ``align_to.embedding_`` for the same thing. None
+            means that the features are shared: then the old model places all rows.
 
         Returns
         -------
@@ -169,7 +200,8 @@ class TwoWayEstimator(
         try:
             n_threads(self.n_jobs)
             with self._threads(), repeatable_threads():
-                state = fitted_state(self, X, y, sample_weight)
+                frame = OldMap.of(X, align_to, shared)
+                state = fitted_state(self, X, y, sample_weight, frame)
         except BaseException:
             # The validation has set n_features_in_ and feature_names_in_.
             for name in ("n_features_in_", "feature_names_in_"):
@@ -186,7 +218,7 @@ class TwoWayEstimator(
             self.__dict__.pop(name, None)
         self.__dict__.update(state, _learned_names=tuple(state))
 
-    def _fit(self, X: Any, y: Any) -> dict[str, Any]:
+    def _fit(self, X: Any, y: Any, frame: OldMap | None = None) -> dict[str, Any]:
         data, _ = check_data(self, X, reset=True, gaps=self._allows_gaps)
         y = self._labels(data, y)
         rng = check_rng(self.random_state)
@@ -203,7 +235,8 @@ class TwoWayEstimator(
             rank = rank_up_to(centered, n_components)
             warn_of_rank(rank, n_components)
             problem = Problem(centered, units, data, y, n_components, rng, progress)
-            learned = self._learn_constant(problem) if rank == 0 else self._learn(problem)
+            problem = problem if frame is None else frame.anchors(self, problem)
+            learned = self._learn_constant(problem) if rank == 0 else learned_of(self, problem)
         variance = learned.variance
         if variance is None:
             variance = float(row_norms_sq(centered).mean())
@@ -252,13 +285,16 @@ class TwoWayEstimator(
         """Return the number of latent dimensions, checked against the data."""
         return check_n_components(self.n_components, *data.shape)
 
-    def save(self, path: str | os.PathLike[str]) -> None:
+    def save(self, path: str | os.PathLike[str], *, precision: str = "exact") -> None:
         """Write the fitted model to a file of plain data; `twofold.load` reads it.
 
         Parameters
         ----------
         path : str or path-like
             The file to write, usually with the suffix ``.twofold``.
+        precision : {"exact", "single"}, default="exact"
+            "exact" keeps every bit. "single" rounds the training rows in the maps to single
+            precision, see `twofold.save`.
 
         Examples
         --------
@@ -271,7 +307,7 @@ class TwoWayEstimator(
         ...     twofold.load(os.path.join(folder, "iris.twofold")).embedding_.shape
         (150, 2)
         """
-        save(self, path)
+        save(self, path, precision=precision)
 
     def transform(self, X: Any, *, return_std: bool = False) -> Any:
         """Encode data: map each row to the latent space.

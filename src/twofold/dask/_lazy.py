@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from copy import copy
 from dataclasses import dataclass
 from typing import Any
@@ -94,6 +95,21 @@ def mapped(model: TwoWayEstimator, method: str, X: Any, options: dict[str, Any])
 
 NEED_LATENTS = ("outlier_scores", "predict_outlier")
 """Methods that compare rows with training rows."""
+
+
+def computed_blocks(X: Any) -> Iterator[Any]:
+    """Yield the blocks of rows of a collection, computed one after the other, but empty ones."""
+    if is_frame(X):
+        parts = (X.get_partition(number) for number in range(X.npartitions))
+    else:
+        if getattr(X, "ndim", 2) != 2:
+            raise ValueError(f"Expected 2D array, got an array of {X.ndim} dimensions.")
+        check_whole_rows(X)
+        parts = (X.blocks[number] for number in range(X.numblocks[0]))
+    for part in parts:
+        block = part.compute()
+        if len(block):
+            yield block
 
 
 def _shipped(model: TwoWayEstimator, with_latents: bool) -> Any:

@@ -29,8 +29,10 @@ from sklearn.utils.validation import check_is_fitted
 from twofold.base.dask_inputs import is_dask, lazily
 from twofold.base.estimator import TwoWayEstimator
 from twofold.base.gaps import without_gaps
+from twofold.base.growth import Growth, n_rows_of
 from twofold.base.journal import Journal
 from twofold.base.problem import Learned, Problem
+from twofold.base.progress import FitProgress
 from twofold.base.sparse_inputs import encoded
 from twofold.drur.attributes import attributes_of, constant_attributes
 from twofold.drur.fitting import UnsupervisedFit, fit_rows
@@ -38,6 +40,7 @@ from twofold.drur.maps import encoders_of
 from twofold.drur.settings import DRURSettings, RowMinimizer
 from twofold.drur.stream import RowStream, check_stream_settings, sampled_rows, warn_of_rare_columns
 from twofold.drur.sweep import Sweep, SweepSums
+from twofold.drur.update import updated
 from twofold.maps.affine import Affine, Chain
 from twofold.maps.projection import Projection
 from twofold.numerics.density import LatentDensity
@@ -252,6 +255,9 @@ class DRUR(TwoWayEstimator):
             density=found.domain,
             attributes=attributes,
         )
+
+    def _grown(self, data: Array, rng: np.random.Generator, progress: FitProgress) -> Growth:
+        return updated(self, data, n_rows_of(self), rng, progress)
 
     def _learn_constant(self, problem: Problem) -> Learned:
         learned = super()._learn_constant(problem)

@@ -6,7 +6,7 @@ r"""Shortest paths on the manifold that stay where data are.
 2. *Relaxation.* That way has corners. The cheaper of it and the straight line becomes a smooth
    curve: the line between the ends plus a few sines, ``sum_k a_k sin(k pi t) / k``, whose energy
 
-   .. math:: T \sum_t w_t^2 \bigl(|f(z_{t+1}) - f(z_t)|^2 + \epsilon^2 |z_{t+1} - z_t|^2\bigr)
+   .. math:: T \sum_t w_t^2 |f(z_{t+1}) - f(z_t)|^2 + v_t^2 |z_{t+1} - z_t|^2
 
    L-BFGS lowers. The minimum of the energy is the shortest curve, at constant speed. Divided by
    ``k``, all coefficients matter equally for the energy, so few steps suffice.
@@ -189,21 +189,24 @@ class Curve:
         around = surface.limited((places + offsets[:, None]).reshape(-1, q))
         images = surface.images(around).reshape(2 * q + 1, n, -1)
         logs = surface.log_weight(around).reshape(2 * q + 1, n)
-        weights = np.exp(2.0 * logs[0])
-        steps, moves = np.diff(images[0], axis=0), np.diff(places, axis=0)
-        least = surface.least**2
-        squares = np.square(steps).sum(axis=1) + least * np.square(moves).sum(axis=1)
-        mean = 0.5 * (weights[1:] + weights[:-1])
-        value = N_STEPS * float(mean @ squares)
-        pull = _from_both_sides(mean[:, None] * steps)
-        hold = _from_both_sides(mean[:, None] * moves)
-        beside = 0.5 * (np.append(squares, 0.0) + np.append(0.0, squares))
-        slope = 2.0 * least * hold
+        both = surface.squared_weights(logs[0])
+        steps = np.diff(images[0], axis=0), np.diff(places, axis=0)
+        squares = [np.square(one).sum(axis=1) for one in steps]
+        means = [0.5 * (weight[1:] + weight[:-1]) for weight in both]
+        value = N_STEPS * float(
+            sum(mean @ square for mean, square in zip(means, squares, strict=True))
+        )
+        pull, hold = (
+            _from_both_sides(mean[:, None] * one) for mean, one in zip(means, steps, strict=True)
+        )
+        slope = 2.0 * hold
+        # The slopes of the squared weights with log w: 2 w^2 and 2 v g w.
+        rises = 2.0 * both[0], 2.0 * np.sqrt(both[0] * both[1]) * (surface.usual_stretch or 1.0)
+        beside = sum(rise * _beside(square) for rise, square in zip(rises, squares, strict=True))
         for column in range(q):
             change = (images[1 + column] - images[1 + q + column]) / (2.0 * DIFFERENCE)
             rise = (logs[1 + column] - logs[1 + q + column]) / (2.0 * DIFFERENCE)
-            slope[:, column] += 2.0 * np.einsum("nd,nd->n", change, pull)
-            slope[:, column] += beside * 2.0 * weights * rise
+            slope[:, column] += 2.0 * np.einsum("nd,nd->n", change, pull) + beside * rise
         orders = np.arange(1.0, N_SINES + 1.0)[:, None]
         return value, N_STEPS * (_sines(N_STEPS).T @ slope) / orders
 
@@ -214,6 +217,12 @@ def _from_both_sides(steps: Array) -> Array:
     found[1:] += steps
     found[:-1] -= steps
     return found
+
+
+def _beside(squares: Array) -> Array:
+    """Return half the squares (n,) on both sides of each place (n + 1,)."""
+    sums: Array = 0.5 * (np.append(squares, 0.0) + np.append(0.0, squares))
+    return sums
 
 
 def _sines(n_steps: int) -> Array:
@@ -232,13 +241,12 @@ def _divided(line: Array, surface: Surface, n_steps: int, *, by_cost: bool) -> A
     if len(line) < N_FINE:
         shares = np.linspace(0.0, len(line) - 1.0, 2 * N_PIECES * (len(line) - 1) + 1)
         line = _interpolated(line, np.arange(float(len(line))), shares)
-    images = surface.images(surface.limited(line))
-    lengths = np.sqrt(np.square(np.diff(images, axis=0)).sum(axis=1))
-    moves = np.sqrt(np.square(np.diff(line, axis=0)).sum(axis=1))
     if by_cost:
-        weights = np.exp(surface.log_weight(surface.limited(line)))
-        lengths = 0.5 * (weights[1:] + weights[:-1]) * (lengths + surface.least * moves)
+        lengths = surface.step_costs(line[None])[0]
     else:
+        images = surface.images(surface.limited(line))
+        moves = np.sqrt(np.square(np.diff(line, axis=0)).sum(axis=1))
+        lengths = np.sqrt(np.square(np.diff(images, axis=0)).sum(axis=1))
         lengths = lengths + 1e-6 * (surface.usual_stretch or 1.0) * moves
     along = np.concatenate([[0.0], np.cumsum(lengths)])
     return _interpolated(line, along, np.linspace(0.0, along[-1], n_steps + 1))

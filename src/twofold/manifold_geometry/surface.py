@@ -2,13 +2,15 @@ r"""The manifold as paths see it: images, density, and what a step costs.
 
 A step ``dz`` costs its length on the manifold times a weight,
 
-.. math:: w(z) \sqrt{|df|^2 + \epsilon^2 |dz|^2}, \qquad
-          \log w = \frac{s^2}{1 + s}, \quad s = \max(0, \log p_0 - \log p(z)) .
+.. math:: \sqrt{w^2 |df|^2 + v^2 |dz|^2}, \qquad
+          \log w = \frac{s^2}{1 + s}, \quad s = \max(0, \log p_0 - \log p(z)), \quad
+          v = g \, (w - 1 + \epsilon) .
 
 ``p`` is the density of the training latents, and ``p_0`` the density that all but a tenth of them
 reach. So the weight is 1 where data lie, smooth at the border, and about ``p_0 / p`` in empty
-places. Many decoders are constant far from the data; with the small ``eps`` steps cost something
-there, too.
+places. There the decoder means little: many are constant, with a jump somewhere. So a step also
+costs its length on the map, with the usual stretch ``g`` and the weight ``w - 1``. With the small
+``eps`` equal images cost something where data lie, too.
 
 Circular dimensions are unwrapped: a path leaves the interval and its images go on around.
 """
@@ -35,7 +37,7 @@ EMPTIEST = 12.0
 """The largest ``s``: beyond it all places are equally empty."""
 
 SHORTEST = 0.03
-"""``eps`` as a share of the usual stretch."""
+"""``eps``."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,11 +139,6 @@ class Surface:
         return float(np.sqrt(np.median(squares)))
 
     @cached_property
-    def least(self) -> float:
-        """``eps``."""
-        return SHORTEST * self.usual_stretch or 1.0
-
-    @cached_property
     def log_reference(self) -> float:
         """``log p_0``."""
         return float(np.quantile(self.log_density(self.landmarks), SPARSEST))
@@ -152,14 +149,28 @@ class Surface:
         weights: Array = emptiness * emptiness / (1.0 + emptiness)
         return weights
 
-    def costs(self, lines: Array) -> Array:
-        """Return what lines (n, n_nodes, q) of places cost (n,)."""
+    def squared_weights(self, log_weight: Array) -> tuple[Array, Array]:
+        """Return ``w^2`` and ``v^2``, shaped like ``log w``."""
+        weights = np.exp(log_weight)
+        return weights**2, ((self.usual_stretch or 1.0) * (weights - 1.0 + SHORTEST)) ** 2
+
+    def step_costs(self, lines: Array) -> Array:
+        """Return what the steps of lines (n, n_nodes, q) of places cost (n, n_nodes - 1)."""
         n_lines, n_nodes, q = lines.shape
         places = self.limited(lines.reshape(-1, q))
         images = self.images(places).reshape(n_lines, n_nodes, -1)
-        weights = np.exp(self.log_weight(places)).reshape(n_lines, n_nodes)
-        across = np.square(np.diff(images, axis=1)).sum(axis=2)
-        along = np.square(np.diff(lines, axis=1)).sum(axis=2)
-        lengths = np.sqrt(across + self.least**2 * along)
-        total: Array = (0.5 * (weights[:, 1:] + weights[:, :-1]) * lengths).sum(axis=1)
+        logs = self.log_weight(places).reshape(n_lines, n_nodes)
+        squares = [
+            np.square(np.diff(images, axis=1)).sum(axis=2),
+            np.square(np.diff(lines, axis=1)).sum(axis=2),
+        ]
+        parts = zip(self.squared_weights(logs), squares, strict=True)
+        costs: Array = np.sqrt(
+            sum(0.5 * (weight[:, 1:] + weight[:, :-1]) * square for weight, square in parts)
+        )
+        return costs
+
+    def costs(self, lines: Array) -> Array:
+        """Return what lines (n, n_nodes, q) of places cost (n,)."""
+        total: Array = self.step_costs(lines).sum(axis=1)
         return total

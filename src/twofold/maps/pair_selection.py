@@ -97,8 +97,8 @@ def choose_pair(
     """Return the best pair of unfitted maps, by name.
 
     Of the pairs of about the lowest held-out error it is that of the highest score of the map;
-    pairs that do not encode the embedding come last. A tenth of the rows, at most 500, is held out; at most 3,000 of the others are fitted to. With
-    fewer than 20 rows the first of each is taken.
+    pairs that do not encode the embedding come last. A tenth of the rows, at most 500, is held out;
+    at most 3,000 of the others are fitted to. With fewer than 20 rows the first of each is taken.
     """
     first_up, first_down = next(iter(ups)), next(iter(downs))
     if len(data) < MIN_ROWS or len(ups) * len(downs) == 1:
@@ -162,9 +162,7 @@ def _best_first(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return pairs by error, those of about the lowest one by the score of the map before."""
     limit = AS_GOOD * max(SMALLEST_ERROR, min((row["error"] for row in rows), default=0.0))
     by_error = sorted(rows, key=lambda row: row["error"])
-    return sorted(
-        by_error, key=lambda row: -row["map_score"] if row["error"] <= limit else np.inf
-    )
+    return sorted(by_error, key=lambda row: -row["map_score"] if row["error"] <= limit else np.inf)
 
 
 def fit_pair(
@@ -203,6 +201,12 @@ def _fit_down(
     coordinates = subspace.into(data)
     within = _fit_map(_settled(decoder), latents, coordinates)
     return Chain((subspace, encoder.set_params(decoder=within).fit(coordinates, latents)))
+
+
+def project_onto(decoder: Map, density: LatentDensity) -> Any:
+    """Return the projection onto the manifold of a decoder that keeps latents and data."""
+    kept: Any = decoder
+    return _fit_down(Projection(), decoder, kept.targets_, kept.inputs_, density)
 
 
 def _settled_width(fitted: Map) -> Map:

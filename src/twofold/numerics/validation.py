@@ -75,8 +75,18 @@ def refuse_text(X: Any, name: str) -> None:
             f"{name} has type {X.dtype}, which is not one of NumPy's types of numbers. Pass an "
             "array of float32 or float64; a record array becomes a table by pandas.DataFrame."
         )
-    if hasattr(X, "columns") and not all(map(_holds_numbers, list(getattr(X, "dtypes", ())))):
+    if hasattr(X, "columns") and (
+        _names_repeat(X) or not all(map(_holds_numbers, list(getattr(X, "dtypes", ()))))
+    ):
         refuse_cells(X)
+
+
+def _names_repeat(X: Any) -> bool:
+    names = list(X.columns)
+    try:
+        return len(set(names)) < len(names)
+    except TypeError:  # Arrow's tables list the columns themselves
+        return False
 
 
 def _holds_numbers(dtype: Any) -> bool:

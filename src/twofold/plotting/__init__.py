@@ -9,10 +9,12 @@ from twofold.plotting._figures import save_figure
 from twofold.plotting.candidates import CandidatesDisplay
 from twofold.plotting.class_borders import ClassBordersDisplay
 from twofold.plotting.decoded_grid import DecodedGridDisplay
+from twofold.plotting.feature_arrows import FeatureArrowsDisplay
 from twofold.plotting.generalization import GeneralizationDisplay
 from twofold.plotting.latent_map import LatentMapDisplay
 from twofold.plotting.learning_curve import LearningCurveDisplay
 from twofold.plotting.manifold import ManifoldDisplay
+from twofold.plotting.path_features import PathFeaturesDisplay
 from twofold.plotting.rate_distortion import RateDistortionDisplay
 from twofold.plotting.reconstruction_error import ReconstructionErrorDisplay
 from twofold.plotting.residual_variance import ResidualVarianceDisplay
@@ -23,10 +25,12 @@ __all__ = [
     "CandidatesDisplay",
     "ClassBordersDisplay",
     "DecodedGridDisplay",
+    "FeatureArrowsDisplay",
     "GeneralizationDisplay",
     "LatentMapDisplay",
     "LearningCurveDisplay",
     "ManifoldDisplay",
+    "PathFeaturesDisplay",
     "RateDistortionDisplay",
     "ReconstructionErrorDisplay",
     "ResidualVarianceDisplay",

@@ -12,7 +12,14 @@ from twofold.manifold_geometry import Stretch
 from twofold.numerics.threads import some_rows
 from twofold.numerics.validation import check_choice, check_int
 from twofold.plotting._density import DensityMap, draw_border
-from twofold.plotting._figures import Axes, Display, map_size, set_extent, without_frame
+from twofold.plotting._figures import (
+    Axes,
+    Display,
+    map_size,
+    readable_log,
+    set_extent,
+    without_frame,
+)
 from twofold.plotting._latent_space import LatentSpace, Model
 from twofold.principal_manifold.domains import Domain, Points
 from twofold.protocols import AnyArray, Array
@@ -83,7 +90,7 @@ class StretchDisplay(Display):
 
     @classmethod
     def from_estimator(
-        cls, model: Model, X: Any = None, *, n_grid: int = 60, **plot_options: Any
+        cls, model: Model, X: Any = None, *, n_grid: int = 100, **plot_options: Any
     ) -> Self:
         """Draw the stretch of a fitted model.
 
@@ -93,7 +100,7 @@ class StretchDisplay(Display):
             A fitted model with one or two latent dimensions.
         X : array-like of shape (n_samples, n_features), default=None
             Rows to draw. None draws training latents; folds show only in rows that are given.
-        n_grid : int, default=60
+        n_grid : int, default=100
             Places along the longer side of the grid.
         **plot_options
             Options of `plot`, such as ``ax``.
@@ -189,6 +196,7 @@ class StretchDisplay(Display):
         set_extent(ax, extent)
         ax.set(xlabel="latent 1", ylabel="latent 2")
         self.colorbar_ = self._show_colorbar(self.image_, NAMES[value])
+        readable_log(self.colorbar_.ax.yaxis)
 
     def _draw_tears(self, ax: Any) -> None:
         """Hatch the places that are torn."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from copy import copy
 from typing import Any, Self
 
 import numpy as np
@@ -15,14 +16,19 @@ from sklearn.base import (
 from sklearn.utils.validation import check_is_fitted
 
 from twofold.auto.estimator import AutoTwoWay
+from twofold.base.aligning import OldMap
+from twofold.base.alignment import Alignment
+from twofold.base.compressing import Compression
 from twofold.base.estimator import TwoWayEstimator
 from twofold.base.exploring import ExploreMixin
 from twofold.base.summary import SummaryMixin
+from twofold.base.update_report import UpdateReport
 from twofold.export.model_files import save
 from twofold.numerics.row_weights import repeated_rows, take_rows
 from twofold.numerics.validation import RandomLike
 from twofold.protocols import AnyArray, Array
 from twofold.tables.cells import original_level
+from twofold.tables.explaining import ExplainTableMixin
 from twofold.tables.filling import decoded_deviations, deviations, fill
 from twofold.tables.frames import Frame, as_frame, joined
 from twofold.tables.geometry import TableGeometryMixin
@@ -33,6 +39,7 @@ from twofold.tables.measuring import measure
 class TableMap(
     SummaryMixin,
     ExploreMixin,
+    ExplainTableMixin,
     TableGeometryMixin,
     ClassNamePrefixFeaturesOutMixin,
     TransformerMixin,
@@ -128,7 +135,15 @@ class TableMap(
         self.verbose = verbose
         self.n_jobs = n_jobs
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        *,
+        align_to: Any = None,
+        shared: Any = None,
+    ) -> Self:
         """Learn the encoding of the columns, latents and both maps.
 
         An interrupted or failed fit leaves the model unchanged.
@@ -141,6 +156,11 @@ class TableMap(
             Labels, used by supervised models only.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the rows, at least 0: a fit to repeated rows. See `TwoWayEstimator.fit`.
+        align_to : fitted model, default=None
+            Another model, in whose latent space this one is placed. See `TwoWayEstimator.fit`.
+        shared : array-like of int, shape (m, 2), or tuple of two arrays, default=None
+            Pairs of a row of X and a row of ``align_to.embedding_``. None means that the features
+            are shared; pandas frames need at least half of the columns.
 
         Returns
         -------
@@ -151,13 +171,49 @@ class TableMap(
         layout = measure(_repeated(frame, sample_weight), self.kinds)
         encoded = layout.into(X)
         check_rows(encoded)
-        model = self._new_model().fit(encoded, y, sample_weight=sample_weight)
+        old_map = OldMap.of(X, align_to, shared)
+        model = self._new_model().fit(encoded, y, sample_weight=sample_weight, align_to=old_map)
         self.__dict__.pop("feature_names_in_", None)
         if frame.library != "numpy":
             self.feature_names_in_ = np.array(frame.names, dtype=object)
         self.n_features_in_ = len(frame.names)
         self.kinds_, self.layout_, self.model_ = layout.kinds, layout, model
         return self
+
+    def update(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002 - scikit-learn's signature
+        """Take the rows of another table in: keep the map, and let it grow where they are new.
+
+        Columns are encoded as in the fit. Levels that the fit has not seen are treated as missing
+        values, with a warning. See `UKR.update`.
+
+        Parameters
+        ----------
+        X : data frame or array-like of shape (n_samples, n_features)
+            The new rows. Columns are matched by name.
+        y : ignored
+            Not used, present for API consistency.
+
+        Returns
+        -------
+        self
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> from twofold import UKR, TableMap
+        >>> frame = pd.DataFrame({"a": range(60), "b": ["low"] * 30 + ["top"] * 30})
+        >>> table = TableMap(UKR(1, random_state=0)).fit(frame[::2])
+        >>> table.update(frame[1::2]).embedding_.shape, table.update_report_.n_new
+        ((60, 1), 30)
+        """
+        model = copy(self.model_)
+        self.model_ = model.update(self._encoded(X))
+        return self
+
+    @property
+    def update_report_(self) -> UpdateReport:
+        """What the last update did: see `twofold.base.UpdateReport`."""
+        return self.model_.update_report_
 
     def _new_model(self) -> Any:
         if self.model is None:
@@ -182,6 +238,23 @@ class TableMap(
     def embedding_(self) -> Array:
         """Latents of the training data, of shape (n_samples, n_components)."""
         return self.model_.embedding_
+
+    @property
+    def alignment_(self) -> Alignment:
+        """How near shared rows are to their places in the old map, after a fit with ``align_to``.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> from twofold import TableMap, TwoWay
+        >>> frame = pd.DataFrame({"a": range(40), "b": [False] * 20 + [True] * 20})
+        >>> model = TwoWay("pca", n_components=1, up="nw", down="nw")
+        >>> table = TableMap(model).fit(frame[:30])
+        >>> later = TableMap(model).fit(frame[10:], align_to=table)
+        >>> later.alignment_.median < 0.05
+        True
+        """
+        return self.model_.alignment_
 
     def transform(self, X: Any, *, return_std: bool = False) -> Any:
         """Encode data: map each row to the latent space.
@@ -514,13 +587,16 @@ class TableMap(
         filled = fill(self.layout_, as_frame(X), values)
         return filled, deviations(self.layout_, as_frame(X), values, spread)
 
-    def save(self, path: str | os.PathLike[str]) -> None:
+    def save(self, path: str | os.PathLike[str], *, precision: str = "exact") -> None:
         """Write the fitted model to a file of plain data; `twofold.load` reads it.
 
         Parameters
         ----------
         path : str or path-like
             The file to write, usually with the suffix ``.twofold``.
+        precision : {"exact", "single"}, default="exact"
+            "exact" keeps every bit. "single" rounds the training rows in the maps to single
+            precision, see `twofold.save`.
 
         Examples
         --------
@@ -535,7 +611,55 @@ class TableMap(
         ...     twofold.load(os.path.join(folder, "table.twofold")).kinds_
         {'a': 'number', 'b': 'category'}
         """
-        save(self, path)
+        save(self, path, precision=precision)
+
+    def compress(self, n_prototypes: int | str = "auto", *, max_error_ratio: float = 1.05) -> Self:
+        """Return a smaller model with prototypes in place of the training rows.
+
+        Errors are those of the encoded columns; see `UKR.compress`.
+
+        Parameters
+        ----------
+        n_prototypes : int or "auto", default="auto"
+            Number of prototypes; "auto" takes the first that keeps ``max_error_ratio``.
+        max_error_ratio : float, default=1.05
+            How many times the held-out reconstruction error may be that of this model.
+
+        Returns
+        -------
+        TableMap
+            Its ``compression_`` reports the errors and the memory.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> from twofold import TableMap, UKR
+        >>> frame = pd.DataFrame({"a": range(60), "b": ["low"] * 30 + ["top"] * 30})
+        >>> table = TableMap(UKR(1, init="pca", random_state=0)).fit(frame)
+        >>> table.compress(20).compression_.n_prototypes
+        20
+        """
+        check_is_fitted(self)
+        made = copy(self)
+        made.model_ = self.model_.compress(n_prototypes, max_error_ratio=max_error_ratio)
+        return made
+
+    @property
+    def compression_(self) -> Compression:
+        """What `compress` has done; compressed models only.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> from twofold import TableMap, UKR
+        >>> frame = pd.DataFrame({"a": range(60), "b": ["low"] * 30 + ["top"] * 30})
+        >>> table = TableMap(UKR(1, init="pca", random_state=0)).fit(frame)
+        >>> table.compress(20).compression_.n_rows
+        60
+        """
+        inner: Any = self.model_
+        found: Compression = inner.compression_
+        return found
 
     @property
     def _n_features_out(self) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import re
 from dataclasses import replace
 from typing import Any
@@ -195,16 +196,33 @@ def _read_objects(column: Any) -> Cells:
     if kind == "text":
         return text_cells(_values(column), storage)
     if kind == "date":
-        times = pd.to_datetime(column, utc=True).dt.tz_localize(None)
+        times = _times(column)
         first = column[column.notna()].iloc[0]
         zone = getattr(first, "tzinfo", None)
-        return Cells("date", to_days(times.to_numpy()), storage if zone is None else _zoned(zone))
+        return Cells("date", to_days(times), storage if zone is None else _zoned(zone))
     if kind == "duration":
         return Cells("duration", to_days(pd.to_timedelta(column).to_numpy()), storage)
     if inferred == "decimal":
         places = [-one.as_tuple().exponent for one in column.dropna() if one.is_finite()]
         storage = Storage("pandas", f"object:decimal:{max(places, default=0)}")
     return Cells(kind, column.to_numpy(dtype=np.float64, na_value=np.nan), storage)
+
+
+def _times(column: Any) -> AnyArray:
+    """Return dates and times among objects as numbers of NumPy, in UTC."""
+    import pandas as pd
+
+    try:
+        found: AnyArray = pd.to_datetime(column, utc=True).dt.tz_localize(None).to_numpy()
+    except pd.errors.OutOfBoundsDatetime:  # pandas 2 counts nanoseconds, from 1677 to 2262
+        times = [_in_utc(one) for one in _values(column)]
+        found = np.array(times, dtype="datetime64[us]")
+    return found
+
+
+def _in_utc(one: Any) -> Any:
+    zoned = getattr(one, "tzinfo", None) is not None
+    return one.astimezone(dt.UTC).replace(tzinfo=None) if zoned else one
 
 
 def _zoned(zone: Any) -> Storage:
