@@ -1,16 +1,16 @@
 """Do the features that were planted come first? `explain`, `explain_path`, `explain_difference`.
 
-    python -m benchmarks.explain [planted] [intervals] [--seeds 5] [--first-seed 100]
-                                 [--sets roll ...] [--json results.json] [--publish]
+    python -m benchmarks.explain [PART ...] [--seeds 5] [--first-seed 100] [--json results.json]
+                                 [--publish]
 
-*planted*: sets whose structure is in known features, among nuisance features that are independent
-noise. Share of held-out rows whose strongest feature is a planted one, and whose two strongest are;
+Parts are *roll*, *turned-roll*, *sheet*, *clusters* and *markers*: sets whose structure is in known
+features, among nuisance features that are independent noise. Share of held-out rows whose strongest feature is a planted one, and whose two strongest are;
 the same for straight paths between two held-out rows that lie apart on the map, and for two
 selections of the 30 training rows nearest to their places. *intervals*: how often the 95 %
 intervals of `explain_difference` cover the truth, for selections of 40 new rows of two clusters.
 
 The settings were chosen on seeds below 100. ``--publish`` keeps the figures in ``explain.json``
-beside this file and writes the tables of docs/guide/explain.md.
+of the parts that ran beside this file and writes the tables of docs/guide/explain.md.
 """
 
 import argparse
@@ -99,26 +99,25 @@ def _standardized(planted, noise):
 
 SETS = {
     "roll": roll,
-    "turned roll": turned_roll,
+    "turned-roll": turned_roll,
     "sheet": sheet,
     "clusters": clusters,
     "markers": markers,
 }
 
 
-def planted(sets, estimators, seeds):
-    """Return the shares of planted features for each set, estimator, answer and seed."""
+def planted(name, estimators, seeds):
+    """Return the shares of planted features in a set for each estimator, answer and seed."""
     found = {}
-    for name in sets:
-        for called in estimators:
-            shares = found[f"{name}, {called}"] = {answer: [] for answer in ANSWERS}
-            for seed in seeds:
-                rng = np.random.default_rng(seed)
-                X, n_planted = SETS[name](N_ROWS + N_HELD_OUT, rng)
-                model = ESTIMATORS[called](seed).fit(X[:N_ROWS])
-                for answer, effects in answers(model, X, rng).items():
-                    shares[answer].append(first_and_second(effects, n_planted))
-            print(_line(f"{name}, {called}", shares), flush=True)
+    for called in estimators:
+        shares = found[f"{name}, {called}"] = {answer: [] for answer in ANSWERS}
+        for seed in seeds:
+            rng = np.random.default_rng(seed)
+            X, n_planted = SETS[name](N_ROWS + N_HELD_OUT, rng)
+            model = ESTIMATORS[called](seed).fit(X[:N_ROWS])
+            for answer, effects in answers(model, X, rng).items():
+                shares[answer].append(first_and_second(effects, n_planted))
+        print(_line(f"{name}, {called}", shares), flush=True)
     return found
 
 
@@ -235,34 +234,50 @@ def intervals_table(found):
     return "\n".join([*lines, *(_interval_line(label, one) for label, one in found.items())])
 
 
-TABLES = {"planted": planted_table, "intervals": intervals_table}
-WORDS = {
-    "planted": f"Percent of cases whose strongest feature is a planted one, mean over seeds "
-    f"(lowest seed): {N_HELD_OUT} held-out rows for `explain`, and for its two strongest features; "
-    "the exact derivative of the encoder (`scale=0`); the spread alone, without a map; paths "
-    "between two rows; selections around two places of the map. Fits to "
-    f"{N_ROWS} rows.",
-    "intervals": f"Percent of 95 % intervals that cover the difference of the means of "
-    f"{N_NEW:,} reconstructions per cluster, and the difference of the cluster centers in the "
-    f"data, for selections of {N_DRAWN} new rows:",
-}
+PARTS = (*SETS, "intervals")
+ABOUT = (
+    "Percent of cases whose strongest feature is a planted one, mean over seeds (lowest seed): "
+    f"{N_HELD_OUT} held-out rows for `explain`, and for its two strongest features; the exact "
+    "derivative of the encoder (`scale=0`); the spread alone, without a map; paths between two "
+    f"rows; selections around two places of the map. Fits to {N_ROWS} rows."
+)
+COVERED = (
+    f"Percent of 95 % intervals that cover the difference of the means of {N_NEW:,} "
+    "reconstructions per cluster, and the difference of the cluster centers in the data, for "
+    f"selections of {N_DRAWN} new rows:"
+)
 
 
 def section(parts):
     """Return the section of the page, each part with its command, commit and date."""
-    written = []
-    for part, record in parts.items():
-        said = origin(f"python -m benchmarks.explain {part}", record)
-        written += [f"{said} {WORDS[part]}", TABLES[part](record["figures"])]
+    said = {part: origin(_command(part, record), record) for part, record in parts.items()}
+    figures = {
+        label: one
+        for part, record in parts.items()
+        if part in SETS
+        for label, one in record["figures"].items()
+    }
+    written = [" ".join(said[part] for part in parts if part in SETS), ABOUT]
+    written += [planted_table(figures)]
+    if "intervals" in parts:
+        written += [
+            f"{said['intervals']} {COVERED}",
+            intervals_table(parts["intervals"]["figures"]),
+        ]
     return "\n\n".join(written)
+
+
+def _command(part, record):
+    """Return the command of a part, with its number of seeds."""
+    first = next(iter(record["figures"].values()))
+    return f"python -m benchmarks.explain {part} --seeds {len(next(iter(first.values())))}"
 
 
 def main(arguments=None):
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("parts", nargs="*", choices=[*TABLES, []], default=[])
+    parser.add_argument("parts", nargs="*", choices=[*PARTS, []], default=[])
     parser.add_argument("--seeds", type=int, default=5, help="number of seeds")
     parser.add_argument("--first-seed", type=int, default=100, help="the first seed")
-    parser.add_argument("--sets", nargs="*", choices=SETS, default=list(SETS))
     parser.add_argument("--estimators", nargs="*", choices=ESTIMATORS, default=list(ESTIMATORS))
     parser.add_argument("--json", type=Path, help="file for all figures")
     parser.add_argument("--publish", action="store_true", help="write docs/guide/explain.md")
@@ -270,16 +285,16 @@ def main(arguments=None):
     seeds = range(options.first_seed, options.first_seed + options.seeds)
     warnings.simplefilter("ignore")
     measured = {}
-    for part in options.parts or TABLES:
-        if part == "planted":
-            figures = planted(options.sets, options.estimators, seeds)
+    for part in options.parts or PARTS:
+        if part in SETS:
+            figures = planted(part, options.estimators, seeds)
         else:
             figures = intervals(options.estimators, seeds)
         measured[part] = recorded(figures)
-    if options.json:
-        write_json(options.json, measured)
+        if options.json:
+            write_json(options.json, measured)
     if options.publish:
-        publish(KEPT, measured, TABLES, PAGE, MARKS, section)
+        publish(KEPT, measured, PARTS, PAGE, MARKS, section)
 
 
 if __name__ == "__main__":

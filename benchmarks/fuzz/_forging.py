@@ -13,6 +13,8 @@ from contextlib import suppress
 
 import numpy as np
 
+from twofold.export.array_forms import Allowance, Packed, Unpacking
+from twofold.export.documents import as_npy
 from twofold.export.object_graph import CLASSES
 
 PLAIN = [None, True, False, 0, 1, -1, 2, 7, 10**9, 10**12, 2**31, 2**63, -(2**63), 10**30]
@@ -32,14 +34,20 @@ VALUES = [np.nan, np.inf, -np.inf, -1.0, 0.0, 1e12, 1e160, 1e308, -1e308, 1e-308
 
 
 class Forged:
-    """The parts of a model file, which can be changed, and signed again."""
+    """The parts of a model file, which can be changed, and signed again.
+
+    Its arrays become plain ones; `_form` puts some of them into other forms again.
+    """
 
     def __init__(self, content):
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             entries = {name: archive.read(name) for name in archive.namelist()}
         self.document = json.loads(entries["model.json"])
-        count = len(self.document["arrays"])
-        self.payloads = [entries[f"{number}.npy"] for number in range(count)]
+        unpacking = Unpacking(
+            lambda name, _: entries[name], Allowance(2**31), plain_only=self.document["format"] < 5
+        )
+        arrays = unpacking.arrays(self.document["arrays"])
+        self.payloads = [as_npy(array) for array in arrays]
 
     @property
     def nodes(self):
@@ -67,12 +75,13 @@ class Forged:
         return zipped(entries)
 
 
-def zipped(entries):
-    """Return a zip archive of entries without compression."""
+def zipped(entries, deflated=()):
+    """Return a zip archive of entries, some of them deflated."""
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w") as archive:
         for name, payload in entries.items():
-            archive.writestr(zipfile.ZipInfo(name), payload)
+            way = zipfile.ZIP_DEFLATED if name in deflated else zipfile.ZIP_STORED
+            archive.writestr(zipfile.ZipInfo(name), bytes(payload), way)
     return buffer.getvalue()
 
 
@@ -255,8 +264,52 @@ def _archive(forged, rng):
     return bytes(content), f"archive {way}"
 
 
+def _form(forged, rng):
+    """Write all arrays in their smallest forms, and change what describes them, or their bytes."""
+    packed = Packed.of([forged.array(number) for number in range(len(forged.payloads))])
+    document = {**forged.document, "arrays": packed.listed, "format": _one_of([4, 5, 5, 5], rng)}
+    entries = {name: bytearray(payload) for name, payload, _ in packed.entries}
+    described = [one for one in _mappings(packed.listed) if one]
+    way = int(rng.integers(4))
+    if way == 0:  # a description
+        one = _one_of([one for one in described if "form" in one] or described, rng)
+        key = _one_of(sorted(one), rng)
+        forms = ["plain", "planes", "levels", "same", 0, 1, -1, "C", "F", [], [10**9, 10**9], None]
+        one[key] = _one_of(forms, rng)
+        note = f"{key} of an array = {one[key]}"
+    elif way == 1:  # parts that do not fit each other
+        lists = [one["parts"] for one in described if isinstance(one.get("parts"), list)]
+        parts = _one_of(lists, rng)
+        first, second = rng.integers(len(parts), size=2)
+        parts[first], parts[second] = parts[second], parts[first]
+        note = f"parts {first} and {second} swapped"
+    else:  # bytes, signed again
+        name = _one_of(sorted(entries), rng)
+        for _ in range(int(rng.integers(1, 4))):
+            entries[name][int(rng.integers(len(entries[name])))] = int(rng.integers(256))
+        if way == 3:
+            del entries[name][int(rng.integers(len(entries[name]))) :]
+        note = f"bytes of {name}"
+    for one, name in _described_entries(packed.listed):
+        if name in entries and isinstance(one, dict) and "sha256" in one:
+            one |= {"sha256": _digest(entries[name]), "bytes": len(entries[name])}
+    text = json.dumps(document).encode()
+    deflated = {name for name, _, deflate in packed.entries if deflate}
+    first = {"model.json": text, "sha256": _digest(text).encode()}
+    return zipped(first | entries, deflated), note
+
+
+def _described_entries(listed):
+    """Yield the descriptions of the entries of an archive, with their names."""
+    for number, one in enumerate(listed):
+        yield one, f"{number}.npy"
+        parts = one.get("parts")
+        for place, part in enumerate(parts if isinstance(parts, list) else []):
+            yield part, f"{number}-{place}.npy"
+
+
 WAYS = [_value] * 6 + [_array_value] * 4 + [_array_shape] * 4 + [_array_type] * 2 + [_reference] * 3
-WAYS += [_class, _swap, _missing, _extra, _fact, _array_bytes, _text, _archive]
+WAYS += [_class, _swap, _missing, _extra, _fact, _array_bytes, _text, _archive, _form, _form]
 """The changes, common ones more than once."""
 
 

@@ -13,6 +13,7 @@ from typing import Any as _Any
 from twofold._version import __version__
 
 if TYPE_CHECKING:
+    from twofold.aligning import align
     from twofold.auto import AutoTwoWay
     from twofold.drur import DRUR
     from twofold.export.errors import ModelFileError
@@ -39,6 +40,7 @@ __all__ = [
     "TableMap",
     "TwoWay",
     "__version__",
+    "align",
     "from_pipeline",
     "load",
     "save",
@@ -56,6 +58,7 @@ _HOMES = {
     "SupervisedIsomap": "twofold.isomap",
     "TableMap": "twofold.tables",
     "TwoWay": "twofold.two_way",
+    "align": "twofold.aligning",
     "from_pipeline": "twofold.pipelines",
     "load": "twofold.export.model_files",
     "save": "twofold.export.model_files",

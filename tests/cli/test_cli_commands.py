@@ -255,7 +255,8 @@ def test_export(model, ukr, data, tmp_path, monkeypatch):
         "export", model, "--map", "up", "--distill", "-o", out, code=2
     )
     down = tmp_path / "down.onnx"
-    assert "--distill writes a formula" in fails("export", ukr, "-o", down)
+    assert "without --no-distill" in fails("export", ukr, "--no-distill", "-o", down)
+    assert "the error is" in run("export", ukr, "-o", down).stdout
     distill = ("export", ukr, data, *ROLES, "--distill", "-o", down)
     assert 0.0 <= json.loads(run(*distill, "--json").stdout)["deviation"] < 1.0
     assert "held-out latents deviate by" in run(*distill).stdout
@@ -376,3 +377,19 @@ def test_demo_says_where_it_cannot_write(tmp_path):
     result = run("demo", "-o", tmp_path, "--quiet", code=1)
     assert result.stderr.splitlines()[-1].startswith("Error: ")
     assert "latent-map.png" in result.stderr
+
+
+def test_compress(ukr, data, tmp_path):
+    small = tmp_path / "small.twofold"
+    told = json.loads(run("compress", ukr, "--prototypes", "10", "-o", small, "--json").stdout)
+    assert told["bytes"] == small.stat().st_size < told["bytes_before"] == ukr.stat().st_size
+    assert told["prototypes"] <= 10 < told["rows"]
+    assert told["error"] > 0.0
+    assert "held-out rows" in run("compress", ukr, "--max-error", "9", "-o", small).stdout
+    assert "compressed" in run("info", small).stdout
+    assert json.loads(run("info", ukr, "--json").stdout)["prototypes"] is None
+    assert len(run("transform", small, data, *ROLES).stdout.splitlines()) == len(flowers()) + 1
+    assert "compressed already" in fails("compress", small, "-o", tmp_path / "again.twofold")
+    assert "greater than 1" in fails("compress", ukr, "--max-error", "1", "-o", small, code=2)
+    assert "must end in .twofold" in fails("compress", ukr, "-o", tmp_path / "m.txt", code=2)
+    assert files_in(tmp_path) == ["small.twofold"]

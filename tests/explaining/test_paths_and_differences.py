@@ -108,7 +108,11 @@ def test_tables_have_their_own_columns():
     assert found.feature_names == ("size", "species", "noise", "tame", "weight")
     assert np.isfinite(found.effects).all()
     assert found.moves.shape == (150, 5, 2)
-    assert set(found.to_frame().feature[:3]) == {"size", "species", "weight"}
+    # The second latent is the truth value; species has two directions, of which one is on the map.
+    assert set(found.to_frame().feature[:2]) == {"size", "weight"}
+    mean = dict(zip(found.feature_names, found.effects.mean(axis=0), strict=True))
+    assert mean["species"] > 0.5
+    assert mean["species"] > 1.2 * mean["noise"]
     inner = table.model_.explain(table.layout_.into(frame))
     block = [number for number, name in enumerate(table.layout_.flat_names) if "species" in name]
     unscaled = inner.effects[:, block] * inner.spreads[block] / inner.explained[block]

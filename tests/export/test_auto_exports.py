@@ -68,7 +68,7 @@ def test_onnx_encoders(winner, tmp_path):
     options = {"map": "down"}
     if winner in ONLY_SEARCHES:
         with pytest.raises(NoClosedForm, match="distill=True"):
-            graph_and_bytes(model, tmp_path / "down.onnx", **options)
+            graph_and_bytes(model, tmp_path / "down.onnx", distill=False, **options)
         options |= {"distill": "rbf", "X": X}
     if winner == "drur":
         options["method"] = "map"

@@ -1,5 +1,6 @@
 """ONNX files: onnxruntime computes what the model computes, and the files say what they are."""
 
+import copy
 import functools
 import json
 import logging
@@ -98,7 +99,7 @@ def check_export(model, X, map, dtype, path):
     near = model.embedding_ if map == "up" else X
     inputs = np.vstack([near, far_from(near, 1000 - len(near))]).astype(dtype)
     call = model.inverse_transform if map == "up" else model.transform
-    report = export(model, path, map=map, dtype=dtype)
+    report = export(model, path, map=map, dtype=dtype, distill=False)
     wanted = call(inputs.astype(float))
     found = run(path, inputs)
     assert found.dtype == dtype
@@ -124,6 +125,27 @@ def test_every_estimator(name, map, dtype, tmp_path):
     else:
         kinds = {type(model.encoder_).__name__, type(getattr(model.encoder_, "way", 0)).__name__}
         assert map == "up" or not kinds & {"Projection", "ManifoldEncoder", "FeatureEncoder"}
+
+
+@pytest.mark.parametrize("name", ESTIMATORS)
+@pytest.mark.filterwarnings("ignore:The best regression found:UserWarning")
+def test_every_estimator_exports_both_maps_by_default(name, tmp_path):
+    """A search is distilled from the rows that the model keeps, and its error is in the file."""
+    model, path = fitted(name), tmp_path / "model.onnx"
+    export(model, path, map="up")
+    assert run(path, model.embedding_.astype(np.float32)).shape == roll().shape
+    report = export(model, path)
+    found = run(path, roll().astype(np.float32))
+    assert found.shape == model.embedding_.shape
+    assert np.isfinite(found).all()
+    properties = {one.key: one.value for one in onnx.load(path).metadata_props}
+    if report.distillation is None:
+        assert "distillation" not in properties
+        return
+    assert report.distillation.rows == "kept"
+    stated = json.loads(properties["distillation"])
+    assert stated["distilled_error"] == pytest.approx(report.distillation.distilled_error)
+    assert stated["n_held_out"] >= 10
 
 
 @pytest.mark.parametrize("dtype", FLOATS)
@@ -377,7 +399,7 @@ def test_the_map_of_drur_itself(tmp_path):
     model, path = fitted("drur"), tmp_path / "model.onnx"
     assert model.method_ == "project"
     with pytest.raises(NoClosedForm, match="method='map'"):
-        export(model, path)
+        export(model, path, distill=False)
     report = export(model, path, method="map")
     assert report.distillation is None
     X = roll().astype(np.float32)
@@ -526,7 +548,6 @@ def test_wrong_requests(tmp_path, monkeypatch):
         ({"method": "project"}, "method='project' must be one of"),
         ({"method": "map"}, "method='map' is for DRUR"),
         ({"distill": "svm"}, "distill='svm' must be one of"),
-        ({"distill": True}, "X=None: this TwoWay keeps no training rows"),
         ({"distill": True, "X": roll()[:10]}, "X has 10 rows; distilling needs at least 20"),
         ({"map": "up", "distill": True}, "apply to map=.down. only"),
         ({"tol": 0.0}, "tol=0.0 must be finite and greater than 0"),
@@ -536,6 +557,10 @@ def test_wrong_requests(tmp_path, monkeypatch):
     for arguments, message in wrong:
         with pytest.raises(ValueError, match=message):
             export(model, path, **arguments)
+    old = copy.copy(model)
+    old._gap_filling = None  # as in files of older versions
+    with pytest.raises(ValueError, match="X=None: this TwoWay keeps no training rows"):
+        export(old, path)
     with pytest.raises(NotFittedError):
         export(UKR(), path)
     with pytest.raises(NotFittedError):

@@ -7,6 +7,7 @@ Methods race on a part of the rows (`twofold.auto.race`), held-out rows decide
 from __future__ import annotations
 
 from collections.abc import Mapping
+from copy import copy
 from dataclasses import replace
 from typing import Any, Self
 
@@ -31,7 +32,9 @@ from twofold.auto.worth import (
 )
 from twofold.base.dimensions import check_n_components
 from twofold.base.estimator import TwoWayEstimator
+from twofold.base.growth import Growth
 from twofold.base.problem import Learned, Problem
+from twofold.base.progress import FitProgress
 from twofold.model_selection import DimensionChoice, choose_dimension
 from twofold.numerics.codebooks import middle_size
 from twofold.numerics.threads import some_rows
@@ -47,6 +50,18 @@ FEW_FOR_DIMENSION = 600
 
 TIME_OF_TEST = 0.5
 """Seconds that must be left for the test of noise."""
+
+
+SHARED = (
+    "embedding_",
+    "encoder_",
+    "decoder_",
+    "density_",
+    "_data_units",
+    "_latent_units",
+    "_variance",
+)
+"""Attributes of the winner that are those of the model."""
 
 
 class AutoTwoWay(TwoWayEstimator):
@@ -125,6 +140,8 @@ class AutoTwoWay(TwoWayEstimator):
     ((400, 2), (400, 3), True)
     """
 
+    _aligns_itself = True
+
     best_estimator_: TwoWayEstimator
     report_: RaceReport
     dimension_choice_: DimensionChoice | None
@@ -155,8 +172,10 @@ class AutoTwoWay(TwoWayEstimator):
 
     def _learn(self, problem: Problem) -> Learned:
         effort, contenders = Effort.of(self.effort), self._contenders()
+        if problem.anchors is not None:
+            contenders = without_linear(contenders)
         clock, choice = Clock(effort.seconds), None
-        if is_auto(self.n_components):
+        if is_auto(self.n_components) and problem.anchors is None:
             with problem.progress.phase("number of dimensions"):
                 choice = self._dimensions(problem, clock)
             problem = replace(problem, n_components=choice.n_components)
@@ -174,6 +193,8 @@ class AutoTwoWay(TwoWayEstimator):
         self._share_features(best)
         self._warn(problem, outcome, choice, clock)
         attributes = self._attributes(best, outcome, choice, rows)
+        if problem.anchors is not None:
+            attributes["alignment_"] = best.alignment_
         maps = best._latent_units, best.encoder_, best.decoder_, best.density_
         return Learned(best.embedding_, *maps, best._variance, attributes)
 
@@ -287,6 +308,22 @@ class AutoTwoWay(TwoWayEstimator):
         shared = ("_data_units", "_latent_units", "_variance")
         return state | {name: getattr(best, name) for name in shared}
 
+    def _grown(self, data: Array, rng: np.random.Generator, progress: FitProgress) -> Growth:
+        best = copy(self.best_estimator_)
+        before = len(best.embedding_)
+        growth = best._grown(data, rng, progress)
+        best.__dict__.update(growth.state)
+        rows = self.fitted_rows_
+        if rows is not None:  # the new rows get the numbers that follow
+            rows = np.concatenate([rows, rows.max() + 1 + np.arange(len(best.embedding_) - before)])
+        state = {name: getattr(best, name) for name in SHARED if name in growth.state}
+        return replace(growth, state=state | {"best_estimator_": best, "fitted_rows_": rows})
+
+    def _take_growth(self, state: dict[str, Any]) -> None:
+        if "_gap_filling" in state:  # the same for both
+            state["best_estimator_"]._gap_filling = state["_gap_filling"]
+        super()._take_growth(state)
+
     def _take(self, state: dict[str, Any]) -> None:
         best = state["best_estimator_"]
         filling = getattr(best, "_gap_filling", None) or state.get("_gap_filling")
@@ -320,6 +357,14 @@ class AutoTwoWay(TwoWayEstimator):
         if not np.isfinite(self.held_out_error_):
             return None
         return 1.0 - self.held_out_error_, "held-out rows"
+
+
+def without_linear(contenders: list[Contender]) -> list[Contender]:
+    """Return the contenders that can begin at given latents: all but PCA."""
+    found = [one for one in contenders if one is not CONTENDERS["pca"]]
+    if not found:
+        raise ValueError("methods=['pca'] cannot be aligned. Add a method that is not linear.")
+    return found
 
 
 def report_of(outcome: Outcome) -> RaceReport:

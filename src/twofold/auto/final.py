@@ -10,6 +10,7 @@ import numpy as np
 from twofold.auto.contenders import CONTENDERS, Contender, Task, for_all_rows, set_if_unset
 from twofold.auto.effort import Clock
 from twofold.auto.race import SAFETY, Outcome
+from twofold.base.aligning import OldMap, learned_of
 from twofold.base.estimator import TwoWayEstimator
 from twofold.base.problem import Problem
 from twofold.numerics.linalg import row_norms_sq
@@ -38,7 +39,7 @@ def fit_winner(
     scale: Any = None,
 ) -> tuple[TwoWayEstimator, IntArray | None]:
     """Return the fitted winner, and the numbers of its rows if it was not fitted to all."""
-    n_rows = len(problem.data)
+    n_rows, anchors = len(problem.data), problem.anchors
     found = for_all_rows(outcome.winner.found, outcome.winner.n_rows / n_rows)
     n_fitted = _affordable(outcome, n_rows, clock)
     while True:
@@ -48,8 +49,9 @@ def fit_winner(
             _fit_all(best, contender, problem, task)
             return best, None
         rows = drawn_rows(n_rows, n_fitted, np.random.default_rng(task.seed))
+        frame = None if anchors is None else OldMap.known(anchors.take(rows))
         began = clock.elapsed()
-        best.fit(problem.original[rows])
+        best.fit(problem.original[rows], align_to=frame)
         took = SAFETY * (clock.elapsed() - began)
         possible = n_fitted * KEPT_BACK * clock.left() / took
         if possible < WORTH_A_REFIT * n_fitted:
@@ -66,10 +68,11 @@ def fit_winner(
 def _fit_all(best: TwoWayEstimator, contender: Contender, problem: Problem, task: Task) -> None:
     """Fit the winner to all rows."""
     if contender is not CONTENDERS.get(contender.name):  # an estimator with units of its own
-        best.fit(problem.original)
+        anchors = problem.anchors
+        best.fit(problem.original, align_to=None if anchors is None else OldMap.known(anchors))
         return
     # The steps of its own fit, whose progress is that of this fit.
-    learned = best._learn(replace(problem, rng=check_rng(task.seed)))
+    learned = learned_of(best, replace(problem, rng=check_rng(task.seed)))
     variance = learned.variance
     if variance is None:
         variance = float(row_norms_sq(problem.data).mean())

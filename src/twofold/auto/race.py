@@ -103,7 +103,12 @@ class Rows:
         if folds and len(order) <= FEW_ROWS:
             held_out = [order[fold::N_FOLDS] for fold in range(N_FOLDS)]
             self._parts = [(part, order[~np.isin(order, part)]) for part in held_out]
-        self._starts = [self._embedded(self._inside[kept], names) for _, kept in self._parts]
+        if problem.anchors is None:
+            self._starts = [self._embedded(self._inside[kept], names) for _, kept in self._parts]
+        else:  # all methods begin in the frame of the old model
+            start = problem.anchors.start[numbers]
+            named = [name for name in names if name != "pca"]
+            self._starts = [dict.fromkeys(named, start[kept]) for _, kept in self._parts]
 
     @property
     def starts(self) -> dict[str, Array]:

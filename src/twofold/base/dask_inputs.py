@@ -14,6 +14,11 @@ def is_dask(X: Any) -> bool:
     return hasattr(X, "__dask_graph__") and type(X).__module__.split(".", 1)[0] == "dask"
 
 
+def row_blocks_of(X: Any) -> Any:
+    """Return an iterator over the blocks of rows of a Dask collection, each computed in turn."""
+    return import_module("twofold.dask._lazy").computed_blocks(X)
+
+
 def lazily(model: TwoWayEstimator, name: str, X: Any, **options: Any) -> Any:
     """Return the result of a model's method for a Dask collection, as a lazy collection."""
     # A module above this layer, imported only if Dask is in use.

@@ -24,6 +24,9 @@ from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
+from twofold.base.aligning import OldMap, learned_of
+from twofold.base.alignment import Alignment
+from twofold.base.compressing import CompressMixin
 from twofold.base.dask_inputs import is_dask, lazily
 from twofold.base.dimensions import check_n_components, constant_model, warn_of_rank
 from twofold.base.explaining import ExplainMixin
@@ -37,6 +40,7 @@ from twofold.base.gaps import (
     without_gaps,
 )
 from twofold.base.geometry import GeometryMixin
+from twofold.base.growing import GrowMixin
 from twofold.base.latent_density import LatentDensityMixin
 from twofold.base.other_units import warn_of_other_units
 from twofold.base.problem import Learned, Problem
@@ -49,6 +53,7 @@ from twofold.base.sparse_inputs import (
     stays_sparse,
 )
 from twofold.base.summary import SummaryMixin
+from twofold.base.trust import TrustMixin, decoded_with_deviations
 from twofold.base.weighted_fit import fitted_state, largest_and_mean_square, refuse_dask
 from twofold.export.model_files import save
 from twofold.maps.affine import Predictor
@@ -75,8 +80,11 @@ FEW_ROWS, FEW_VALUES = 1_000, 10**6
 class TwoWayEstimator(
     SummaryMixin,
     ExploreMixin,
+    CompressMixin,
     ExplainMixin,
+    GrowMixin,
     LatentDensityMixin,
+    TrustMixin,
     GeometryMixin,
     CallbackSupportMixin,
     ClassNamePrefixFeaturesOutMixin,
@@ -92,6 +100,8 @@ class TwoWayEstimator(
         Latents of the training data.
     encoder_, decoder_ : objects with ``predict``
         The two maps, between centered units. Use ``transform`` and ``inverse_transform``.
+    alignment_ : Alignment
+        How near shared rows are to their places in the old map. Only of fits with ``align_to``.
     density_ : object with ``log_density`` and ``sample``
         The density of the latents, in centered units. Use ``log_density``.
     n_features_in_, feature_names_in_
@@ -117,6 +127,13 @@ class TwoWayEstimator(
     scale: Any = None
     """Columns as they are, for estimators without that parameter and for old model files."""
 
+    _aligns_itself = False
+    """Whether `_learn` puts the latents into the frame of the anchors."""
+
+    _pulls_rows = False
+    """Whether `_learn` starts at the anchors and pulls rows, without help by ``init``."""
+
+    alignment_: Alignment
     embedding_: Array
     encoder_: Predictor
     decoder_: Predictor
@@ -134,7 +151,15 @@ class TwoWayEstimator(
         return constant_model(np.zeros((len(problem.data), problem.n_components)), problem.data)
 
     @with_callbacks
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        *,
+        align_to: Any = None,
+        shared: Any = None,
+    ) -> Self:
         """Learn latents and both maps.
 
         An interrupted or failed fit leaves the model unchanged.
@@ -152,6 +177,12 @@ class TwoWayEstimator(
             are rounded to as many copies as there are rows with a positive weight. Equal weights,
             like None, take each row once. Rows of weight 0 are left out, and ``embedding_`` has
             what ``transform`` returns for them.
+        align_to : fitted model, default=None
+            Another model, in whose latent space this one is placed: latents of one decode by the
+            other. ``alignment_`` has the distances of shared rows.
+        shared : array-like of int, shape (m, 2), or tuple of two arrays, default=None
+            Pairs of a row of X and the row of ``align_to.embedding_`` for the same thing. None
+            means that the features are shared: then the old model places all rows.
 
         Returns
         -------
@@ -169,7 +200,8 @@ class TwoWayEstimator(
         try:
             n_threads(self.n_jobs)
             with self._threads(), repeatable_threads():
-                state = fitted_state(self, X, y, sample_weight)
+                frame = OldMap.of(X, align_to, shared)
+                state = fitted_state(self, X, y, sample_weight, frame)
         except BaseException:
             # The validation has set n_features_in_ and feature_names_in_.
             for name in ("n_features_in_", "feature_names_in_"):
@@ -186,7 +218,7 @@ class TwoWayEstimator(
             self.__dict__.pop(name, None)
         self.__dict__.update(state, _learned_names=tuple(state))
 
-    def _fit(self, X: Any, y: Any) -> dict[str, Any]:
+    def _fit(self, X: Any, y: Any, frame: OldMap | None = None) -> dict[str, Any]:
         data, _ = check_data(self, X, reset=True, gaps=self._allows_gaps)
         y = self._labels(data, y)
         rng = check_rng(self.random_state)
@@ -203,7 +235,8 @@ class TwoWayEstimator(
             rank = rank_up_to(centered, n_components)
             warn_of_rank(rank, n_components)
             problem = Problem(centered, units, data, y, n_components, rng, progress)
-            learned = self._learn_constant(problem) if rank == 0 else self._learn(problem)
+            problem = problem if frame is None else frame.anchors(self, problem)
+            learned = self._learn_constant(problem) if rank == 0 else learned_of(self, problem)
         variance = learned.variance
         if variance is None:
             variance = float(row_norms_sq(centered).mean())
@@ -252,13 +285,16 @@ class TwoWayEstimator(
         """Return the number of latent dimensions, checked against the data."""
         return check_n_components(self.n_components, *data.shape)
 
-    def save(self, path: str | os.PathLike[str]) -> None:
+    def save(self, path: str | os.PathLike[str], *, precision: str = "exact") -> None:
         """Write the fitted model to a file of plain data; `twofold.load` reads it.
 
         Parameters
         ----------
         path : str or path-like
             The file to write, usually with the suffix ``.twofold``.
+        precision : {"exact", "single"}, default="exact"
+            "exact" keeps every bit. "single" rounds the training rows in the maps to single
+            precision, see `twofold.save`.
 
         Examples
         --------
@@ -271,9 +307,9 @@ class TwoWayEstimator(
         ...     twofold.load(os.path.join(folder, "iris.twofold")).embedding_.shape
         (150, 2)
         """
-        save(self, path)
+        save(self, path, precision=precision)
 
-    def transform(self, X: Any) -> Array:
+    def transform(self, X: Any, *, return_std: bool = False) -> Any:
         """Encode data: map each row to the latent space.
 
         A row's latents do not depend on the other rows. Training data get latents close to
@@ -283,10 +319,17 @@ class TwoWayEstimator(
         ----------
         X : array-like of shape (n_samples, n_features)
             Data.
+        return_std : bool, default=False
+            Whether to return how far positions are determined, too.
 
         Returns
         -------
-        ndarray of shape (n_samples, n_components)
+        Z : ndarray of shape (n_samples, n_components)
+            Latents.
+        Z_std : ndarray of shape (n_samples, n_components)
+            Standard deviations of the latents if the row is disturbed by errors that are usual at
+            its place of the map. Rows between two branches of the manifold have large ones. Only if
+            ``return_std`` is True.
 
         Examples
         --------
@@ -295,10 +338,14 @@ class TwoWayEstimator(
         >>> model = TwoWay("pca", up="nw", down="nw").fit(load_iris().data)
         >>> model.transform([[5.0, 3.0, 2.0, 0.5]]).shape
         (1, 2)
+        >>> Z, std = model.transform([[5.0, 3.0, 2.0, 0.5]], return_std=True)
+        >>> std.shape
+        (1, 2)
         """
-        return self._apply("transform", X, self._encode)
+        latents = self._apply("transform", X, self._encode)
+        return self._with_position_deviations(X, latents, self._encode) if return_std else latents
 
-    def inverse_transform(self, Z: Any, features: Any = None) -> Array:
+    def inverse_transform(self, Z: Any, features: Any = None, *, return_std: bool = False) -> Any:
         """Decode latents: map each row to the data space.
 
         Parameters
@@ -308,10 +355,17 @@ class TwoWayEstimator(
         features : list of int or str, slice or mask of shape (n_features,), default=None
             Columns to return, by number or name; None means all. Of models of large sparse tables
             only these are computed.
+        return_std : bool, default=False
+            Whether to return standard deviations, too.
 
         Returns
         -------
-        ndarray of shape (n_samples, n_features) or (n_samples, len(features))
+        X : ndarray of shape (n_samples, n_features) or (n_samples, len(features))
+            Decoded rows.
+        X_std : ndarray of the same shape
+            Standard deviations of decoded values: about 90 % of the cells of new rows lie within
+            1.645 of them around ``inverse_transform(transform(X))``. They grow where there are no
+            training latents, up to those of the columns. Only if ``return_std`` is True.
 
         Examples
         --------
@@ -322,8 +376,14 @@ class TwoWayEstimator(
         (2, 4)
         >>> model.inverse_transform([[-1.0, 0.0], [1.0, 0.0]], features=[2]).shape
         (2, 1)
+        >>> X, std = model.inverse_transform(model.embedding_, return_std=True)
+        >>> far = model.inverse_transform([[50.0, 50.0]], return_std=True)[1]
+        >>> bool((std.mean(axis=0) < far).all())
+        True
         """
         check_is_fitted(self)
+        if return_std:
+            return decoded_with_deviations(self, Z, features)
         if features is None:
             return self._apply("inverse_transform", Z, self._decode_all, latents=True)
         columns = check_features(self, features)

@@ -30,7 +30,7 @@ import numpy as np
 
 from twofold.numerics.affine_units import AffineUnits
 from twofold.numerics.column_factors import factors_of_rows
-from twofold.numerics.completion import FilledTable, GapFilling, fill_table
+from twofold.numerics.completion import MOST_DONORS, Donors, FilledTable, GapFilling, fill_table
 from twofold.numerics.factor_model import BoolArray
 from twofold.numerics.units import CenteredUnits
 from twofold.protocols import Array, IntArray
@@ -72,14 +72,57 @@ def filling_of(
     return GapFilling.of_completed(centered, replace(filled, table=centered, gaps=kept))
 
 
+def extended_filling(
+    filling: GapFilling,
+    before: CenteredUnits,
+    units: CenteredUnits,
+    data: Array,
+    gaps: BoolArray,
+    n_before: int,
+    rng: np.random.Generator,
+) -> GapFilling:
+    """Return what a model keeps of its table after new rows (m, D) of the caller's units.
+
+    Donors stand for old and new rows by their numbers. The units of the old donors are ``before``.
+    If the old table was complete, only complete new rows become donors.
+    """
+    old, complete = filling.donors, np.flatnonzero(~gaps.any(axis=1))
+    has_gaps = filling.errors is not None
+    candidates = np.arange(len(data)) if has_gaps else complete
+    n_new = len(candidates)
+    most = MOST_DONORS * n_new // max(1, n_before + n_new)
+    if n_before + n_new <= MOST_DONORS:
+        most = n_new
+    taken = candidates[np.sort(rng.permutation(n_new)[:most])]
+    kept = np.sort(rng.permutation(len(old.rows))[: max(1, MOST_DONORS - len(taken))])
+    own = np.zeros((len(old.rows), data.shape[1]), dtype=np.bool_)
+    if len(old.gaps):
+        own[:, before.varying] = old.gaps
+    rows = np.concatenate([before.back(old.rows[kept].astype(np.float64)), data[taken]])
+    flags = np.concatenate([own[kept], gaps[taken]])[:, units.varying]
+    numbers = np.concatenate([old.numbers[kept], n_before + taken])
+    donors = Donors.of(units.into(rows), flags, numbers, old.width)
+    if not has_gaps:
+        return GapFilling(donors)
+    return GapFilling(donors, filling.errors, donors.differences())
+
+
 def without_gaps(model: TwoWayEstimator, data: Array) -> Array:
     """Return rows (n, D) with their gaps filled, in the data's own units."""
+    return filled_with_deviations(model, data)[0]
+
+
+def filled_with_deviations(model: TwoWayEstimator, data: Array) -> tuple[Array, Array]:
+    """Return rows (n, D) with their gaps filled, and the standard deviations of filled cells.
+
+    Both are in the data's own units; of complete tables the deviations are a zero of no size.
+    """
     incomplete = np.flatnonzero(np.isnan(data).any(axis=1))
     if not len(incomplete):
-        return data
-    complete = data.copy()
-    complete[incomplete] = _estimate(model, data, incomplete)[0]
-    return complete
+        return data, np.zeros(())
+    complete, deviations = data.copy(), np.zeros_like(data)
+    complete[incomplete], deviations[incomplete] = _estimate(model, data, incomplete)
+    return complete, deviations
 
 
 def imputed(model: TwoWayEstimator, data: Array) -> tuple[Array, Array]:

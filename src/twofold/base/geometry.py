@@ -53,12 +53,14 @@ class GeometryMixin:
 
         Examples
         --------
-        One unit of the map of an orthogonal projection is one unit of the data:
+        A map of principal components is equally long in all directions, at all places:
 
         >>> from sklearn.datasets import load_iris
         >>> from twofold import TwoWay
-        >>> model = TwoWay("pca", up="linear", down="linear").fit(load_iris().data)
-        >>> model.metric_tensor([[0.0, 0.0]]).round(3)
+        >>> from twofold.maps import LinearMap
+        >>> model = TwoWay("pca", up=LinearMap(), down=LinearMap()).fit(load_iris().data)
+        >>> G = model.metric_tensor([[0.0, 0.0]])
+        >>> abs(G / G[0, 0, 0]).round(3)
         array([[[1., 0.],
                 [0., 1.]]])
         """

@@ -107,8 +107,7 @@ class LatentDensityMixin:
         units = self._latent_units
         with self._threads():
             densities = self.density_.log_density(units.into(latents))
-        log_volume = int(units.varying.sum()) * units.exponent * math.log(2.0)
-        return densities - log_volume
+        return densities - units.log_volume
 
     def _log_densities_of_areas(self, latents: Array) -> Array:
         """Return the log densities (n,) per unit of the manifold, in the caller's units."""

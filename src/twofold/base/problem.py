@@ -11,7 +11,7 @@ from twofold.base.progress import FitProgress
 from twofold.maps.affine import Predictor
 from twofold.numerics.units import CenteredUnits
 from twofold.numerics.validation import RandomLike
-from twofold.protocols import Array
+from twofold.protocols import Array, IntArray
 
 
 class Density(Protocol):
@@ -24,6 +24,62 @@ class Density(Protocol):
     def sample(self, n_samples: int = 1, random_state: RandomLike = None) -> Array:
         """Draw latents (n_samples, q)."""
         ...
+
+
+@dataclass(frozen=True)
+class Anchors:
+    """Where the rows of an aligned fit begin, and what pulls some of them.
+
+    Attributes
+    ----------
+    start : ndarray of shape (n, q)
+        First latents of all rows, in the frame of another model.
+    rows : ndarray of int, shape (m,)
+        Rows whose places in that frame are known.
+    latents : ndarray of shape (m, q)
+        Their places.
+    extent : float
+        The size of that map: the root of the mean squared distance between two of its rows.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from twofold.base import Anchors
+    >>> start = np.arange(18.0).reshape(9, 2)
+    >>> anchors = Anchors(start, np.array([1, 4]), start[[1, 4]], extent=15.0)
+    >>> anchors.take(np.array([0, 4, 5])).rows
+    array([1])
+    """
+
+    start: Array
+    rows: IntArray
+    latents: Array
+    extent: float
+
+    def take(self, rows: IntArray) -> Anchors:
+        """Return the anchors of a fit to some rows (k,), different ones.
+
+        Parameters
+        ----------
+        rows : ndarray of int, shape (k,)
+            The numbers of the rows.
+
+        Returns
+        -------
+        Anchors
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from twofold.base import Anchors
+        >>> anchors = Anchors(np.zeros((3, 1)), np.arange(3), np.zeros((3, 1)), extent=1.0)
+        >>> anchors.take(np.array([0, 2])).rows
+        array([0, 1])
+        """
+        position = np.full(len(self.start), -1)
+        position[rows] = np.arange(len(rows))
+        kept = position[self.rows] >= 0
+        return Anchors(self.start[rows], position[self.rows][kept], self.latents[kept], self.extent)
 
 
 @dataclass(frozen=True)
@@ -46,6 +102,8 @@ class Problem:
         Source of all randomness.
     progress : FitProgress
         Receives the phases and iterations of the fit.
+    anchors : Anchors or None, default=None
+        The first latents of a fit in the frame of another model, and the pull to known places.
 
     Examples
     --------
@@ -67,6 +125,7 @@ class Problem:
     n_components: int
     rng: np.random.Generator
     progress: FitProgress
+    anchors: Anchors | None = None
 
 
 @dataclass(frozen=True)

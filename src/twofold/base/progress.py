@@ -66,16 +66,16 @@ class FitProgress:
 
     ``verbose=1`` logs each phase and, every few seconds, its objective and the time per iteration,
     or that it goes on; 2 logs every iteration. The logger is "twofold", at level INFO; all other
-    lines get DEBUG.
+    lines get DEBUG. What runs ``alone``, outside of `fit`, has no callbacks.
     """
 
-    def __init__(self, estimator: object, *, verbose: int = 0) -> None:
+    def __init__(self, estimator: object, *, verbose: int = 0, alone: bool = False) -> None:
         self._estimator = estimator
         self._verbose = int(verbose)
         if self._verbose:
             _show_on_stderr()
         self._context: Any = None
-        if hasattr(estimator, "_init_callback_context"):
+        if not alone and hasattr(estimator, "_init_callback_context"):
             self._context = estimator._init_callback_context(max_subtasks=None)
 
     @contextmanager

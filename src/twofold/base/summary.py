@@ -38,9 +38,13 @@ class SummaryMixin:
         model: Any = self
         rows, columns, latents = len(model.embedding_), model.n_features_in_, model._n_features_out
         method = self._unwrapped
+        compression = getattr(method, "compression_", None)
+        rows = rows if compression is None else compression.n_rows
         what = "" if method is self else f"{type(method).__name__}, "
         size = f"{rows:,} rows of " if rows else ""  # rows beyond memory have no embedding
         text = f"fitted: {what}{size}{_counted(columns, 'column')} to {_counted(latents, 'latent')}"
+        if compression is not None:
+            return f"{text}, compressed to {_counted(compression.n_prototypes, 'prototype')}"
         known = self._reported_score()
         return text if known is None else f"{text}, score {known[0]:.6g} ({known[1]})"
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from copy import copy
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,6 +23,7 @@ from twofold.protocols import Array, IntArray
 from twofold.starts.named import is_list_of_inits, resolve_init
 
 if TYPE_CHECKING:
+    from twofold.base.aligning import OldMap
     from twofold.base.estimator import TwoWayEstimator
 
 PARAMETERS_WITH_ROWS = ("init", "embedding")
@@ -29,16 +31,27 @@ PARAMETERS_WITH_ROWS = ("init", "embedding")
 
 
 def fitted_state(
-    model: TwoWayEstimator, X: Any, y: Any, sample_weight: Any = None
+    model: TwoWayEstimator,
+    X: Any,
+    y: Any,
+    sample_weight: Any = None,
+    frame: OldMap | None = None,
 ) -> dict[str, Any]:
-    """Return the learned attributes of a fit to weighted rows."""
+    """Return the learned attributes of a fit to weighted rows, in a frame if there is one."""
+    if frame is not None and sample_weight is not None:
+        raise ValueError(
+            "sample_weight is not supported together with align_to. Repeat rows of X instead."
+        )
     X, y = as_numpy(X, "X"), as_numpy(y, "y")
     if is_large_sparse(X):
         return fitted_in_subspace(
-            model, X, sample_weight, lambda one, data: fitted_state(one, data, y, sample_weight)
+            model,
+            X,
+            sample_weight,
+            lambda one, data: fitted_state(one, data, y, sample_weight, frame),
         )
     if sample_weight is None:
-        return model._fit(X, y)
+        return model._fit(X, y, frame)
     refuse_dask(X, sample_weight)
     X = dense_if_few_cells(X)
     # Errors about the data are to give the row numbers of X, not those of the repeated rows.
@@ -148,6 +161,10 @@ def _per_row(
         found |= {"fitted_rows_": known, "embedding_": state["embedding_"][first]}
     elif len(state["embedding_"]):  # a model may keep none
         found["embedding_"] = _spread(fitted, state["embedding_"], data, rows)
+    filling = getattr(fitted._unwrapped, "_gap_filling", None)
+    if filling is not None and part is None:
+        numbers = rows[filling.donors.numbers]
+        found["_gap_filling"] = replace(filling, donors=replace(filling.donors, numbers=numbers))
     for attributes in (state, vars(fitted._unwrapped)):
         attributes.update({name: value for name, value in found.items() if name in attributes})
     return state

@@ -11,12 +11,15 @@ import click
 
 from twofold import __version__
 from twofold.cli.commands.bench import bench
+from twofold.cli.commands.compress import compress
 from twofold.cli.commands.demo import demo
 from twofold.cli.commands.explain import explain
 from twofold.cli.commands.fit import fit
 from twofold.cli.commands.info import info
 from twofold.cli.commands.maps import impute, reconstruct, sample, score, transform
+from twofold.cli.commands.outliers import outliers
 from twofold.cli.commands.show import explore, export, plot
+from twofold.cli.commands.update import update
 from twofold.cli.errors import Interrupted, translated
 from twofold.cli.messages import for_shells, shown
 from twofold.cli.options import examples
@@ -85,7 +88,7 @@ def cli() -> None:
 
 
 for command in (
-    fit, transform, reconstruct, impute, sample, score, explain, info, plot, explore, export, bench,
-    demo,
+    fit, transform, reconstruct, impute, update, sample, score, explain, outliers, info, compress,
+    plot, explore, export, bench, demo,
 ):  # fmt: skip
     cli.add_command(command)

@@ -319,3 +319,14 @@ image_shape_option = click.option(
     callback=_image_shape,
     help="Shape in pixels, if rows are images.",
 )
+
+
+def check_model_file(path: Path, data: str) -> None:
+    """Raise an error if a model cannot be written to this path."""
+    if str(path) == "-":
+        raise click.UsageError("a model needs a file: -o model.twofold")
+    if path.suffix.lower() in FORMATS:
+        raise click.UsageError(
+            f"-o {path} is the model; write the table of latents with --embedding {path}"
+        )
+    check_writable(path, data)

@@ -88,7 +88,7 @@ class FileJournal(Journal):
         self._held.steps[name] = result
         self._held.generators[name] = _copy_of(self._rng)
         self._held.states.pop(name, None)
-        save_objects(self._held, self._path, MARK)
+        save_objects(self._held, self._path, MARK, compact=False)
         return result
 
     @contextmanager
@@ -115,7 +115,7 @@ class FileJournal(Journal):
     def note(self, name: str, state: Any) -> None:
         """Store the state of an iteration."""
         self._held.states[name] = state
-        save_objects(self._held, self._path, MARK)
+        save_objects(self._held, self._path, MARK, compact=False)
 
 
 def _copy_of(rng: np.random.Generator) -> np.random.Generator:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from copy import copy
 from dataclasses import dataclass
 from typing import Any
@@ -17,7 +18,13 @@ from twofold.dask._tasks import Shared, shared
 from twofold.protocols import AnyArray
 
 OF_LATENTS = ("inverse_transform", "log_density")
-OF_ROWS = ("reconstruction_error", "log_density", "_unit_distances")
+OF_ROWS = (
+    "reconstruction_error",
+    "log_density",
+    "outlier_scores",
+    "predict_outlier",
+    "_unit_distances",
+)
 """Methods that return one number for each row."""
 
 
@@ -30,7 +37,8 @@ def mapped(model: TwoWayEstimator, method: str, X: Any, options: dict[str, Any])
         A fitted model.
     method : str
         "transform", "inverse_transform", "reconstruct", "impute", "reconstruction_error",
-        "log_density" or "score"; the score is computed at once.
+        "log_density", "outlier_scores", "predict_outlier" or "score"; the score is computed at
+        once.
     X : Dask array or frame
         Data, or latents.
     options : dict
@@ -63,15 +71,20 @@ def mapped(model: TwoWayEstimator, method: str, X: Any, options: dict[str, Any])
     chosen = options.get("features")
     n_returned = n_features if chosen is None else len(chosen)
     width = None if method in OF_ROWS else q if method == "transform" else n_returned
+    if method == "predict_outlier":
+        dtype = np.dtype(np.bool_)
     call = _Call(method, width, dtype.name, options)
+    with_latents = method in NEED_LATENTS
     if is_frame(X):
         names = _names(model, method)
         names = names if chosen is None else [names[column] for column in chosen]
-        return X.map_partitions(call.on_frame, _shipped(model), names, meta=call.meta(X, names))
+        return X.map_partitions(
+            call.on_frame, _shipped(model, with_latents), names, meta=call.meta(X, names)
+        )
     check_whole_rows(X)
     return X.map_blocks(
         call,
-        _shipped(model),
+        _shipped(model, with_latents),
         dtype=dtype,
         chunks=(X.chunks[0],) if width is None else (X.chunks[0], (width,)),
         drop_axis=1 if width is None else None,
@@ -80,10 +93,30 @@ def mapped(model: TwoWayEstimator, method: str, X: Any, options: dict[str, Any])
     )
 
 
-def _shipped(model: TwoWayEstimator) -> Any:
-    """Return a model, without its training latents, as one task on which all blocks depend."""
+NEED_LATENTS = ("outlier_scores", "predict_outlier")
+"""Methods that compare rows with training rows."""
+
+
+def computed_blocks(X: Any) -> Iterator[Any]:
+    """Yield the blocks of rows of a collection, computed one after the other, but empty ones."""
+    if is_frame(X):
+        parts = (X.get_partition(number) for number in range(X.npartitions))
+    else:
+        if getattr(X, "ndim", 2) != 2:
+            raise ValueError(f"Expected 2D array, got an array of {X.ndim} dimensions.")
+        check_whole_rows(X)
+        parts = (X.blocks[number] for number in range(X.numblocks[0]))
+    for part in parts:
+        block = part.compute()
+        if len(block):
+            yield block
+
+
+def _shipped(model: TwoWayEstimator, with_latents: bool) -> Any:
+    """Return a model, usually without its training latents, as one task for all blocks."""
     light = copy(model)
-    light.embedding_ = model.embedding_[:0]
+    if not with_latents:
+        light.embedding_ = model.embedding_[:0]
     if hasattr(light, "n_jobs"):
         light.n_jobs = 1  # a worker runs as many tasks at a time as it has threads
     return shared(light, f"{type(model).__name__}-model-{uuid4().hex}".lower())

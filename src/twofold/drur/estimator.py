@@ -29,8 +29,10 @@ from sklearn.utils.validation import check_is_fitted
 from twofold.base.dask_inputs import is_dask, lazily
 from twofold.base.estimator import TwoWayEstimator
 from twofold.base.gaps import without_gaps
+from twofold.base.growth import Growth, n_rows_of
 from twofold.base.journal import Journal
 from twofold.base.problem import Learned, Problem
+from twofold.base.progress import FitProgress
 from twofold.base.sparse_inputs import encoded
 from twofold.drur.attributes import attributes_of, constant_attributes
 from twofold.drur.fitting import UnsupervisedFit, fit_rows
@@ -38,6 +40,7 @@ from twofold.drur.maps import encoders_of
 from twofold.drur.settings import DRURSettings, RowMinimizer
 from twofold.drur.stream import RowStream, check_stream_settings, sampled_rows, warn_of_rare_columns
 from twofold.drur.sweep import Sweep, SweepSums
+from twofold.drur.update import updated
 from twofold.maps.affine import Affine, Chain
 from twofold.maps.projection import Projection
 from twofold.numerics.density import LatentDensity
@@ -253,6 +256,9 @@ class DRUR(TwoWayEstimator):
             attributes=attributes,
         )
 
+    def _grown(self, data: Array, rng: np.random.Generator, progress: FitProgress) -> Growth:
+        return updated(self, data, n_rows_of(self), rng, progress)
+
     def _learn_constant(self, problem: Problem) -> Learned:
         learned = super()._learn_constant(problem)
         ways = {"map": learned.encoder, "project": learned.encoder}
@@ -378,7 +384,7 @@ class DRUR(TwoWayEstimator):
         self.alpha_ = tuple(float(getattr(one, "alpha_", np.nan)) for one in (maps.up, maps.down))
         self._variance = sums.squares / n_rows
 
-    def transform(self, X: Any, *, method: str = "auto") -> Array:
+    def transform(self, X: Any, *, method: str = "auto", return_std: bool = False) -> Any:
         """Encode data: map each row to the latent space.
 
         Parameters
@@ -389,11 +395,16 @@ class DRUR(TwoWayEstimator):
             "map" applies the learned down-map F, one matrix product; "project" finds the latent
             whose image is nearest, which reconstructs better where F is inaccurate; "auto" takes
             the one of the lower held-out error, ``method_``.
+        return_std : bool, default=False
+            Whether to return how far positions are determined, too.
 
         Returns
         -------
-        ndarray of shape (n_samples, n_components)
+        Z : ndarray of shape (n_samples, n_components)
             Latents.
+        Z_std : ndarray of shape (n_samples, n_components)
+            Standard deviations of the latents under usual errors of the row; see
+            `TwoWayEstimator.transform`. Only if ``return_std`` is True.
 
         Examples
         --------
@@ -408,8 +419,15 @@ class DRUR(TwoWayEstimator):
         """
         check_is_fitted(self)
         check_choice("method", method, ("auto", "map", "project"))
+        if return_std:
+            latents = DRUR.transform(self, X, method=method)
+
+            def encode(data: Array) -> Array:
+                return self._encode(data, method)
+
+            return self._with_position_deviations(X, latents, encode)
         if is_dask(X):
-            return lazily(self, "transform", X, method=method)  # type: ignore[no-any-return]
+            return lazily(self, "transform", X, method=method)
         data, dtype = self._rows(X)
         if issparse(data):
             return cast_back(encoded(self, data, method=method), dtype)

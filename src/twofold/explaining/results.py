@@ -46,8 +46,8 @@ class Explanation(Printed):
     ['feature', 'effect', 'first', 'explained', 'spread']
     >>> str(found.strongest(1)[100, 0])
     'petal width (cm)'
-    >>> found.per_row(2).shape
-    (150, 4)
+    >>> found.feature_names[found.order[0]], found.per_row(2).shape
+    ('petal length (cm)', (150, 4))
     """
 
     feature_names: tuple[str, ...]
@@ -168,6 +168,8 @@ class PathExplanation(Printed):
     >>> found = model.explain_path(path)
     >>> found.feature_names[found.order[0]], found.profiles.shape
     ('petal length (cm)', (20, 4))
+    >>> found.to_frame().columns.tolist()
+    ['feature', 'effect', 'net', 'variation', 'steepest']
     """
 
     feature_names: tuple[str, ...]
@@ -241,6 +243,8 @@ class DifferenceExplanation(Printed):
     >>> found = model.explain_difference(X[y == 0], X[y == 1])
     >>> found.feature_names[found.order[0]], bool((found.low <= found.high).all())
     ('petal length (cm)', True)
+    >>> found.to_frame().shape
+    (4, 8)
     """
 
     feature_names: tuple[str, ...]

@@ -74,8 +74,8 @@ def as_npy(array: AnyArray) -> bytes:
     return buffer.getvalue()
 
 
-def from_npy(payload: bytes) -> AnyArray:
-    """Return an array of NumPy's own format.
+def header_of_npy(payload: bytes) -> tuple[int, tuple[int, ...], np.dtype[Any]]:
+    """Return where the values of an array in NumPy's format begin, its shape and its type.
 
     Raises
     ------
@@ -96,6 +96,17 @@ def from_npy(payload: bytes) -> AnyArray:
         raise ValueError(f"its shape is {shape}")
     if math.prod(shape) * dtype.itemsize != len(payload) - buffer.tell():
         raise ValueError("its size is not the stated one")
-    buffer.seek(0)
-    array: AnyArray = np.lib.format.read_array(buffer, allow_pickle=False)
+    return buffer.tell(), shape, dtype
+
+
+def from_npy(payload: bytes) -> AnyArray:
+    """Return an array of NumPy's own format.
+
+    Raises
+    ------
+    ValueError
+        As `header_of_npy`.
+    """
+    header_of_npy(payload)
+    array: AnyArray = np.lib.format.read_array(io.BytesIO(payload), allow_pickle=False)
     return array

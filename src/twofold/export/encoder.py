@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from functools import cached_property
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from scipy.sparse import csr_array, issparse
@@ -16,11 +16,22 @@ from twofold.export.object_graph import CLASSES, ESTIMATORS
 from twofold.export.special_values import Unsaved
 from twofold.protocols import AnyArray
 
+ROUNDED: Final = {
+    "GRNN": ("targets_",),
+    "NadarayaWatson": ("targets_",),
+    "Projection": ("images_",),
+}
+"""Attributes that may be kept in single precision: means of them round no worse than they do."""
+
 
 class Encoder:
-    """Collects the nodes and arrays of objects; the first object added is node 0."""
+    """Collects the nodes and arrays of objects; the first object added is node 0.
 
-    def __init__(self) -> None:
+    With ``single``, the attributes in `ROUNDED` are rounded to single precision.
+    """
+
+    def __init__(self, *, single: bool = False) -> None:
+        self._rounded = ROUNDED if single else {}
         self.nodes: list[dict[str, Any]] = []
         self.arrays: list[AnyArray] = []
         self._known: dict[int, dict[str, int]] = {}
@@ -49,7 +60,9 @@ class Encoder:
                 continue
             before = len(self.nodes), len(self.arrays)
             try:
-                node["state"][key] = self._value(value)
+                node["state"][key] = self._value(
+                    _in_single(value) if key in self._rounded.get(name, ()) else value
+                )
             except ModelFileError:
                 if key not in loose:
                     raise
@@ -132,3 +145,9 @@ class Encoder:
     def _array(self, array: AnyArray) -> int:
         self.arrays.append(array)
         return len(self.arrays) - 1
+
+
+def _in_single(array: AnyArray) -> AnyArray:
+    """Return the values rounded to single precision, in the type that the maps take."""
+    rounded: AnyArray = array.astype(np.float32).astype(array.dtype)
+    return rounded

@@ -1,18 +1,20 @@
 """Model files: a fitted estimator in one file that holds data and no code.
 
 A model is a graph of objects: estimators, maps, kernels, units (`twofold.export.object_graph`). The
-file is a zip archive without compression:
+file is a zip archive:
 
 * ``model.json``: the format's number, versions, parameters and feature names for people to read,
   and the objects;
-* ``0.npy``, ``1.npy``, ...: their arrays, in NumPy's own format;
+* ``0.npy``, ``1.npy``, ...: their arrays without loss, most of them deflated, in the forms of
+  `twofold.export.array_forms`;
 * ``sha256``: the digest of ``model.json``, which lists the digests of all arrays.
 
 **Reading runs nothing from the file.** Arrays are read with ``allow_pickle=False``; classes come
-from a list and are made without calling them; sizes are checked before memory is allocated; digests
-are compared. They tell damage, not intent: anyone can compute them. So every object is checked
-against the table of its class (`twofold.export.contents`), and what it computes from its attributes
-is not stored. Anything else raises a `ModelFileError`.
+from a list and are made without calling them; sizes are checked before memory is allocated, and
+what a file unpacks to is bounded by a multiple of its size; digests are compared. They tell damage,
+not intent: anyone can compute them. So every object is checked against the table of its class
+(`twofold.export.contents`), and what it computes from its attributes is not stored. Anything else
+raises a `ModelFileError`.
 
 **Later versions read earlier files.** The format's number rises when a reader has to know
 something new: a reader of format 1 does not know the classes of format 2, and says so.
@@ -27,15 +29,12 @@ absent.
 
 from __future__ import annotations
 
-import errno
-import hashlib
 import io
 import json
 import os
 import platform
 import zipfile
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 from importlib.metadata import version
 from typing import Any, Final, TypeVar
 
@@ -44,14 +43,17 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
 from twofold._version import __version__
+from twofold.export.archives import opened, read, write
+from twofold.export.array_forms import N_PARTS, Allowance, Packed, Unpacking, digest
 from twofold.export.decoder import Decoder
-from twofold.export.documents import as_npy, from_npy, parsed
+from twofold.export.documents import parsed
 from twofold.export.encoder import Encoder
 from twofold.export.errors import ModelFileError
-from twofold.export.object_graph import ESTIMATORS
+from twofold.export.object_graph import ESTIMATORS, names_of_arrays
 from twofold.export.roles import Roles
-from twofold.export.upgrades import UPGRADES
+from twofold.export.upgrades import PLAIN_FORMATS, UPGRADES
 from twofold.numerics.files import whole_file
+from twofold.numerics.validation import check_choice
 from twofold.pipelines import model_of
 from twofold.protocols import AnyArray
 
@@ -59,11 +61,12 @@ FORMAT: Final = max(UPGRADES)
 MARK: Final = "twofold model"
 Thing = TypeVar("Thing")
 MOST_JSON: Final = 256 * 2**20
-EPOCH: Final = (1980, 1, 1, 0, 0, 0)
 PACKAGES: Final = ("numpy", "scipy", "scikit-learn")
 
 
-def save(estimator: BaseEstimator, path: str | os.PathLike[str]) -> None:
+def save(
+    estimator: BaseEstimator, path: str | os.PathLike[str], *, precision: str = "exact"
+) -> None:
     """Write a fitted model to a file.
 
     Parameters
@@ -74,6 +77,12 @@ def save(estimator: BaseEstimator, path: str | os.PathLike[str]) -> None:
         the data before all steps.
     path : str or path-like
         The file to write, usually with the ending ``.twofold``; an existing file is replaced.
+    precision : {"exact", "single"}, default="exact"
+        "exact" keeps every bit: the loaded model returns the same bits. "single" rounds the
+        training rows that Nadaraya-Watson maps and projections keep to single precision, which
+        halves files of measured values. Decoded values then differ by at most 6e-8 of the largest
+        centered value, and encoded ones accordingly. Tables of whole numbers or few distinct values
+        are small without it.
 
     Raises
     ------
@@ -94,11 +103,15 @@ def save(estimator: BaseEstimator, path: str | os.PathLike[str]) -> None:
     >>> bool((again.transform(X) == model.transform(X)).all())
     True
     """
-    save_with_roles(estimator, path, None)
+    save_with_roles(estimator, path, None, precision=precision)
 
 
 def save_with_roles(
-    estimator: BaseEstimator, path: str | os.PathLike[str], roles: Roles | None
+    estimator: BaseEstimator,
+    path: str | os.PathLike[str],
+    roles: Roles | None,
+    *,
+    precision: str = "exact",
 ) -> None:
     """Write a fitted model to a file, with the roles of the columns beside its features."""
     estimator = model_of(estimator)
@@ -109,7 +122,8 @@ def save_with_roles(
             "it, not a search around it."
         )
     check_is_fitted(estimator)
-    encoder = Encoder()
+    check_choice("precision", precision, ("exact", "single"))
+    encoder = Encoder(single=precision == "single")
     parameters = estimator.get_params(deep=False)
     encoder.add(estimator, loose=frozenset(parameters))
     names = getattr(estimator, "feature_names_in_", None)
@@ -125,45 +139,68 @@ def save_with_roles(
     _write_file(path, MARK, facts, encoder)
 
 
-def save_objects(thing: Any, path: str | os.PathLike[str], mark: str) -> None:
-    """Write an object of a listed class to a file of the same format, under another mark."""
+def save_objects(
+    thing: Any, path: str | os.PathLike[str], mark: str, *, compact: bool = True
+) -> None:
+    """Write an object of a listed class to a file of the same format, under another mark.
+
+    Arrays that are read and written again many times need not be ``compact``.
+    """
     encoder = Encoder()
     encoder.add(thing)
-    _write_file(path, mark, {"class": type(thing).__name__}, encoder)
+    _write_file(path, mark, {"class": type(thing).__name__}, encoder, compact=compact)
 
 
 def load_objects(path: str | os.PathLike[str], mark: str, cls: type[Thing]) -> Thing:
     """Read the object of a class that `save_objects` wrote under this mark."""
-    with _opened(path) as archive:
+    with opened(path) as archive:
         return _object(archive, mark, cls)
 
 
 def to_bytes(thing: Any, mark: str) -> bytes:
     """Return the content of the file that `save_objects` writes."""
-    encoder, content = Encoder(), io.BytesIO()
+    encoder = Encoder()
     encoder.add(thing)
-    with zipfile.ZipFile(content, "w") as archive:
-        _write_entries(archive, mark, {"class": type(thing).__name__}, encoder)
-    return content.getvalue()
+    text, packed = _contents(mark, {"class": type(thing).__name__}, encoder)
+    while True:
+        content = io.BytesIO()
+        with zipfile.ZipFile(content, "w") as archive:
+            _write_entries(archive, text, packed)
+        allowed = Allowance.of_file(content.tell()).left
+        if packed.unpacked <= allowed or not packed.deflate_less():
+            return content.getvalue()
 
 
 def from_bytes(content: bytes, mark: str, cls: type[Thing], name: str) -> Thing:
     """Return the object of such content, which need not be trusted; errors call it ``name``."""
-    with _opened(io.BytesIO(content), name) as archive:
+    with opened(io.BytesIO(content), name) as archive:
         return _object(archive, mark, cls)
 
 
 def _write_file(
-    path: str | os.PathLike[str], mark: str, facts: dict[str, Any], encoder: Encoder
+    path: str | os.PathLike[str],
+    mark: str,
+    facts: dict[str, Any],
+    encoder: Encoder,
+    *,
+    compact: bool = True,
 ) -> None:
-    with whole_file(path) as unfinished, zipfile.ZipFile(unfinished, "w") as archive:
-        _write_entries(archive, mark, facts, encoder)
+    text, packed = _contents(mark, facts, encoder, compact=compact)
+    with whole_file(path) as unfinished:
+        while True:
+            with zipfile.ZipFile(unfinished, "w") as archive:
+                _write_entries(archive, text, packed)
+            # A model of long constant runs shrinks more than a reader allows.
+            allowed = Allowance.of_file(unfinished.stat().st_size).left
+            if packed.unpacked <= allowed or not packed.deflate_less():
+                break
 
 
-def _write_entries(
-    archive: zipfile.ZipFile, mark: str, facts: dict[str, Any], encoder: Encoder
-) -> None:
-    payloads = [as_npy(array) for array in encoder.arrays]
+def _contents(
+    mark: str, facts: dict[str, Any], encoder: Encoder, *, compact: bool = True
+) -> tuple[bytes, Packed]:
+    """Return the text of the document and the arrays."""
+    packed = Packed.of(encoder.arrays, compact=compact)
     document = {
         "mark": mark,
         "format": FORMAT,
@@ -174,7 +211,7 @@ def _write_entries(
         },
         **facts,
         "objects": encoder.nodes,
-        "arrays": [{"sha256": _digest(payload), "bytes": len(payload)} for payload in payloads],
+        "arrays": packed.listed,
     }
     try:
         text = json.dumps(document, allow_nan=False, ensure_ascii=False, indent=1).encode()
@@ -182,10 +219,14 @@ def _write_entries(
         raise ModelFileError(
             f"the text {error.object[error.start : error.end]!r} cannot be written to a model file."
         ) from None
-    _write(archive, "model.json", text)
-    _write(archive, "sha256", _digest(text).encode())
-    for number, payload in enumerate(payloads):
-        _write(archive, f"{number}.npy", payload)
+    return text, packed
+
+
+def _write_entries(archive: zipfile.ZipFile, text: bytes, packed: Packed) -> None:
+    write(archive, "model.json", text)
+    write(archive, "sha256", digest(text).encode())
+    for name, payload, deflate in packed.entries:
+        write(archive, name, payload, deflate=deflate)
 
 
 def load(path: str | os.PathLike[str]) -> Any:
@@ -228,7 +269,7 @@ def load(path: str | os.PathLike[str]) -> Any:
 
 def load_with_roles(path: str | os.PathLike[str]) -> tuple[Any, Roles]:
     """Read a model, and the roles of the columns beside its features if the file has them."""
-    with _opened(path) as archive:
+    with opened(path) as archive:
         document = _document(archive, MARK)
         roles = Roles.of(document.get("roles"))
         model = Decoder(
@@ -258,9 +299,27 @@ def _describes(document: dict[str, Any], model: Any) -> bool:
     )
 
 
+def sizes(path: str | os.PathLike[str]) -> list[tuple[str, int]]:
+    """Return the attributes of a file's arrays and their bytes in it, the largest first.
+
+    An array that several attributes share counts for the first one.
+    """
+    with opened(path) as archive:
+        document = _document(archive, MARK)
+        stored = {entry.filename: entry.compress_size for entry in archive.infolist()}
+    objects, listed = document.get("objects"), document.get("arrays")
+    names = names_of_arrays(objects if isinstance(objects, list) else [])
+    found = []
+    for number in range(len(listed) if isinstance(listed, list) else 0):
+        parts = (f"{number}{part}.npy" for part in ("", *(f"-{place}" for place in range(N_PARTS))))
+        n_bytes = sum(stored.get(part, 0) for part in parts)
+        found.append((names.get(number, "unused"), n_bytes))
+    return sorted(found, key=lambda one: -one[1])
+
+
 def describe(path: str | os.PathLike[str]) -> dict[str, Any]:
     """Return a file's class, parameters, features and versions, without reading its arrays."""
-    with _opened(path) as archive:
+    with opened(path) as archive:
         document = _document(archive, MARK)
         _check_facts(document)
     return {key: value for key, value in document.items() if key not in ("objects", "arrays")}
@@ -292,58 +351,6 @@ def _are_texts(values: Iterable[Any]) -> bool:
     return all(isinstance(value, str) for value in values)
 
 
-@contextmanager
-def _opened(
-    path: str | os.PathLike[str] | io.BytesIO, name: str | None = None
-) -> Iterator[zipfile.ZipFile]:
-    """Open a file; errors then or while it is read name the file."""
-    called = path if name is None else name
-    if name is None and not isinstance(path, io.BytesIO):
-        path = os.fspath(path)
-    try:
-        with zipfile.ZipFile(path) as archive:
-            _check_sizes(archive)
-            yield archive
-    except ModelFileError as error:
-        raise ModelFileError(f"{called}: {error}.") from None
-    except MemoryError:
-        raise
-    except Exception as error:
-        # An error of the file system; EINVAL is that of a place outside the file.
-        if isinstance(error, OSError) and error.errno not in (None, errno.EINVAL) and name is None:
-            raise
-        raise ModelFileError(f"{called}: not a model file, or a damaged one ({error}).") from error
-
-
-def _check_sizes(archive: zipfile.ZipFile) -> None:
-    """Raise an error if entries share bytes: then there could be any number of large ones."""
-    entries, file = archive.infolist(), archive.fp
-    assert file is not None
-    if sum(entry.compress_size for entry in entries) > file.seek(0, os.SEEK_END):
-        raise ModelFileError("its entries are larger than the file")
-    if len({entry.filename for entry in entries}) < len(entries):
-        raise ModelFileError("it has two entries of one name")
-
-
-def _write(archive: zipfile.ZipFile, name: str, content: bytes) -> None:
-    entry = zipfile.ZipInfo(name, EPOCH)  # no time of writing: the same model is the same file
-    entry.external_attr = 0o644 << 16
-    archive.writestr(entry, content)
-
-
-def _read(archive: zipfile.ZipFile, name: str, most: int) -> bytes:
-    try:
-        entry = archive.getinfo(name)
-    except KeyError:
-        raise ModelFileError(f"{name} is missing") from None
-    stored = entry.compress_type == zipfile.ZIP_STORED and entry.file_size == entry.compress_size
-    if not stored or entry.file_size > most:
-        raise ModelFileError(
-            f"{name} is compressed or has {entry.file_size} bytes, at most {most} are expected"
-        )
-    return archive.read(entry)
-
-
 def _object(archive: zipfile.ZipFile, mark: str, cls: type[Thing]) -> Thing:
     document = _document(archive, mark)
     arrays = _arrays(archive, document)
@@ -355,7 +362,7 @@ def _object(archive: zipfile.ZipFile, mark: str, cls: type[Thing]) -> Thing:
 
 def _document(archive: zipfile.ZipFile, mark: str) -> dict[str, Any]:
     """Return the checked contents of ``model.json``."""
-    text = _read(archive, "model.json", MOST_JSON)
+    text = read(archive, "model.json", MOST_JSON)
     document = parsed(text)
     if not isinstance(document, dict) or document.get("mark") != mark:
         raise ModelFileError(f"model.json is not that of a {mark}")
@@ -369,30 +376,17 @@ def _document(archive: zipfile.ZipFile, mark: str) -> dict[str, Any]:
             f"format {number} was written by twofold {str(writer)[:40]!r}; this version reads "
             f"up to format {FORMAT}: upgrade twofold"
         )
-    if _read(archive, "sha256", 64) != _digest(text).encode():
+    if read(archive, "sha256", 64) != digest(text).encode():
         raise ModelFileError("the digest of model.json does not match: the file is damaged")
     return document
 
 
 def _arrays(archive: zipfile.ZipFile, document: dict[str, Any]) -> list[AnyArray]:
-    listed = document.get("arrays")
-    if not isinstance(listed, list):
-        raise ModelFileError("the list of arrays is missing")
-    arrays = []
-    for number, entry in enumerate(listed):
-        if not isinstance(entry, dict) or not isinstance(entry.get("bytes"), int):
-            raise ModelFileError(f"array {number} is not described")
-        payload = _read(archive, f"{number}.npy", entry["bytes"])
-        if _digest(payload) != entry.get("sha256"):
-            raise ModelFileError(
-                f"the digest of array {number} does not match: the file is damaged"
-            )
-        try:
-            arrays.append(from_npy(payload))
-        except ValueError as error:
-            raise ModelFileError(f"array {number} cannot be read ({error})") from None
-    return arrays
+    assert archive.fp is not None
+    allowance = Allowance.of_file(archive.fp.seek(0, os.SEEK_END))
+    plain_only = document["format"] in PLAIN_FORMATS
 
+    def entry(name: str, n_bytes: int) -> bytes:
+        return read(archive, name, n_bytes, None if plain_only else allowance)
 
-def _digest(content: bytes) -> str:
-    return hashlib.sha256(content).hexdigest()
+    return Unpacking(entry, allowance, plain_only=plain_only).arrays(document.get("arrays"))

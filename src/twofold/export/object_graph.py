@@ -25,7 +25,7 @@ it; so is each object that is written.
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
 CLASSES: Final[dict[str, str]] = {
     name: module
@@ -33,6 +33,9 @@ CLASSES: Final[dict[str, str]] = {
         "twofold.anndata.gene_map": "AnnDataMap",
         "twofold.auto.estimator": "AutoTwoWay",
         "twofold.auto.report": "RaceReport",
+        "twofold.base.alignment": "Alignment",
+        "twofold.base.compressing": "Compression",
+        "twofold.base.update_report": "UpdateReport",
         "twofold.counts.log_counts": "LogCounts",
         "twofold.dask._checkpoint": "Checkpoint",
         "twofold.drur.alternation": "TurnState Turns",
@@ -105,3 +108,25 @@ ESTIMATORS: Final = frozenset(
     }
 )
 """The classes that are whole models."""
+
+
+def names_of_arrays(nodes: list[Any]) -> dict[int, str]:
+    """Return the class and attribute that first name each array, such as ``UKR.embedding_``."""
+    names: dict[int, str] = {}
+    for node in nodes:
+        state = node.get("state") if isinstance(node, dict) else None
+        for key, value in (state if isinstance(state, dict) else {}).items():
+            left = [value]
+            while left:
+                one = left.pop()
+                if isinstance(one, dict):
+                    number = one.get("$array", one.get("$scalar"))
+                    if isinstance(number, int):
+                        names.setdefault(number, f"{node.get('class')}.{key}")
+                    parts = one.get("$csr")
+                    if isinstance(parts, list):
+                        left += [{"$array": part} for part in parts[:3]]
+                    left += one.values()
+                elif isinstance(one, list):
+                    left += one
+    return names

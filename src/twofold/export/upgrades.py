@@ -10,6 +10,7 @@ format 2  one `KernelRidgeMap`, one `Affine` and one `Chain` in place of eight c
           American spelling
 format 3  units with factors and ranges of the columns, and `AffineUnits`
 format 4  nothing that objects compute from their other attributes
+format 5  deflated entries, and the forms of arrays of `twofold.export.array_forms`
 ========  ===========================================================================
 """
 
@@ -83,6 +84,7 @@ UPGRADES: Final[dict[int, dict[str, Callable[[State], Any]]]] = {
     2: {},
     3: {},
     4: {},
+    5: {},
 }
 """The table of each format that can be read; the last one is written."""
 
@@ -101,5 +103,9 @@ DERIVED: Final[dict[int, dict[str, tuple[str, ...]]]] = {
     2: COMPUTED,
     3: COMPUTED,
     4: {},
+    5: {},
 }
 """The attributes that are left out of each format."""
+
+PLAIN_FORMATS: Final = frozenset({1, 2, 3, 4})
+"""Formats whose arrays are in NumPy's own format and not deflated."""

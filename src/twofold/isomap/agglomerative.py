@@ -269,7 +269,8 @@ class AgglomerativeIsomap(TwoWayEstimator):
             )
         self.fit(X, y, sample_weight=sample_weight)
         if self._variance == 0.0 or crossed is False:
-            return self.transform(X)
+            latents: Array = self.transform(X)
+            return latents
         data, dtype = self._rows(X)
         if crossed == EMBEDDING:
             return cast_back(self.embedding_.copy(), dtype)

@@ -153,6 +153,9 @@ def metric_tensor(model: Any, latents: Array) -> Array:
         scaled = np.ldexp(inside, 2 * (model._data_units.exponent - units.exponent))
     limit = np.finfo(np.float64).max
     metric[np.ix_(np.arange(n), places, places)] = np.clip(scaled, -limit, limit)
+    if isinstance(units, AffineUnits):  # latents that were moved into another frame
+        moved: Array = units.matrix @ metric @ units.matrix.T
+        return moved
     return metric
 
 

@@ -38,6 +38,7 @@ from scipy.spatial import cKDTree
 
 from twofold.manifold_geometry.metric import SMALLEST_STRETCH, metric_tensor
 from twofold.manifold_geometry.surface import Surface
+from twofold.numerics.affine_units import AffineUnits
 from twofold.numerics.linalg import sqdist
 from twofold.numerics.neighbors import nearest
 from twofold.numerics.threads import row_blocks
@@ -94,6 +95,8 @@ class Stretch:
     ... )
     >>> found.area.tolist(), found.anisotropy.tolist()
     ([1.0, 9.0], [4.0, 9.0])
+    >>> found.mean.round(6).tolist()
+    [1.0, 3.0]
     >>> found.is_tear.tolist(), found.is_seam.tolist(), found.is_fold.tolist()
     ([False, True], [False, True], [False, False])
     >>> print(found)
@@ -238,8 +241,13 @@ def stretch_at(model: Any, latents: Array) -> Stretch:
         pull = values[:, 0] * np.exp(-np.maximum(surface.log_density(inside) - crowd, 0.0))
         gap = gaps(surface, inside)
     exponent = model._data_units.exponent - model._latent_units.exponent
+    moved = model._latent_units
+    # Where latents were moved into another frame, the mean factor of all directions.
+    mean = 1.0
+    if isinstance(moved, AffineUnits):
+        mean = float(np.exp(np.linalg.slogdet(moved.matrix)[1] / len(moved.matrix)))
     with np.errstate(over="ignore", under="ignore"):
-        usual, level = (float(min(np.ldexp(one, exponent), 1e300)) for one in (usual, level))
+        usual, level = (float(min(mean * np.ldexp(one, exponent), 1e300)) for one in (usual, level))
     return Stretch(latents, values, directions, usual, pull, level, gap)
 
 

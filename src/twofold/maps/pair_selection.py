@@ -203,6 +203,12 @@ def _fit_down(
     return Chain((subspace, encoder.set_params(decoder=within).fit(coordinates, latents)))
 
 
+def project_onto(decoder: Map, density: LatentDensity) -> Any:
+    """Return the projection onto the manifold of a decoder that keeps latents and data."""
+    kept: Any = decoder
+    return _fit_down(Projection(), decoder, kept.targets_, kept.inputs_, density)
+
+
 def _settled_width(fitted: Map) -> Map:
     """Return an unfitted copy with the bandwidth of a sample, if more rows do not change it."""
     if isinstance(fitted, LinearInFeatures):  # its centers stay

@@ -104,6 +104,11 @@ class AffineUnits(CenteredUnits):
         """The distance (D,) of the data's center from the origin, in units of each column."""
         return np.ldexp(self.shift / self.column_units, -self.exponent)
 
+    @property
+    def log_volume(self) -> float:
+        """The log of the volume of one centered unit, for as many images as features."""
+        return super().log_volume - float(np.linalg.slogdet(self.matrix)[1])
+
     def images(self, X: Any) -> Array:
         """Return the images of data (n, D), dense or sparse, in which the model was fitted."""
         if issparse(X):

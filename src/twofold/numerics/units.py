@@ -11,6 +11,7 @@ the factors first.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -228,6 +229,14 @@ class CenteredUnits:
     def unit(self, power: int = 1) -> float:
         """Return one centered unit, raised to a power, in the caller's units."""
         return float(np.ldexp(1.0, int(np.clip(power * self.exponent, -1074, 1023))))
+
+    @property
+    def log_volume(self) -> float:
+        """The log of the volume of one centered unit in each direction, in the caller's units."""
+        volume = int(self.varying.sum()) * self.exponent * math.log(2.0)
+        if self.factors is not None:
+            volume += float(np.log(self.factors[self.varying]).sum())
+        return volume
 
     def into(self, X: Array) -> Array:
         """Return data in centered units, without constant columns."""

@@ -14,6 +14,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from twofold.base import TwoWayEstimator
+from twofold.base.aligning import domain_of
 from twofold.base.gaps import observed_distances
 from twofold.numerics.sparse_rows import dense_if_few_cells
 from twofold.numerics.threads import some_rows
@@ -85,7 +86,7 @@ class LatentSpace:
     @cached_property
     def domain(self) -> Domain | Points | None:
         """The domain of the latent space, if it has one."""
-        found = getattr(self.last.decoder_, "domain", None)
+        found = domain_of(self.last)
         return found if isinstance(found, Domain | Points) else None
 
     def domain_along(self, columns: tuple[int, ...]) -> Domain | Points | None:

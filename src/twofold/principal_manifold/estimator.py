@@ -25,8 +25,10 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from twofold.base.estimator import TwoWayEstimator
+from twofold.base.growth import Growth, n_rows_of
 from twofold.base.journal import Journal
 from twofold.base.problem import Learned, Problem
+from twofold.base.progress import FitProgress
 from twofold.losses import Loss, Norm, Squared
 from twofold.numerics.threads import some_rows
 from twofold.numerics.tree_sums import ArrayRows
@@ -48,6 +50,7 @@ from twofold.principal_manifold.settings import (
     is_array,
 )
 from twofold.principal_manifold.spectrum import KernelSpectrum, kernel_spectrum, steepness
+from twofold.principal_manifold.update import updated
 from twofold.protocols import Array
 
 SMALLEST_UNIT = 1e-135
@@ -241,6 +244,12 @@ default="gaussian"
 
     def _learn(self, problem: Problem) -> Learned:
         settings = ManifoldSettings.of(self, problem.n_components)
+        domain = settings.domain
+        if problem.anchors is not None and (domain.is_discrete or any(domain.wrapped)):
+            raise ValueError(
+                f"align_to is not supported for domain={self.domain!r}: circles and points cannot "
+                "be moved onto another map. Use a domain without circles, or UKR."
+            )
         found = fit_rows(settings, ArrayRows(problem.data), problem, Journal())
         encoder = self._encoder(found)
         # As in `transform`: a row that the turns left in a worse place moves.
@@ -289,6 +298,9 @@ default="gaussian"
             density=DomainDensity(domain).fit(some),
             attributes=attributes,
         )
+
+    def _grown(self, data: Array, rng: np.random.Generator, progress: FitProgress) -> Growth:
+        return updated(self, data, n_rows_of(self), rng, progress)
 
     def _learn_constant(self, problem: Problem) -> Learned:
         settings = ManifoldSettings.of(self, problem.n_components)

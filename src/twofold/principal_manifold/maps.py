@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any
 
 import numpy as np
 
+from twofold.calibration.left_out import ForgetfulMaps
 from twofold.kernels import Gaussian
 from twofold.manifold_geometry.metric import Behind, pulled_back
 from twofold.maps.affine import Affine
@@ -62,6 +63,12 @@ class ManifoldEncoder:
             rows[far] *= (FAR / largest[far])[:, None]
         return self.projection.predict(rows)
 
+    def without_fold(self, maps: ForgetfulMaps, fold: int) -> ManifoldEncoder:
+        """Return the encoder without the rows of a fold."""
+        projection = self.projection
+        up = _without_fold(projection.up, self.frame, projection.domain, maps, fold)
+        return replace(self, projection=replace(projection, up=up))
+
 
 @dataclass(frozen=True)
 class ManifoldDecoder:
@@ -75,6 +82,10 @@ class ManifoldDecoder:
         """Return the images (n, D)."""
         return self.frame.back(self.up.predict(self.domain.into(latents)))
 
+    def without_fold(self, maps: ForgetfulMaps, fold: int) -> ManifoldDecoder:
+        """Return the decoder without the rows of a fold."""
+        return replace(self, up=_without_fold(self.up, self.frame, self.domain, maps, fold))
+
     def pulled_back(self, latents: Array, behind: Behind) -> Array:
         """Return the metric (n, q, q) at latents, without length across the edge of the domain."""
         if self.domain.is_discrete:  # nothing is between its places
@@ -83,6 +94,15 @@ class ManifoldDecoder:
         moves = (np.abs(latents) <= self.domain.ends) | np.array(self.domain.wrapped)
         inside: Array = metric * (moves[:, :, None] & moves[:, None, :])
         return inside
+
+
+def _without_fold(
+    up: NodeExpansion, frame: Affine, domain: Domain | Points, maps: ForgetfulMaps, fold: int
+) -> NodeExpansion:
+    known = maps.known
+    inputs, targets = domain.into(known.latents), frame.into(known.data)
+    found: NodeExpansion = maps.lowered(up, inputs, targets, fold)
+    return found
 
 
 class DomainDensity:

@@ -72,6 +72,10 @@ class NodeExpansion(LinearInFeatures):
         """Return ``K_z``, the kernel matrix of the nodes (M, M)."""
         return self._gram
 
+    def ridge(self, n_rows: int) -> float:
+        """Return the weight of the penalty beside the sum of squared errors of so many rows."""
+        return 0.5 * self.alpha * n_rows
+
     # What follows depends on nodes and kernels only, and copies share it.
     @cached_property
     def _gram(self) -> Array:

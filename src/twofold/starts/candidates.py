@@ -53,7 +53,10 @@ WIDE_FACTORS = (0.06, 0.12, 0.25)
 """Around that density; wide kernels, which suit uninformative latents, for few rows only. With many
 they would always win there, and twice the points in reach cost twice the time."""
 
-KEEP_SHAPE = ("pca", "isomap", "tsne")
+ALIGNED = "aligned"
+"""The name of a start in the frame of another model."""
+
+KEEP_SHAPE = ("pca", "isomap", "tsne", ALIGNED)
 """Methods whose latents keep their shape."""
 
 HELD_OUT_SHARE = 0.2
@@ -178,14 +181,14 @@ def scaled_candidate(
         error = scheme.objective().value
         errors = np.array([error(scale * unit) for scale in scales])
     else:
-        errors = _errors_of_some(tree, judged, scales, scheme)
+        errors = errors_of_some(tree, judged, scales, scheme)
     best = int(errors.argmin())
     scale = float(scales[best])
     lowest = scheme.cv_error(scale * unit) if few else float(errors[best])
     return Candidate(name, scale * unit, np.full(unit.shape[1], scale), lowest)
 
 
-def _errors_of_some(tree: cKDTree, judged: IntArray, scales: Array, scheme: Regression) -> Array:
+def errors_of_some(tree: cKDTree, judged: IntArray, scales: Array, scheme: Regression) -> Array:
     """Return the leave-one-out errors of some rows at each scale, from their nearest others."""
     Z = np.asarray(tree.data)
     k = min(N_NEAREST, len(Z) - 1)

@@ -58,7 +58,7 @@ class CoarseMap:
     def extend(self, embed: Callable[[AnyArray], AnyArray], rng: np.random.Generator) -> AnyArray:
         """Embed the few (m, D) and place all points; return latents (n, q)."""
         few = embed(self.averaged[self.chosen].astype(np.float64))
-        Z = _middles(few[self.nearest])
+        Z = middles(few[self.nearest])
         for _ in range(N_SMOOTHINGS):
             Z = _smoothed(Z, self.neighbors)
         distances = np.asarray(cKDTree(few).query(few, k=2)[0])
@@ -93,7 +93,7 @@ def _smoothed(Z: AnyArray, neighbors: AnyArray) -> AnyArray:
     return smoothed
 
 
-def _middles(groups: AnyArray) -> AnyArray:
+def middles(groups: AnyArray) -> AnyArray:
     """Return the geometric medians (n, q) of groups of points (n, k, q), nearly.
 
     A few of Weiszfeld's steps from the componentwise medians. Those alone depend on the axes: many

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from copy import copy
 from typing import Any, Self
 
 import numpy as np
@@ -15,16 +16,20 @@ from sklearn.base import (
 from sklearn.utils.validation import check_is_fitted
 
 from twofold.auto.estimator import AutoTwoWay
+from twofold.base.aligning import OldMap
+from twofold.base.alignment import Alignment
+from twofold.base.compressing import Compression
 from twofold.base.estimator import TwoWayEstimator
 from twofold.base.exploring import ExploreMixin
 from twofold.base.summary import SummaryMixin
+from twofold.base.update_report import UpdateReport
 from twofold.export.model_files import save
 from twofold.numerics.row_weights import repeated_rows, take_rows
 from twofold.numerics.validation import RandomLike
-from twofold.protocols import Array
+from twofold.protocols import AnyArray, Array
 from twofold.tables.cells import original_level
 from twofold.tables.explaining import ExplainTableMixin
-from twofold.tables.filling import deviations, fill
+from twofold.tables.filling import decoded_deviations, deviations, fill
 from twofold.tables.frames import Frame, as_frame, joined
 from twofold.tables.geometry import TableGeometryMixin
 from twofold.tables.layout import TableLayout, check_rows
@@ -130,7 +135,15 @@ class TableMap(
         self.verbose = verbose
         self.n_jobs = n_jobs
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        *,
+        align_to: Any = None,
+        shared: Any = None,
+    ) -> Self:
         """Learn the encoding of the columns, latents and both maps.
 
         An interrupted or failed fit leaves the model unchanged.
@@ -143,6 +156,11 @@ class TableMap(
             Labels, used by supervised models only.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the rows, at least 0: a fit to repeated rows. See `TwoWayEstimator.fit`.
+        align_to : fitted model, default=None
+            Another model, in whose latent space this one is placed. See `TwoWayEstimator.fit`.
+        shared : array-like of int, shape (m, 2), or tuple of two arrays, default=None
+            Pairs of a row of X and a row of ``align_to.embedding_``. None means that the features
+            are shared; pandas frames need at least half of the columns.
 
         Returns
         -------
@@ -153,13 +171,49 @@ class TableMap(
         layout = measure(_repeated(frame, sample_weight), self.kinds)
         encoded = layout.into(X)
         check_rows(encoded)
-        model = self._new_model().fit(encoded, y, sample_weight=sample_weight)
+        old_map = OldMap.of(X, align_to, shared)
+        model = self._new_model().fit(encoded, y, sample_weight=sample_weight, align_to=old_map)
         self.__dict__.pop("feature_names_in_", None)
         if frame.library != "numpy":
             self.feature_names_in_ = np.array(frame.names, dtype=object)
         self.n_features_in_ = len(frame.names)
         self.kinds_, self.layout_, self.model_ = layout.kinds, layout, model
         return self
+
+    def update(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002 - scikit-learn's signature
+        """Take the rows of another table in: keep the map, and let it grow where they are new.
+
+        Columns are encoded as in the fit. Levels that the fit has not seen are treated as missing
+        values, with a warning. See `UKR.update`.
+
+        Parameters
+        ----------
+        X : data frame or array-like of shape (n_samples, n_features)
+            The new rows. Columns are matched by name.
+        y : ignored
+            Not used, present for API consistency.
+
+        Returns
+        -------
+        self
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> from twofold import UKR, TableMap
+        >>> frame = pd.DataFrame({"a": range(60), "b": ["low"] * 30 + ["top"] * 30})
+        >>> table = TableMap(UKR(1, random_state=0)).fit(frame[::2])
+        >>> table.update(frame[1::2]).embedding_.shape, table.update_report_.n_new
+        ((60, 1), 30)
+        """
+        model = copy(self.model_)
+        self.model_ = model.update(self._encoded(X))
+        return self
+
+    @property
+    def update_report_(self) -> UpdateReport:
+        """What the last update did: see `twofold.base.UpdateReport`."""
+        return self.model_.update_report_
 
     def _new_model(self) -> Any:
         if self.model is None:
@@ -185,7 +239,24 @@ class TableMap(
         """Latents of the training data, of shape (n_samples, n_components)."""
         return self.model_.embedding_
 
-    def transform(self, X: Any) -> Array:
+    @property
+    def alignment_(self) -> Alignment:
+        """How near shared rows are to their places in the old map, after a fit with ``align_to``.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> from twofold import TableMap, TwoWay
+        >>> frame = pd.DataFrame({"a": range(40), "b": [False] * 20 + [True] * 20})
+        >>> model = TwoWay("pca", n_components=1, up="nw", down="nw")
+        >>> table = TableMap(model).fit(frame[:30])
+        >>> later = TableMap(model).fit(frame[10:], align_to=table)
+        >>> later.alignment_.median < 0.05
+        True
+        """
+        return self.model_.alignment_
+
+    def transform(self, X: Any, *, return_std: bool = False) -> Any:
         """Encode data: map each row to the latent space.
 
         Levels that the fit has not seen are treated as missing values, with a warning.
@@ -194,26 +265,37 @@ class TableMap(
         ----------
         X : data frame or array-like of shape (n_samples, n_features)
             The table. Columns are matched by name.
+        return_std : bool, default=False
+            Whether to return how far positions are determined, too.
 
         Returns
         -------
-        ndarray of shape (n_samples, n_components)
+        Z : ndarray of shape (n_samples, n_components)
+            Latents.
+        Z_std : ndarray of shape (n_samples, n_components)
+            Their standard deviations, see `TwoWayEstimator.transform`. Only if ``return_std`` is
+            True.
         """
         encoded = self._encoded(X)
-        return self.model_.transform(encoded)
+        return self.model_.transform(encoded, **({"return_std": True} if return_std else {}))
 
-    def inverse_transform(self, Z: Any) -> Any:
+    def inverse_transform(self, Z: Any, *, return_std: bool = False) -> Any:
         """Decode latents: map each row to a row of the table.
 
         Parameters
         ----------
         Z : array-like of shape (n_samples, n_components)
             Latents.
+        return_std : bool, default=False
+            Whether to return the uncertainty of the values, too.
 
         Returns
         -------
-        DataFrame or ndarray of shape (n_samples, n_columns)
+        X : DataFrame or ndarray of shape (n_samples, n_columns)
             With the data types of the fit, without columns that were left out.
+        X_std : DataFrame or ndarray of shape (n_samples, n_columns)
+            Only if ``return_std``: standard deviations of numbers in their own units and of dates
+            in days, and for categories one minus the probability of the level.
 
         Examples
         --------
@@ -223,9 +305,17 @@ class TableMap(
         >>> table = TableMap(TwoWay("pca", n_components=1, up="nw", down="nw")).fit(frame)
         >>> table.inverse_transform(table.embedding_[:1]).b.item()
         False
+        >>> rows, std = table.inverse_transform(table.embedding_[:3], return_std=True)
+        >>> std.columns.tolist(), bool((std.a > 0.0).all())
+        (['a', 'b'], True)
         """
         check_is_fitted(self)
-        return self.layout_.back(np.asarray(self.model_.inverse_transform(Z), dtype=np.float64))
+        if not return_std:
+            return self.layout_.back(np.asarray(self.model_.inverse_transform(Z), dtype=np.float64))
+        decoded, spread = self.model_.inverse_transform(Z, return_std=True)
+        encoded = np.asarray(decoded, dtype=np.float64)
+        found = decoded_deviations(self.layout_, encoded, np.asarray(spread, dtype=np.float64))
+        return self.layout_.back(encoded), found
 
     def inverse_transform_proba(self, Z: Any) -> dict[str, Any]:
         """Decode latents to the probabilities of the levels of each category.
@@ -311,6 +401,72 @@ class TableMap(
         """
         encoded = self._encoded(X)
         return self.model_.reconstruction_error(encoded)
+
+    def outlier_scores(self, X: Any) -> Array:
+        """Return how unusual rows are: ``-log10`` of a p-value, higher for stranger rows.
+
+        See `TwoWayEstimator.outlier_scores`. Missing values do not count, nor levels that the fit
+        has not seen.
+
+        Parameters
+        ----------
+        X : data frame or array-like of shape (n_samples, n_features)
+            The table.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> from twofold import TableMap, TwoWay
+        >>> frame = pd.DataFrame({"a": range(40), "b": ["low"] * 20 + ["top"] * 20})
+        >>> table = TableMap(TwoWay("pca", n_components=1, up="nw", down="nw")).fit(frame)
+        >>> usual, strange = table.outlier_scores(pd.DataFrame({"a": [5, 35], "b": "low"}))
+        >>> bool(usual < strange)
+        True
+        """
+        return self.model_.outlier_scores(self._encoded(X))
+
+    def predict_outlier(self, X: Any, level: float = 0.05) -> AnyArray:
+        """Flag rows whose p-value is at most a level.
+
+        Parameters
+        ----------
+        X : data frame or array-like of shape (n_samples, n_features)
+            The table.
+        level : float, default=0.05
+            The share of false alarms among rows like those of the fit.
+
+        Returns
+        -------
+        ndarray of bool, shape (n_samples,)
+            True for outliers.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> from twofold import TableMap, TwoWay
+        >>> frame = pd.DataFrame({"a": range(40), "b": ["low"] * 20 + ["top"] * 20})
+        >>> table = TableMap(TwoWay("pca", n_components=1, up="nw", down="nw")).fit(frame)
+        >>> table.predict_outlier(pd.DataFrame({"a": [5, 35], "b": "low"}))
+        array([False,  True])
+        """
+        return self.model_.predict_outlier(self._encoded(X), level)
+
+    def _strangeness(self, X: Any) -> tuple[list[str], Array]:
+        """Return the columns' names, and how far each cell is off the manifold (n, n_columns).
+
+        In usual deviations; of categories the largest one of their indicators.
+        """
+        whitened = np.abs(self.model_._whitened(self._encoded(X)))
+        found = [
+            (column.name, block.max(axis=1))
+            for column, block in self.layout_.blocks(whitened)
+            if column.width
+        ]
+        return [name for name, _ in found], np.column_stack([values for _, values in found])
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """Return the share of the variance of the encoded columns that reconstruction keeps.
@@ -431,13 +587,16 @@ class TableMap(
         filled = fill(self.layout_, as_frame(X), values)
         return filled, deviations(self.layout_, as_frame(X), values, spread)
 
-    def save(self, path: str | os.PathLike[str]) -> None:
+    def save(self, path: str | os.PathLike[str], *, precision: str = "exact") -> None:
         """Write the fitted model to a file of plain data; `twofold.load` reads it.
 
         Parameters
         ----------
         path : str or path-like
             The file to write, usually with the suffix ``.twofold``.
+        precision : {"exact", "single"}, default="exact"
+            "exact" keeps every bit. "single" rounds the training rows in the maps to single
+            precision, see `twofold.save`.
 
         Examples
         --------
@@ -452,7 +611,45 @@ class TableMap(
         ...     twofold.load(os.path.join(folder, "table.twofold")).kinds_
         {'a': 'number', 'b': 'category'}
         """
-        save(self, path)
+        save(self, path, precision=precision)
+
+    def compress(self, n_prototypes: int | str = "auto", *, max_error_ratio: float = 1.05) -> Self:
+        """Return a smaller model with prototypes in place of the training rows.
+
+        Errors are those of the encoded columns; see `UKR.compress`.
+
+        Parameters
+        ----------
+        n_prototypes : int or "auto", default="auto"
+            Number of prototypes; "auto" takes the first that keeps ``max_error_ratio``.
+        max_error_ratio : float, default=1.05
+            How many times the held-out reconstruction error may be that of this model.
+
+        Returns
+        -------
+        TableMap
+            Its ``compression_`` reports the errors and the memory.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> from twofold import TableMap, UKR
+        >>> frame = pd.DataFrame({"a": range(60), "b": ["low"] * 30 + ["top"] * 30})
+        >>> table = TableMap(UKR(1, init="pca", random_state=0)).fit(frame)
+        >>> table.compress(20).compression_.n_prototypes
+        20
+        """
+        check_is_fitted(self)
+        made = copy(self)
+        made.model_ = self.model_.compress(n_prototypes, max_error_ratio=max_error_ratio)
+        return made
+
+    @property
+    def compression_(self) -> Compression:
+        """What `compress` has done; compressed models only."""
+        inner: Any = self.model_
+        found: Compression = inner.compression_
+        return found
 
     @property
     def _n_features_out(self) -> int:

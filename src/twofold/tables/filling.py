@@ -57,3 +57,15 @@ def deviations(layout: TableLayout, frame: Frame, encoded: Array, spread: Array)
     ordered = {name: columns[str(name)] for name in layout.names if str(name) in columns}
     index = frame.table.index if frame.library == "pandas" else None
     return joined(frame.library, ordered, frame.n_rows, index)
+
+
+def decoded_deviations(layout: TableLayout, encoded: Array, spread: Array) -> Any:
+    """Return a frame of the uncertainty of decoded values (n, width) with this spread."""
+    columns: dict[str, Array] = {}
+    start = 0
+    for column, block in layout.blocks(encoded):
+        found = column.deviations(block, spread[:, start : start + column.width])
+        start += column.width
+        columns |= dict.fromkeys(column.members or (column.name,), found)
+    ordered = {name: columns[str(name)] for name in layout.names if str(name) in columns}
+    return joined(layout.library, ordered, len(encoded))

@@ -20,6 +20,7 @@ from twofold.numerics.neighbors import nearest
 from twofold.numerics.sums.cells import sorted_into_columns
 from twofold.numerics.threads import row_blocks
 from twofold.optimize import Guide, guided_minimizer
+from twofold.optimize.row_pull import Pulled, RowPull
 from twofold.protocols import Array, MinimizeResult
 from twofold.starts.candidates import Candidate, best_first
 from twofold.ukr.density_constraint import constrained, relaxed
@@ -74,14 +75,19 @@ def minimize(
     problem: Problem,
     n_iter: int,
     guide: Guide | None = None,
+    pull: RowPull | None = None,
     judge: Judge | None = None,
 ) -> MinimizeResult:
-    """Run steps 4 and 5 from a candidate, for at most ``n_iter`` iterations."""
+    """Run steps 4 and 5 from a candidate, for at most ``n_iter`` iterations.
+
+    The pull of an aligned fit takes part in step 5, unless there is a density constraint.
+    """
     Z, order = start.latents, None
     if scheme.many and judge is None:  # nearby points are then close in memory
         order, _ = sorted_into_columns(Z)
         Z, scheme = Z[order], replace(scheme, data=scheme.data[order])
         guide = None if guide is None else guide.take(order)
+        pull = None if pull is None else pull.in_order(order)
     density = settings.minimum_density
     if settings.anneal:
         with problem.progress.phase("homotopy", max_iter=None) as callback:
@@ -102,7 +108,9 @@ def minimize(
 
         if density is None:
             minimizer = guided_minimizer(settings.minimizer(n_iter), guide)
-            result = minimizer.minimize(scheme.objective(), Z, callback=on_iteration)
+            objective = scheme.objective()
+            pulled = objective if pull is None else Pulled(objective, pull)
+            result = minimizer.minimize(pulled, Z, callback=on_iteration)
         else:
             result = constrained(
                 scheme,
@@ -166,7 +174,7 @@ def validated_iterations(
     start = replace(start, latents=start.latents[kept])
     part_guide = None if guide is None else guide.take(kept)
     most = settings.max_iter
-    result = minimize(settings, part, start, problem, most, part_guide, judge)
+    result = minimize(settings, part, start, problem, most, part_guide, judge=judge)
     if not scores:  # the descent ended before the first validation
         validate(result.Z)
         return most, scores

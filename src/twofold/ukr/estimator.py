@@ -56,7 +56,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from twofold.base.estimator import TwoWayEstimator
 from twofold.base.gaps import without_gaps
+from twofold.base.growth import Growth
 from twofold.base.problem import Learned, Problem
+from twofold.base.progress import FitProgress
 from twofold.kernels import resolve_kernel
 from twofold.maps import NadarayaWatson
 from twofold.numerics.column_factors import factors_of_rows, origin_of_rows
@@ -73,6 +75,7 @@ from twofold.ukr.feature_space import SHIFT_INVARIANT, FeatureEncoder
 from twofold.ukr.fitting import fit_rows
 from twofold.ukr.homotopy import Homotopy
 from twofold.ukr.settings import UKRSettings, is_metric
+from twofold.ukr.update import updated
 
 LARGEST_VALUE = 1e75
 """Squares of the kernel values of larger data would overflow."""
@@ -167,7 +170,8 @@ class UKR(TwoWayEstimator):
     Attributes
     ----------
     embedding_ : ndarray of shape (n_samples, n_components)
-        The latents, in units of the kernel's width in the maps.
+        The latents, in units of the kernel's width in the maps after a fit. An update keeps the
+        unit and makes kernels narrower.
     candidates_ : list of dict
         "name", "scales", "cv_error" and "map_score" of each start, best first: the leave-one-out
         error of the start, and the score of its map on held-out rows, up to 2,000 rows for the
@@ -207,6 +211,7 @@ class UKR(TwoWayEstimator):
     ((200, 1), True)
     """
 
+    _pulls_rows = True
     smoothing: float = 1.0  # of models in files that are older than the parameter
 
     def __init__(
@@ -292,6 +297,9 @@ class UKR(TwoWayEstimator):
     def _learn(self, problem: Problem) -> Learned:
         return fit_rows(UKRSettings.of(self, len(problem.data)), problem)
 
+    def _grown(self, data: Array, rng: np.random.Generator, progress: FitProgress) -> Growth:
+        return updated(self, data, rng, progress)
+
     def _learn_constant(self, problem: Problem) -> Learned:
         learned = super()._learn_constant(problem)
         assert isinstance(learned.density, LatentDensity)
@@ -375,6 +383,7 @@ class UKR(TwoWayEstimator):
         (4, 2)
         """
         check_is_fitted(self)
+        self._check_has_rows("nearest_rows")
         latents, _ = check_latents(Z, self._n_features_out, owner=type(self).__name__)
         regression = self._regression()
         images = regression.predict(self._latent_units.into(latents))
@@ -411,6 +420,7 @@ class UKR(TwoWayEstimator):
         True
         """
         check_is_fitted(self)
+        self._check_has_rows("extent")
         threshold = self.density_threshold_
         if density_threshold is not None:
             threshold = check_real("density_threshold", density_threshold, above=0.0, below=1.0)
@@ -436,6 +446,13 @@ class UKR(TwoWayEstimator):
                 f"and {shares.max():.3g}, and density_threshold_={self.density_threshold_:.3g}. "
                 "Use a lower threshold to include all of them.",
                 UserWarning,
+            )
+
+    def _check_has_rows(self, method: str) -> None:
+        if hasattr(self, "compression_"):
+            raise ValueError(
+                f"{method} needs the training rows, which a compressed model does not keep. Call "
+                "it on the model that was compressed."
             )
 
     def _regression(self) -> NadarayaWatson:

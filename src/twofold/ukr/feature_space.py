@@ -24,7 +24,7 @@ regression. IEEE TPAMI 27(9), 2005.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -35,6 +35,7 @@ from sklearn.metrics.pairwise import (
     manhattan_distances,
 )
 
+from twofold.calibration.left_out import ForgetfulMaps
 from twofold.manifold_geometry.metric import Behind, differenced
 from twofold.maps import NadarayaWatson
 from twofold.maps.projection import Projection
@@ -200,6 +201,13 @@ class FeatureEncoder:
         coordinates, _ = self.space.locate(data)
         return self.projection.predict(coordinates)
 
+    def without_fold(self, maps: ForgetfulMaps, fold: int) -> FeatureEncoder:
+        """Return the encoder without the rows of a fold."""
+        known = maps.known
+        regression = maps.lowered(self.regression, known.latents, known.data, fold)
+        projection = maps.projection(self.projection, known.data, fold)
+        return replace(self, regression=regression, projection=projection)
+
     def squared_errors(self, data: Array) -> Array:
         """Return the squared feature-space distances (m,) of data to the manifold."""
         coordinates, excess = self.space.locate(data)
@@ -220,6 +228,12 @@ class PreimageDecoder:
         blocks = row_blocks(len(latents), 4 * 8 * len(self.space.data))
         parts = [self.space.preimages(self.regression.weights(latents[rows])) for rows in blocks]
         return np.concatenate(parts)
+
+    def without_fold(self, maps: ForgetfulMaps, fold: int) -> PreimageDecoder:
+        """Return the decoder without the rows of a fold."""
+        kept = maps.kept(self.regression.inputs_, maps.known.latents, fold)
+        regression = maps.lowered(self.regression, maps.known.latents, maps.known.data, fold)
+        return PreimageDecoder(replace(self.space, data=self.space.data[kept]), regression)
 
     def pulled_back(self, latents: Array, behind: Behind) -> Array:
         """Return the metric (m, q, q) of the pre-images, by differences.

@@ -15,9 +15,10 @@ from twofold.maps.affine import Affine, Chain, Predictor, are_wide
 from twofold.maps.projection import Projection
 from twofold.numerics.density import LatentDensity
 from twofold.numerics.linalg import rank_up_to, row_norms_sq
-from twofold.numerics.threads import single_threaded_blas
+from twofold.numerics.threads import single_threaded_blas, some_rows
 from twofold.numerics.units import CenteredUnits
 from twofold.protocols import Array, IntArray
+from twofold.ukr.aligned import aligned_candidates, aligned_settings, narrower
 from twofold.ukr.descent import compared, minimize, rescue, validated_iterations
 from twofold.ukr.feature_space import FeatureEncoder, FeatureSpace, PreimageDecoder
 from twofold.ukr.regression import KernelRegression
@@ -37,8 +38,10 @@ Space = FeatureSpace | Affine
 
 def fit_rows(settings: UKRSettings, problem: Problem) -> Learned:
     """Find latents of all rows, and both maps."""
+    if problem.anchors is not None:
+        settings = aligned_settings(settings)
     with problem.progress.phase("leading subspace"):
-        space, data = _space_and_data(settings, problem)
+        space, data = space_and_data(settings, problem)
     with single_threaded_blas():  # products are small from here on, or in blocks of rows
         return _fit_inside(settings, problem, space, data)
 
@@ -50,9 +53,14 @@ def _fit_inside(
     groups = groups_of(settings, len(data), problem.rng)
     scheme = scheme_of(settings, data, groups)
     # Steps 1 to 3: candidates, each at its best scale.
-    candidates = candidates_of(settings.init, scheme, data, problem)
-    with problem.progress.phase("comparison"):
-        candidates = compared(settings, scheme, candidates)
+    pull = None
+    if problem.anchors is None:
+        candidates = candidates_of(settings.init, scheme, data, problem)
+        with problem.progress.phase("comparison"):
+            candidates = compared(settings, scheme, candidates)
+    else:
+        with problem.progress.phase("aligned starts"):
+            candidates, pull = aligned_candidates(settings, scheme, data, problem)
     if settings.pseudo_count is None:
         noise = candidates[0].error / (float(row_norms_sq(data).mean()) or 1.0)
         scheme = replace(scheme, pseudo_count=pseudo_count_of_noise(noise))
@@ -62,7 +70,12 @@ def _fit_inside(
     n_iter, validation = settings.max_iter, list[float]()
     if settings.validation_fraction is not None:
         n_iter, validation = validated_iterations(settings, scheme, start, problem, guide)
-    result = minimize(settings, scheme, start, problem, n_iter, guide)
+    result = minimize(settings, scheme, start, problem, n_iter, guide, pull)
+    if pull is not None:
+        again = narrower(scheme, result.Z)
+        if again is not None:
+            pull = pull.scaled(result.Z, again.latents)
+            result = minimize(settings, scheme, again, problem, n_iter, guide, pull)
     warn_if_cut_short(result, settings.max_iter, "error")
     with problem.progress.phase("maps"):
         Z, _ = rescue(scheme, result.Z)
@@ -109,8 +122,13 @@ def assembled(
     scheme: KernelRegression,
     space: Space | None,
     Z: Array,
+    *,
+    most_judged: int | None = None,
 ) -> Learned:
-    """Return the maps, the density and the attributes that follow from latents (n, q), step 6."""
+    """Return the maps, the density and the attributes that follow from latents (n, q), step 6.
+
+    The leave-one-out error is that of all rows, or of some of them.
+    """
     kernel = scheme.kernel
     regression = scheme.decoder(Z, scheme.data.astype(np.float64, copy=False))
     density_kernel = kernel if isinstance(kernel, DensityKernel) else Gaussian()
@@ -138,8 +156,12 @@ def assembled(
     elif space is not None:
         encoder = FeatureEncoder(space, regression, projection)
         decoder = PreimageDecoder(space, regression)
+    if most_judged is None:
+        error = scheme.cv_error(Z)
+    else:
+        error = scheme.cv_error_of_some(Z, most_judged, regression._columns)
     attributes = {
-        "cv_error_": float(_times(scheme.cv_error(Z), _squared_unit(settings, problem))),
+        "cv_error_": float(_times(error, _squared_unit(settings, problem))),
         "density_threshold_": float(np.exp(log_bound - log_maximum)),
         "log_density_threshold_": log_bound,
     }
@@ -148,15 +170,21 @@ def assembled(
     return Learned(Z, units, encoder, decoder, density, variance, attributes)
 
 
-def _space_and_data(settings: UKRSettings, problem: Problem) -> tuple[Space | None, Array]:
-    """Return the space of the manifold, None for the data space, and the data (n, r) in it."""
+def space_and_data(
+    settings: UKRSettings, problem: Problem, *, most_rows: int | None = None
+) -> tuple[Space | None, Array]:
+    """Return the space of the manifold, None for the data space, and the data (n, r) in it.
+
+    All rows determine the leading subspace, or some of them.
+    """
     data, q, metric = problem.data, problem.n_components, settings.metric
     if settings.in_subspace:
         # The decoder's copy of the data; in single precision the data, sums, residuals and their
         # sorted copies; latents, their L-BFGS history, neighbors and cells.
         row_bytes = 36.0 * data.shape[1] + 250.0 * q + 800.0
         check_memory(len(data), row_bytes, "arrays of all rows")
-        subspace = Affine.leading_subspace(data, q)
+        seen = data if most_rows is None else data[some_rows(len(data), most_rows)]
+        subspace = Affine.leading_subspace(seen, q)
         return subspace, subspace.into(data)
     if is_metric(metric, "euclidean"):
         if not (settings.spans_rows and are_wide(data)):

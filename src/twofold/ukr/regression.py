@@ -15,9 +15,11 @@ from twofold.maps import NadarayaWatson
 from twofold.numerics.sums.cells import CellWeights
 from twofold.numerics.sums.dense import DenseWeights
 from twofold.numerics.sums.grid import weigh_many
+from twofold.numerics.sums.neighbors import LocalMeans
 from twofold.numerics.sums.pairs import PairWeights
 from twofold.numerics.sums.reach import kernel_radius, share_in_reach
 from twofold.numerics.sums.weights import SelfWeights
+from twofold.numerics.threads import some_rows
 from twofold.protocols import AnyArray, Array, IntArray, RadialKernel
 from twofold.starts.candidates import score_of_latents
 from twofold.ukr.objective import Barrier, Reconstruction
@@ -103,6 +105,27 @@ class KernelRegression:
     def cv_error(self, Z: Array) -> float:
         """Return the leave-one-out error without pseudo-count, Eq. (10)."""
         return Reconstruction(self.data, self.weigh_plain).value(Z)
+
+    def cv_error_of_some(self, Z: Array, most: int, columns: LocalMeans | None) -> float:
+        """Return the same error of some rows, each predicted by all others.
+
+        ``columns`` are the latents for compiled loops; without them it is the error of all rows.
+        """
+        judged = some_rows(len(Z), most)
+        if len(judged) == len(Z) or columns is None or not columns.is_available:
+            return self.cv_error(Z)
+        at, rows = Z[judged], self.data[judged].astype(np.float64)
+        means, covered = columns.means(at, self.data, self.n_jobs)
+        if not covered.all():
+            return self.cv_error(Z)
+        mass, log_shift = columns.mass(at, self.n_jobs)
+        mass = np.exp(log_shift) * mass
+        # Without the row itself, whose kernel is 1; out of reach of all others it gets the mean, 0.
+        others = mass - 1.0
+        reached = others > CELL_TOLERANCE
+        left_out = (means * mass[:, None] - rows) / np.where(reached, others, 1.0)[:, None]
+        residuals = rows - np.where(reached[:, None], left_out, 0.0)
+        return float(np.einsum("nd,nd->n", residuals, residuals).mean())
 
     def map_score(self, Z: Array) -> float:
         """Return the score of the map that latents (n, q) make; higher is better."""

@@ -13,6 +13,7 @@ from twofold.cli.inputs import InputTable
 from twofold.cli.messages import Messages, counted
 from twofold.cli.methods import AUTO, METHODS, complete_setting, parse_settings
 from twofold.cli.options import (
+    check_model_file,
     command,
     effort_option,
     message_options,
@@ -21,8 +22,7 @@ from twofold.cli.options import (
     table_input,
 )
 from twofold.cli.tables.columns import Selection
-from twofold.cli.tables.reading import FORMATS
-from twofold.cli.tables.writing import Output, ResultTable, check_writable
+from twofold.cli.tables.writing import Output, ResultTable
 from twofold.numerics.files import whole_file
 
 CHOOSE_DIMENSIONS: Final = ("auto", "isomap")
@@ -126,7 +126,7 @@ def fit(
             "--json and --embedding - both use standard output; name a file for the latents"
         )
     if output is not None:
-        _check_model_file(output, table.data)
+        check_model_file(output, table.data)
     selection = table.select(messages)
     _check_labels(selection, method)
     estimator, selection = prepared(model, table.data, selection, scale, messages)
@@ -146,16 +146,6 @@ def fit(
             )
             lines += [] if on_stdout else [("latents", latents_out.target)]
     messages.result(document, lines, err=on_stdout, table=fitted.race_table())
-
-
-def _check_model_file(path: Path, data: str) -> None:
-    if str(path) == "-":
-        raise click.UsageError("a model needs a file: -o model.twofold")
-    if path.suffix.lower() in FORMATS:
-        raise click.UsageError(
-            f"-o {path} is the model; write the table of latents with --embedding {path}"
-        )
-    check_writable(path, data)
 
 
 def _check_labels(selection: Selection, method: str) -> None:

@@ -286,7 +286,7 @@ def _row_names(chosen: Selection) -> list[str]:
 
 @command(
     "twofold export flowers.twofold --map up -o up.onnx",
-    "twofold export flowers.twofold flowers.csv --distill -o down.onnx",
+    "twofold export flowers.twofold flowers.csv -o down.onnx",
 )
 @model_argument
 @click.option(
@@ -297,9 +297,9 @@ def _row_names(chosen: Selection) -> list[str]:
     help="Down encodes data, up decodes latents.",
 )
 @click.option(
-    "--distill",
-    is_flag=True,
-    help="Write a regression that approximates the encoder, if the encoder is a search.",
+    "--distill/--no-distill",
+    default=None,
+    help="If the encoder is a search, write a regression that approximates it (default), or fail.",
 )
 @file_option("ONNX file to write.", ".onnx")
 @table_input(required=False)
@@ -308,13 +308,15 @@ def export(
     model: Path,
     table: InputTable | None,
     direction: str,
-    distill: bool,
+    distill: bool | None,
     output: Path,
     messages: Messages,
 ) -> None:
     """Write the encoder or the decoder as ONNX.
 
-    Such a file runs without Python. --distill learns from DATA if the model keeps no rows.
+    Such a file runs without Python. An encoder that is a search is replaced by a regression, and
+    its error on held-out rows is printed. DATA are rows to learn it from, best new ones; without
+    them the rows that the model keeps serve.
     """
     from twofold.export.onnx import export as write
     from twofold.export.programs.translation import NoClosedForm
@@ -325,19 +327,24 @@ def export(
     chosen = None if table is None else table.select_for(loaded, messages)
     rows = None if chosen is None else chosen.features
     with whole_file(output) as path, needing("onnx"):
+        way = "auto" if distill is None else distill
         try:
-            report = write(loaded.estimator, path, map=direction, distill=distill, X=rows)
+            report = write(loaded.estimator, path, map=direction, distill=way, X=rows)
         except NoClosedForm as error:
-            if distill or direction == "up":
+            if distill is not False:
                 raise
             raise click.ClickException(
-                "the encoder of this model is a search, not a formula; --distill writes a formula "
-                "that approximates it, and prints how well"
+                "the encoder of this model is a search, not a formula; without --no-distill a "
+                "formula is written that approximates it"
             ) from error
     document = {"onnx": str(output), "map": direction, "bytes": report.n_bytes}
     lines = [(f"map {direction}", f"{output} ({report.n_bytes / 1e6:.2f} MB)")]
     if report.distillation is not None:
-        off = report.distillation.relative_deviation
-        document["deviation"] = off
-        lines.append(("distilled", f"held-out latents deviate by {off:.3f} of their spread"))
+        told = report.distillation
+        document["deviation"] = told.relative_deviation
+        document |= {"error": told.error, "distilled_error": told.distilled_error}
+        text = f"held-out latents deviate by {told.relative_deviation:.3f} of their spread"
+        if told.error is not None and told.distilled_error is not None:
+            text += f", the error is {told.distilled_error:.3f} instead of {told.error:.3f}"
+        lines.append(("distilled", text))
     messages.result(document, lines)

@@ -97,7 +97,7 @@ def two_way(
             "n_features_in_": count("features"),
             "_data_units": a(*UNITS, features="features", kept="columns"),
             "embedding_": values("rows?", "components"),
-            "_latent_units": a("CenteredUnits", features="components", kept="latents"),
+            "_latent_units": a(*UNITS, features="components", kept="latents"),
             "encoder_": a(*REGRESSIONS, *encoders, inputs="columns", outputs="latents"),
             "decoder_": a(*REGRESSIONS, *decoders, inputs="latents", outputs="columns"),
             "density_": a("LatentDensity", density, latents="latents"),
@@ -106,7 +106,11 @@ def two_way(
         },
         sometimes={
             "_gap_filling": optional(a("GapFilling", columns="columns")),
+            "compression_": a("Compression"),
             "_learned_names": tupled(text(), "names"),
+            "alignment_": a("Alignment"),
+            "_n_rows": whole(1),
+            "update_report_": a("UpdateReport"),
             **anywhere,
             **(sometimes or {}),
         },
@@ -257,8 +261,25 @@ TABLES: Final[dict[str, Contents]] = {
         },
         sometimes=anywhere,
     ),
+    "Alignment": Contents(
+        {"n_shared": whole(1), "median": number(low=0.0), "percentile_90": number(low=0.0)}
+    ),
+    "Compression": Contents(
+        {
+            **dict.fromkeys(("n_prototypes", "n_rows", "n_held_out"), whole(1)),
+            **dict.fromkeys(("n_bytes", "n_bytes_before"), whole(0)),
+            **dict.fromkeys(("error", "error_before"), number(low=0.0, high=LARGEST)),
+        }
+    ),
     "RaceReport": Contents(
         {"rows": listed(mapping(_told)), "n_held_out": whole(0), "n_codes": whole(0)}
+    ),
+    "UpdateReport": Contents(
+        {
+            **dict.fromkeys(("n_new", "n_rows", "n_regions", "n_in_regions"), whole(0)),
+            **dict.fromkeys(("share_off", "density_change", "median_shift"), figure),
+            **dict.fromkeys(("largest_shift", "seconds"), figure),
+        }
     ),
     "DimensionChoice": Contents(
         {

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from twofold.base.aligning import domain_of
 from twofold.base.estimator import TwoWayEstimator
 from twofold.export.explorer._packing import Packer
 from twofold.numerics.threads import some_rows
@@ -33,7 +34,7 @@ def landscape(model: TwoWayEstimator, latents: Array, packer: Packer) -> dict[st
     known = model.embedding_ if len(model.embedding_) else latents  # a model may keep none
     both = np.vstack([latents, known])
     low, high = both.min(axis=0), both.max(axis=0)
-    domain = getattr(model.decoder_, "domain", None)
+    domain = domain_of(model)
     box = None
     if isinstance(domain, Domain):
         ends = np.array([[-1.0], [1.0]]) * domain.ends

@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from twofold.base.aligning import domain_of
 from twofold.base.estimator import TwoWayEstimator
 from twofold.export.explorer._packing import Packer, as_multiples
 from twofold.export.explorer._program import needs_doubles, plain, program
@@ -144,7 +145,7 @@ def down_map(found: Exported, complete: Array, latents: Array) -> DownMap:
 def _nearest_image(found: Exported, complete: Array, latents: Array) -> DownMap:
     """Return the latent of the nearest image as a map, judged on rows held out from the images."""
     model = found.model
-    domain = getattr(model.decoder_, "domain", None)
+    domain = domain_of(model)
     if isinstance(domain, Points):
         latents = np.arange(domain.n_points, dtype=np.float64)[:, None]
         complete, domain = model._decode(latents), None

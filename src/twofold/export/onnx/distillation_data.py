@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from twofold.base.aligning import domain_of
 from twofold.base.estimator import TwoWayEstimator
 from twofold.export.onnx.angles import Angles, on_circles
 from twofold.export.programs.steps import IntoDomain
@@ -68,7 +69,7 @@ class DistillationData:
                 "held out."
             )
         rows = rows[some_rows(len(rows), MOST_ROWS)]
-        domain = getattr(estimator.decoder_, "domain", None)
+        domain = domain_of(estimator)
         if isinstance(domain, Points):
             raise NoClosedForm(
                 f"Latents of {domain!r} are numbers of points, which no regression gives. Use the "
@@ -148,12 +149,16 @@ def root_mean_square(values: Array) -> float:
 
 
 def _rows_of(estimator: TwoWayEstimator) -> Array:
-    """Return the training rows that a model keeps as targets of its decoder."""
+    """Return the training rows that a model keeps as targets of its decoder, or to fill gaps."""
     decoder = estimator.decoder_
-    if isinstance(decoder, NadarayaWatson):
+    compressed = hasattr(estimator, "compression_")  # whose decoder has prototypes
+    if isinstance(decoder, NadarayaWatson) and not compressed:
         return estimator._data_units.back(decoder.targets_)
     if isinstance(decoder, PreimageDecoder):
         return estimator._data_units.back(decoder.space.data)
+    filling = getattr(estimator, "_gap_filling", None)  # which old model files lack
+    if filling is not None:
+        return estimator._data_units.back(filling.donors.rows.astype(np.float64))
     raise ValueError(
         f"X=None: this {type(estimator).__name__} keeps no training rows to distill from. Pass X, "
         "the rows it was fitted to or similar ones."

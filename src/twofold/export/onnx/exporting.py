@@ -99,7 +99,7 @@ def export(
     *,
     map: str = "down",
     method: str = "auto",
-    distill: bool | str = False,
+    distill: bool | str = "auto",
     X: Any = None,
     n_images: int = 4_000,
     dtype: str = "float32",
@@ -123,13 +123,15 @@ def export(
     method : {"auto", "map"}, default="auto"
         For `DRUR`, which has two encoders: "map" is the learned down-map, even where projecting is
         better.
-    distill : bool or {"rbf", "krr", "mlp", "images"}, default=False
-        What to do if the down-map is a projection, which is a search and not a formula: True writes
-        the regression that comes closest to the projections on held-out rows, a name the one of
-        that kind. Maps with a formula are written as they are.
+    distill : "auto", bool or {"rbf", "krr", "mlp", "images"}, default="auto"
+        What to do if the down-map is a projection, which is a search and not a formula: "auto" and
+        True write the regression that comes closest to the projections on held-out rows, a name the
+        one of that kind. Its error is in the report and in the metadata of the file. False raises
+        an error. Maps with a formula are written as they are.
     X : array-like or data frame of shape (n_samples, n_features), default=None
-        Rows to distill from. `UKR` and models whose up-map is a weighted mean of data keep their
-        own; others need them.
+        Rows to distill from, best those that the model has not seen. None means training rows that
+        the model keeps: all of them if its up-map is a weighted mean of data, else the 2,000 that
+        fill gaps.
     n_images : int, default=4000
         Points of the manifold that a distilled map of the kind "images" compares a row with. More
         points come closer to the projection and make a larger file.
@@ -146,7 +148,7 @@ def export(
     Raises
     ------
     NoClosedForm
-        If the map is a search or a user's function.
+        If the map is a user's function, or a search and ``distill=False``.
 
     Examples
     --------
@@ -175,7 +177,7 @@ def export(
     check_choice("dtype", dtype, ("float32", "float64"))
     tol = check_real("tol", tol)
     if not isinstance(distill, bool):
-        check_choice("distill", distill, CANDIDATES)
+        check_choice("distill", distill, ("auto", *CANDIDATES))
     check_int("n_images", n_images)
     rows = None if X is None else found.complete(found.read(X))
     kind = np.dtype(dtype)
@@ -222,7 +224,7 @@ def _form(
 ) -> tuple[ClosedForm, Callable[[Array], Array], Distillation | None]:
     """Return the map as steps, the function it stands for, and the report of a distillation."""
     if map == "up":
-        if method != "auto" or distill:
+        if method != "auto" or distill not in (False, "auto"):
             raise ValueError(
                 f"method={method!r}, distill={distill!r} apply to map='down' only, not to map='up'."
             )
@@ -249,7 +251,8 @@ def _form(
                 + own
                 * isinstance(estimator, DRUR)
             ) from None
-    inner, distillation = distilled(estimator, rows, distill, n_images)
+    kind = True if distill == "auto" else distill
+    inner, distillation = distilled(estimator, rows, kind, n_images)
     form = around(found, inner, "down")
     return form, form, distillation
 

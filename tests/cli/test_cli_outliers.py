@@ -1,0 +1,57 @@
+"""``twofold outliers``: scores, flags and the strangest columns of a table."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from cli_runs import run
+
+import twofold
+
+
+@pytest.fixture(scope="module")
+def odd(folder, data):
+    """Return a table with one odd cell, and the number of its row."""
+    table = pd.read_csv(data)
+    numbers = table.select_dtypes("number").columns
+    table.loc[4, numbers[1]] = 100.0
+    path = folder / "odd.csv"
+    table.to_csv(path, index=False)
+    return path, numbers[1]
+
+
+def test_the_strangest_row_comes_first(model, odd, tmp_path):
+    path, column = odd
+    run("outliers", model, path, "-o", tmp_path / "o.csv")
+    found = pd.read_csv(tmp_path / "o.csv")
+    assert {"row", "score", "p_value", "outlier", "strangest"} <= set(found.columns)
+    assert found.row[0] == 5
+    assert found.score.is_monotonic_decreasing
+    assert bool(found.outlier[0])
+    assert found.strangest[0].startswith(f"{column} (")
+    assert found.strangest[~found.outlier].isna().all()
+    np.testing.assert_allclose(found.p_value, 10.0**-found.score)
+    assert sorted(found.row) == list(range(1, len(found) + 1))
+
+
+def test_order_and_level(model, odd, tmp_path):
+    path, _ = odd
+    run("outliers", model, path, "--in-order", "--level", "0.3", "-o", tmp_path / "o.csv")
+    found = pd.read_csv(tmp_path / "o.csv")
+    assert found.row.is_monotonic_increasing
+    fitted = twofold.load(model)
+    rows = pd.read_csv(path)[list(fitted.feature_names_in_)]
+    np.testing.assert_allclose(found.score, fitted.outlier_scores(rows))
+    np.testing.assert_array_equal(found.outlier, fitted.predict_outlier(rows, 0.3))
+
+
+def test_json(model, odd):
+    path, _ = odd
+    document = json.loads(run("outliers", model, path, "--json").stdout)
+    assert document["table"]["row"][0] == 5
+
+
+def test_bad_levels(model, odd):
+    path, _ = odd
+    assert "level" in run("outliers", model, path, "--level", "0", code=2).stderr
