@@ -151,8 +151,8 @@ def table(record):
     head = (
         f"`{record['command']}`, commit {record['commit']}, {record['started'][:10]}, "
         f"{record['machine']['cores']} cores. `UKR()` of MNIST, {n_rows:,} x {n_columns}. Errors "
-        f"are those of {record['n_test']:,} test rows. Times are processor time in a fresh process; "
-        f"the import of the library before them takes {results[1]['import']:.1f} s."
+        f"are those of {record['n_test']:,} test rows. Times are processor time in a fresh "
+        f"process; the import of the library before them takes {results[1]['import']:.1f} s."
     )
     names = ["form", "prototypes", "file, MB", "error", "ratio", "load, s", "first row, ms"]
     names += ["next rows, ms"]
