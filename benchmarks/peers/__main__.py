@@ -55,7 +55,7 @@ def _measure(arguments):
         else:
             figures = judged(part, run(part))
             complaints += wrong(part, figures)
-        found[part] = recorded(figures, *PACKAGES)
+        found[part] = recorded(figures, *PACKAGES) | {"quick": options.quick}
     write_json(options.json, found)
     print(f"{section(found)}\n\nwritten: {options.json}")
     print("\n".join(complaints))

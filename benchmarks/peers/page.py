@@ -3,6 +3,7 @@
 from benchmarks.harness.kept import origin
 from benchmarks.peers.adapters import COLUMNS, PEERS
 from benchmarks.peers.plugin import FAILED, NOT_APPLICABLE, PASSED, UNTOUCHED
+from benchmarks.peers.tutorials import QUICK_ROWS
 
 NOTHING = "Nothing has been published yet."
 TUTORIALS = "tutorials"
@@ -88,9 +89,10 @@ def _tutorials(record):
         cells = [f"{one['peer']}, {one['page']}", one["there"], one["here"], _outcome(one)]
         cells += [_figures(one["ours"]), _figures(one["theirs"]) or one["their_error"] or ""]
         lines.append(f"| {' | '.join(cells)} |")
+    few = f", and {QUICK_ROWS} rows of the digits" if record.get("quick") else ""
     about = (
         f"{said} The steps of their documentation in scripts of ours, on data of scikit-learn, "
-        "with default settings where the tutorial has no others."
+        f"with default settings where the tutorial has no others{few}."
     )
     return "\n\n".join(["## Tutorials of umap-learn and openTSNE", about, "\n".join(lines)])
 

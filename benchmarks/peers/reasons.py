@@ -74,11 +74,10 @@ FAILS = {
         "says so in `perplexity_`."
     ),
     ("t_sne, wrapped", "test_fit_transform_csr_matrix"): (
-        "one case of four: `fit_transform` is `transform(X)` here, whose neighbors of 50 random "
+        "one start of four: `fit_transform` is `transform(X)` here, whose neighbors of 50 random "
         "rows differ from those of `embedding_`."
     ),
     ("t_sne, wrapped", "test_bad_precomputed_distances"): OTHER_WORDS,
-    ("t_sne, wrapped", "test_exact_no_precomputed_sparse"): OTHER_WORDS,
     ("t_sne, wrapped", "test_high_perplexity_precomputed_sparse_distances"): OTHER_WORDS,
     ("t_sne, wrapped", "test_sparse_precomputed_distance"): SPARSE_GRAPH,
     ("t_sne, wrapped", "test_non_positive_computed_distances"): OTHER_WORDS,
@@ -112,6 +111,10 @@ FAILS = {
     ("kernel_pca, wrapped", "test_kernel_pca_sparse"): ALWAYS_BACK,
     ("kernel_pca, wrapped", "test_kernel_pca_linear_kernel"): NO_MAP,
     ("kernel_pca, wrapped", "test_remove_zero_eig"): NOT_ZERO,
+    ("kernel_pca, wrapped", "test_gridsearch_pipeline"): (
+        "demands that a linear classifier has no error on held-out rows: the learned encoder is "
+        "chosen by the reconstruction error, and misplaces some of them."
+    ),
     ("kernel_pca, wrapped", "test_leave_zero_eig"): TOO_FEW_ROWS,
     ("kernel_pca, wrapped", "test_kernel_pca_precomputed"): NO_MAP,
     ("kernel_pca, wrapped", "test_kernel_pca_solvers_equivalence"): AT_MOST_FEATURES,

@@ -1,7 +1,8 @@
 """Published figures, and ours by the same protocols.
 
     python -m benchmarks.published [mnist] [rotated] [measures] [--methods "UKR()" PCA]
-                                   [--seeds 0 1 2] [--rows 60000] [--json published.json]
+                                   [--seeds 0 1 2] [--rows 60000] [--sets COIL-20 USPS MNIST]
+                                   [--json published.json]
     python -m benchmarks.published --images FOLDER [--json mine.json]
     python -m benchmarks.published publish published.json
 
@@ -48,6 +49,7 @@ def _measure(arguments):
     parser.add_argument("--methods", nargs="+", choices=METHODS, metavar="METHOD")
     parser.add_argument("--seeds", nargs="+", type=int, default=[0, 1, 2])
     parser.add_argument("--rows", type=int, help="most rows of MNIST to fit, not to publish")
+    parser.add_argument("--sets", nargs="+", help="sets of the part measures, default: all")
     parser.add_argument("--json", type=Path, default=Path("published.json"))
     options = parser.parse_args(arguments)
     warnings.simplefilter("ignore")
@@ -77,6 +79,7 @@ def _part(part, options, chosen):
         figures = {
             name: measures.measure(data, tuple(options.seeds), say=_say, **chosen)
             for name, data in measures.sets().items()
+            if options.sets is None or name in options.sets
         }
         for name, one in figures.items():
             print(f"\n{name}\n{measures.table(one)}")

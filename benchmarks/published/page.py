@@ -34,9 +34,10 @@ ROTATED_WHY = (
     "$R^2$ asks whether the angle of a latent around the center of its digit is the angle of "
     "rotation. It is high only if each digit is a round loop about its own center. A loop that is "
     "flattened, or cut open as by t-SNE, has a low $R^2$ although neighbors stay together and "
-    "images are decoded well. `SNE()` keeps loops whole, because it places rows by geodesic "
-    "distances. `UKR()` chooses its start by the score of the map, which knows nothing of loops: "
-    "`init` gives it another one."
+    "images are decoded well. So `UKR()`, `AutoTwoWay()` and `AgglomerativeIsomap()` are behind "
+    "UMAP here: `UKR()` chooses its start by the score of the map, which knows nothing of loops. "
+    "`SNE()` keeps loops whole, because it places rows by geodesic distances. `TwoWay(UMAP())` "
+    "keeps the loops of UMAP and decodes them with a small part of the error of its own inverse."
 )
 ROTATED_SOURCE = (
     "[2] A. F. Duque, S. Morin, G. Wolf and K. R. Moon, *Extendable and invertible manifold "
