@@ -41,7 +41,7 @@ N_SINGLE = 50
 """Rows that are encoded one by one."""
 
 FRESH = """
-import json, resource, sys, time
+import json, sys, time
 import numpy as np
 times = [time.process_time()]
 def lap():
@@ -58,7 +58,6 @@ for row in rows:
 steps = np.diff(times)
 print(json.dumps({{
     "import": steps[0], "load": steps[1], "first": steps[3], "next": float(np.median(steps[4:])),
-    "peak": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024,
 }}))
 """
 LIBRARY = FRESH.format(
@@ -74,7 +73,7 @@ RUNTIME = FRESH.format(
 
 
 def in_a_fresh_process(code, path, rows, folder):
-    """Return the seconds and the memory of processes that have just begun, the least of each."""
+    """Return the seconds of processes that have just begun, the least of each."""
     np.save(folder / "rows.npy", rows)
     command = [sys.executable, "-c", code, str(path), str(folder / "rows.npy")]
     told = [
@@ -152,19 +151,18 @@ def table(record):
     head = (
         f"`{record['command']}`, commit {record['commit']}, {record['started'][:10]}, "
         f"{record['machine']['cores']} cores. `UKR()` of MNIST, {n_rows:,} x {n_columns}. Errors "
-        f"are those of {record['n_test']:,} test rows. Times (of the processor) and the peak of "
-        "memory are those of a fresh process. Before, the import of the library takes "
-        f"{results[1]['import']:.1f} s."
+        f"are those of {record['n_test']:,} test rows. Times are processor time in a fresh "
+        f"process; the import of the library before them takes {results[1]['import']:.1f} s."
     )
     names = ["form", "prototypes", "file, MB", "error", "ratio", "load, s", "first row, ms"]
-    names += ["next rows, ms", "peak, MB"]
+    names += ["next rows, ms"]
     lines = [head, "", "| " + " | ".join(names) + " |", "|---" * len(names) + "|"]
     for one in results:
         number = f"{one['prototypes']:,}" if "prototypes" in one else ""
         lines.append(
             f"| {one['form']} | {number} | {one['bytes'] / 1e6:.1f} | {one['error']:.4f} | "
             f"{one['error'] / exact:.3f} | {one['load']:.2f} | {1e3 * one['first']:.0f} | "
-            f"{1e3 * one['next']:.1f} | {one['peak'] / 1e6:.0f} |"
+            f"{1e3 * one['next']:.1f} |"
         )
     onnx = record["onnx"]
     last = (
@@ -172,8 +170,7 @@ def table(record):
         f'"{onnx["kind"]}": an error of {onnx["distilled_error"]:.3f} instead of '
         f"{onnx['error']:.3f} on held-out training rows) and {onnx['up_bytes'] / 1e6:.1f} MB up; "
         f"loaded in {onnx['load']:.2f} s, {1e3 * onnx['first']:.0f} ms for the first row, "
-        f"{1e3 * onnx['next']:.1f} ms for each of the next, at a peak of "
-        f"{onnx['peak'] / 1e6:.0f} MB."
+        f"{1e3 * onnx['next']:.1f} ms for each of the next."
     )
     return "\n".join([*lines, "", last])
 

@@ -4,10 +4,11 @@
                                  [--publish]
 
 Parts are *roll*, *turned-roll*, *sheet*, *clusters* and *markers*: sets whose structure is in known
-features, among nuisance features that are independent noise. Share of held-out rows whose strongest feature is a planted one, and whose two strongest are;
-the same for straight paths between two held-out rows that lie apart on the map, and for two
-selections of the 30 training rows nearest to their places. *intervals*: how often the 95 %
-intervals of `explain_difference` cover the truth, for selections of 40 new rows of two clusters.
+features, among nuisance features that are independent noise. Measured is the share of held-out rows
+whose strongest feature is a planted one, and whose two strongest are; the same for straight paths
+between two held-out rows that lie apart on the map, and for two selections of the 30 training rows
+nearest to their places. *intervals*: how often the 95 % intervals of `explain_difference` cover the
+truth, for selections of 40 new rows of two clusters.
 
 The settings were chosen on seeds below 100. ``--publish`` keeps the figures in ``explain.json``
 of the parts that ran beside this file and writes the tables of docs/guide/explain.md.

@@ -23,6 +23,8 @@ from twofold import (
 )
 from twofold.base.aligning import Move, OldMap, extent_of, placed
 from twofold.datasets import make_s_curve
+from twofold.explaining.derivatives import encoder_derivatives
+from twofold.explaining.reference import FeatureColumns
 from twofold.export.explorer import write
 from twofold.export.programs.translation import closed_form
 from twofold.numerics.units import CenteredUnits
@@ -182,6 +184,26 @@ class TestGuarantees:
         np.testing.assert_allclose(
             model.metric_tensor(Z), J.transpose(0, 2, 1) @ J, rtol=1e-3, atol=1e-3
         )
+
+    def test_explanations_are_derivatives_of_the_moved_encoder(self, tables, old):
+        other = TwoWay("pca", up="nw", down="nw", random_state=0).fit(tables[1][:220])
+        model, step = align([old, other], ROWS)[1], 1e-5
+        X = tables[1][220:225]
+        columns = FeatureColumns.of(model._data_units, None)
+        numeric = [
+            (model.transform(X + move) - model.transform(X - move)) / (2.0 * step)
+            for move in step * np.eye(5)
+        ]
+        found = encoder_derivatives(model, columns, X) / columns.factors
+        np.testing.assert_allclose(found, np.stack(numeric, axis=2), rtol=1e-4, atol=1e-6)
+
+    def test_updated_map_stays_in_its_frame(self, tables, old, aligned):
+        model = pickle.loads(pickle.dumps(aligned["ukr"]))
+        model.update(tables[1][220:260])
+        gaps = shares(old, model.embedding_[:150], old.embedding_[:150])
+        assert np.median(gaps) < 0.06
+        new = shares(old, model.transform(tables[1][260:]), old.transform(tables[0][260:]))
+        assert np.median(new) < 0.08
 
     def test_page_of_a_moved_domain(self, tables, aligned, tmp_path):
         path = write(aligned["manifold"], tables[1], path=tmp_path / "page.html")

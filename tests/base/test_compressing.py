@@ -158,6 +158,8 @@ def test_bad_requests(model, small, X, monkeypatch):
         small.nearest_rows(small.embedding_)
     with pytest.raises(ValueError, match="extent needs the training rows"):
         small.extent()
+    with pytest.raises(ValueError, match="Update the model that was compressed"):
+        small.update(X)
     monkeypatch.setattr("twofold.base.compressing.SHARES", (64, 32))
     with pytest.raises(ValueError, match="needs more than 9 prototypes"):
         model.compress(max_error_ratio=1.01)

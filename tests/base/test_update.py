@@ -1,5 +1,7 @@
 """`update`: new rows are taken in, old ones stay, and a failed update changes nothing."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -256,3 +258,21 @@ def test_a_winner_that_cannot_grow_is_named(curve):
     model = AutoTwoWay(methods={"flat": TwoWay("pca", up="nw", down="nw")}, random_state=0)
     with pytest.raises(TypeError, match="TwoWay cannot"):
         model.fit(curve[:100]).update(curve[100:])
+
+
+FILES = Path(__file__).parents[1] / "files"
+
+
+@pytest.mark.parametrize("name", ["format-1/first", "format-1/ukr-subspace", "format-4/manifold"])
+def test_models_of_former_files_grow(name):
+    model = twofold.load(FILES / f"{name}.twofold")
+    images = model.inverse_transform(model.embedding_[:30])
+    rows = images + 0.01 * np.random.default_rng(0).standard_normal(images.shape)
+    n = len(model.embedding_)
+    assert model.update(rows).embedding_.shape[0] == n + 30
+
+
+def test_files_without_rows_say_so():
+    model = twofold.load(FILES / "format-1" / "manifold-circle.twofold")
+    with pytest.raises(ValueError, match="older file"):
+        model.update(model.inverse_transform(model.embedding_[:5]))

@@ -182,3 +182,20 @@ def test_wrong_input_and_pairs_with_files_tables_and_dask(tmp_path):
     assert np.array_equal(table.metric_tensor(Z), table.model_.metric_tensor(Z))
     inside = table.model_.log_density(Z, "manifold")
     assert np.array_equal(table.log_density(Z, per="manifold"), inside)
+
+
+def test_updated_and_compressed_models_are_measured_in_their_own_units():
+    model = UKR(init="pca", homotopy=False, max_iter=5, random_state=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model.fit(X[:45])
+        small = model.compress(30)
+        model.update(X[45:])
+    for one in (small, model):
+        Z = places(one)
+        expected = by_differences(one, Z)
+        np.testing.assert_allclose(one.metric_tensor(Z), expected, atol=1e-6 * expected.max())
+        found = one.stretch(one.embedding_)
+        largest = found.singular_values[:, 0]
+        assert 0.8 < found.usual / np.median(largest) < 1.25
+        assert np.isfinite(one.geodesic(Z[:1], Z[1:2])).all()

@@ -239,7 +239,7 @@ def test_a_failed_fit_leaves_the_old_model(mixed, monkeypatch):
     table = TableMap(FLAT).fit(mixed)
     before = dict(table.__dict__)
 
-    def interrupted(self, X, y=None, sample_weight=None):
+    def interrupted(self, X, y=None, sample_weight=None, **options):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(TwoWay, "fit", interrupted)

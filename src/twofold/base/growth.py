@@ -77,6 +77,11 @@ def check_can_grow(model: TwoWayEstimator) -> None:
             "A model of a large sparse table, or of principal components, cannot take new rows in: "
             "its subspace is that of the fit. Fit again to all rows."
         )
+    if hasattr(model, "compression_"):
+        raise ValueError(
+            "A compressed model cannot take new rows in: its prototypes stand for many rows each. "
+            "Update the model that was compressed, and compress it again."
+        )
     if not model._variance > 0.0:
         raise ValueError(
             "A model of rows that are all equal cannot take new rows in: it has no map that could "

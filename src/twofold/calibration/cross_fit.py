@@ -1,9 +1,9 @@
 """Latents and residuals of training rows under maps that do not know them.
 
 A third of the training rows is forgotten at a time. The latents of the other rows were found with
-these rows present, which makes residuals of single left-out rows too small: by 3 to 12 % of their
-90 % quantile on seven data sets (UKR, DRUR and t-SNE with both maps). Dropping a third makes them
-larger again. Together they are within 5 % of the residuals of new rows.
+these rows present, which makes residuals of few left-out rows too small: with 40 folds their 90 %
+quantile is 0.87 to 1.03 times that of new rows on seven data sets (UKR, DRUR and t-SNE with both
+maps), with three folds 0.93 to 1.05 times.
 """
 
 from __future__ import annotations

@@ -30,6 +30,7 @@ import numpy as np
 from twofold.explaining.reference import FeatureColumns, Fitted, _wrapped
 from twofold.maps.affine import Affine, Chain, Inverse
 from twofold.maps.projection import Projection
+from twofold.numerics.affine_units import AffineUnits
 from twofold.numerics.linalg import row_norms_sq
 from twofold.numerics.row_products import row_product
 from twofold.numerics.threads import row_blocks
@@ -65,6 +66,8 @@ def encoder_derivatives(model: Fitted, columns: FeatureColumns, X: Array) -> Arr
         found = np.stack([row_product(found[:, a], by_columns) for a in range(found.shape[1])], 1)
     derivatives = np.zeros((len(X), len(units.varying), len(columns.numbers)))
     derivatives[:, kept] = found * units.unit()
+    if isinstance(units, AffineUnits):  # latents that were moved into another frame
+        derivatives = units.inverse.T @ derivatives
     return np.nan_to_num(derivatives, nan=0.0)
 
 

@@ -140,16 +140,23 @@ def centered_metric(model: Any, latents: Array) -> Array:
 
 
 def metric_tensor(model: Any, latents: Array) -> Array:
-    """Return the metric (n, q, q) of a model at latents (n, q), in the caller's units.
+    """Return the metric (n, q, q) of a model at latents (n, q), in the caller's units."""
+    return in_own_units(model, centered_metric(model, model._latent_units.into(latents)))
+
+
+def in_own_units(model: Any, inside: Array) -> Array:
+    """Return centered metrics (n, q', q') of a model in the caller's units (n, q, q).
 
     Latent dimensions that the data do not determine have no length.
     """
     units = model._latent_units
-    inside = centered_metric(model, units.into(latents))
-    n, q = latents.shape
+    n, q = len(inside), len(units.varying)
     metric = np.zeros((n, q, q))
     places = np.flatnonzero(units.varying)
     with np.errstate(over="ignore", under="ignore"):
+        if units.factors is not None:  # the latents of an updated model have them
+            own = units.factors[places]
+            inside = inside / own / own[:, None]
         scaled = np.ldexp(inside, 2 * (model._data_units.exponent - units.exponent))
     limit = np.finfo(np.float64).max
     metric[np.ix_(np.arange(n), places, places)] = np.clip(scaled, -limit, limit)

@@ -36,9 +36,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 
-from twofold.manifold_geometry.metric import SMALLEST_STRETCH, metric_tensor
+from twofold.manifold_geometry.metric import SMALLEST_STRETCH, in_own_units, metric_tensor
 from twofold.manifold_geometry.surface import Surface
-from twofold.numerics.affine_units import AffineUnits
 from twofold.numerics.linalg import sqdist
 from twofold.numerics.neighbors import nearest
 from twofold.numerics.threads import row_blocks
@@ -240,28 +239,21 @@ def stretch_at(model: Any, latents: Array) -> Stretch:
         usual, level = _usual(surface, at_landmarks - crowd)
         pull = values[:, 0] * np.exp(-np.maximum(surface.log_density(inside) - crowd, 0.0))
         gap = gaps(surface, inside)
-    exponent = model._data_units.exponent - model._latent_units.exponent
-    moved = model._latent_units
-    # Where latents were moved into another frame, the mean factor of all directions.
-    mean = 1.0
-    if isinstance(moved, AffineUnits):
-        mean = float(np.exp(np.linalg.slogdet(moved.matrix)[1] / len(moved.matrix)))
-    with np.errstate(over="ignore", under="ignore"):
-        usual, level = (float(min(mean * np.ldexp(one, exponent), 1e300)) for one in (usual, level))
     return Stretch(latents, values, directions, usual, pull, level, gap)
 
 
 def _usual(surface: Surface, log_crowd: Array) -> tuple[float, float]:
-    """Return the usual stretch of the landmarks and the level of tears, in centered units."""
-    largest = np.sqrt(np.maximum(np.linalg.eigvalsh(surface.landmark_metric)[:, -1], 0.0))
+    """Return the usual stretch of the landmarks and the level of tears, in the caller's units."""
+    metric = in_own_units(surface.model, surface.landmark_metric)
+    largest = np.sqrt(np.maximum(np.linalg.eigvalsh(metric)[:, -1], 0.0))
     usual = float(np.median(largest))
     if usual == 0.0:
         return 0.0, 0.0
     logs = np.log(np.maximum(largest, SMALLEST_STRETCH * usual)) - np.maximum(log_crowd, 0.0)
     middle = float(np.median(logs))
     spread = ROBUST * float(np.median(np.abs(logs - middle)))
-    # The exponential of more would overflow.
-    return usual, float(np.exp(middle + min(max(np.log(FAR), DEVIATIONS * spread), 100.0)))
+    level = middle + max(float(np.log(FAR)), DEVIATIONS * spread)
+    return usual, float(np.exp(min(level, 700.0)))  # of more it would overflow
 
 
 def gaps(surface: Surface, latents: Array) -> Array:

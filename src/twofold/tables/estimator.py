@@ -646,7 +646,17 @@ class TableMap(
 
     @property
     def compression_(self) -> Compression:
-        """What `compress` has done; compressed models only."""
+        """What `compress` has done; compressed models only.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> from twofold import TableMap, UKR
+        >>> frame = pd.DataFrame({"a": range(60), "b": ["low"] * 30 + ["top"] * 30})
+        >>> table = TableMap(UKR(1, init="pca", random_state=0)).fit(frame)
+        >>> table.compress(20).compression_.n_rows
+        60
+        """
         inner: Any = self.model_
         found: Compression = inner.compression_
         return found

@@ -17,6 +17,7 @@ from scipy.spatial import cKDTree
 from twofold.base.growth import Growth
 from twofold.base.problem import Problem
 from twofold.maps import NadarayaWatson
+from twofold.numerics.affine_units import AffineUnits
 from twofold.numerics.column_factors import factors_of_rows
 from twofold.numerics.threads import single_threaded_blas
 from twofold.numerics.units import CenteredUnits
@@ -70,8 +71,13 @@ def updated(model: UKR, new: Array, rng: np.random.Generator, progress: FitProgr
     q = inside.shape[1]
     factors = np.full(q, 1.0 / grown.dilation) * model._latent_units.column_factors()
     latent_units = replace(CenteredUnits.identity(q), factors=factors)
+    if isinstance(model._latent_units, AffineUnits):  # moved into another frame, and stays there
+        factors = np.full(q, 1.0 / grown.dilation)
+        if model._latent_units.factors is not None:
+            factors = factors * model._latent_units.factors
+        latent_units = replace(model._latent_units, factors=factors)
     # The threshold is a value of `log_density`, in the caller's units.
-    log_volume = float(np.log(factors).sum())
+    log_volume = latent_units.log_volume
     attributes = learned.attributes
     attributes["log_density_threshold_"] -= log_volume
     mine = latent_units.back(latents)
