@@ -53,6 +53,22 @@ def test_objects_are_named():
         model().fit(data)
 
 
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        ([["a", "b", "c"]], "Column '0' of X has 'a' in row 0"),
+        ([[1, "b", 2]], "Column '1' of X has 'b' in row 0"),
+        (["a", "b"], "could not convert string to float"),
+        ([[1, 2], [3]], "inhomogeneous"),
+    ],
+    ids=["text", "numbers and text", "no table", "ragged"],
+)
+def test_lists_of_text(rows, message):
+    fitted = model().fit(X)
+    with pytest.raises(ValueError, match=message):
+        fitted.transform(rows)
+
+
 def test_numbers_among_objects_are_numbers():
     found = model().fit(X.astype(object)).embedding_
     np.testing.assert_array_equal(found, model().fit(X).embedding_)
