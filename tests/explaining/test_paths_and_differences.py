@@ -160,3 +160,12 @@ def test_errors(fitted, data):
     for level in (0.0, 1.0, -1.0):
         with pytest.raises(ValueError, match="level="):
             model.explain_difference(data, data, level=level)
+
+
+def test_means_of_dates_are_days():
+    days = pd.date_range("2020-01-01", periods=40)
+    frame = pd.DataFrame({"day": days, "size": np.arange(40.0)})
+    table = TableMap(TwoWay("pca", n_components=1, up="nw", down="nw")).fit(frame)
+    found = table.explain_difference(frame[:20], frame[20:])
+    first, second = found.mean_a[0], found.mean_b[0]
+    assert "2020-01-01" < first < "2020-01-21" <= second < "2020-02-10"

@@ -72,3 +72,13 @@ def test_many_rows_are_placed_beside_some():
     assert placed.shape == (1_300, 2)
     assert np.isfinite(placed).all()
     assert cKDTree(Z).query(placed)[0].min() > 0.5 * GAP
+
+
+def test_repeated_rows_get_finite_places():
+    rng = np.random.default_rng(0)
+    old = rng.standard_normal((60, 4))
+    Z = 6.0 * old[:, :2]
+    few = 1e8 + 20.0 * rng.standard_normal((2, 4))
+    placed = latents_of_region(few.repeat((29, 1), axis=0), old, Z, "isomap", rng, taken=Z)
+    assert np.isfinite(placed).all()
+    assert np.ptp(placed, axis=0).max() < 1e5

@@ -21,6 +21,7 @@ from twofold.explaining.reference import SCALE
 from twofold.explaining.results import DifferenceExplanation, Explanation, PathExplanation
 from twofold.numerics.validation import check_real
 from twofold.protocols import AnyArray, Array, IntArray
+from twofold.tables.cells import from_days
 from twofold.tables.columns import CategoryColumn, OrderedColumn
 
 if TYPE_CHECKING:
@@ -177,4 +178,6 @@ def _values(layout: TableLayout, encoded: Array) -> AnyArray:
         if isinstance(column, CategoryColumn | OrderedColumn):
             place = int(np.flatnonzero(column.points == decoded)[0])
             found[column.name] = column.labels[place]
+        elif column.kind == "date":
+            found[column.name] = str(from_days(np.array([decoded]), "datetime64[s]")[0])[:10]
     return np.array([found[name] for name in _features(layout)[0]], dtype=object)
