@@ -162,6 +162,19 @@ def test_errors(fitted, data):
             model.explain_difference(data, data, level=level)
 
 
+@pytest.mark.parametrize("n_columns", [2, 8])  # the inner model halves the units of wide tables
+def test_spreads_of_tables_are_in_encoded_units(n_columns):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.standard_normal((60, n_columns))).rename(columns=str)
+    frame["kind"] = np.where(rng.random(60) < 0.5, "a", "b")
+    table = TableMap(TwoWay("pca", up="nw", down="nw")).fit(frame)
+    encoded = np.asarray(table.layout_.into(frame))
+    spreads = table.explain(frame).spreads
+    np.testing.assert_allclose(spreads[:-1], encoded[:, :n_columns].std(axis=0), rtol=1e-5)
+    total = np.sqrt(encoded[:, n_columns:].var(axis=0).sum())
+    np.testing.assert_allclose(spreads[-1], total, rtol=1e-5)
+
+
 def test_means_of_dates_are_days():
     days = pd.date_range("2020-01-01", periods=40)
     frame = pd.DataFrame({"day": days, "size": np.arange(40.0)})
