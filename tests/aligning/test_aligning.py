@@ -361,6 +361,13 @@ class TestTables:
         decoded = found.inverse_transform(table.transform(frame[220:]))
         assert (decoded.d == frame.d[220:].reset_index(drop=True)).mean() > 0.9
 
+    def test_columns_of_numbers_in_another_order(self, frame):
+        numbers = frame[["a", "b", "c"]]
+        model = UKR(init="pca", homotopy=False, random_state=0)
+        old = clone(model).fit(numbers[:220])
+        found = model.fit(numbers[["c", "a", "b"]][60:], align_to=old)
+        assert found.alignment_.median < 0.05
+
     def test_partly_shared_columns(self, frame, table):
         later = frame[["a", "b", "d"]][60:].assign(e=lambda one: one.a**2)
         found = TableMap(UKR(init="pca", homotopy=False, random_state=0)).fit(later, align_to=table)

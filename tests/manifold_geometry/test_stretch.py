@@ -111,7 +111,7 @@ def test_prints_frames_and_wrong_input():
     assert isinstance(model.stretch(stretch.latents[:1]), Stretch)
     with pytest.raises(ValueError, match="at least 11 rows"):
         model.stretch(stretch.latents[:5], ROLL[:5])
-    with pytest.raises(ValueError, match="inconsistent numbers"):
+    with pytest.raises(ValueError, match="X has 40 rows, but Z has 50"):
         model.stretch(stretch.latents[:50], ROLL[:40])
     table = TableMap(TwoWay("pca", up="nw", down="nw")).fit(ROLL[:90])
     assert table.stretch(table.embedding_, ROLL[:90]).overlap.shape == (90,)

@@ -220,7 +220,7 @@ def known_columns(model: Any, X: Any) -> Any:
     if names is None or not hasattr(X, "reindex"):
         return X
     n_common = len(set(names) & set(X.columns))
-    if n_common == len(names) == X.shape[1] or n_common < LEAST_COMMON * len(names):
+    if list(X.columns) == list(names) or n_common < LEAST_COMMON * len(names):
         return X
     return X.reindex(columns=list(names))
 
