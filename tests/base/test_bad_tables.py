@@ -115,6 +115,12 @@ class TestCounts:
             assert np.isfinite(found).all()
             assert (found[X == 0.0] == 0.0).all()
 
+    def test_numbers_far_beyond_those_of_the_fit(self):
+        table = TableMap(model()).fit(frame("pandas"))
+        with pytest.warns(UserWarning, match="lie far"):
+            found = table.transform(frame("pandas") * 1e300)
+        assert np.isfinite(found).all()
+
     def test_text_is_refused(self):
         with pytest.raises(ValueError, match="could not convert to numbers without guessing"):
             LogCounts().fit(self.counts().astype(str))
