@@ -118,6 +118,13 @@ def _known_places(
 
 def _moved(model: Any, before: Array, after: Array, extent: float) -> Any:
     """Return a model whose latents before (m, q) lie nearest to their places after (m, q)."""
+    one = model.model_ if isinstance(model, TableMap) else model
+    domain = getattr(getattr(one, "decoder_", None), "domain", None)
+    if domain is not None and (domain.is_discrete or any(domain.wrapped)):
+        raise ValueError(
+            f"models: {domain!r} of {type(model).__name__} cannot be moved onto another map, as it "
+            "has circles or points. Fit a model with an interval or a box."
+        )
     move = Move.between(before, after)
     if not isinstance(model, TableMap):
         if not isinstance(model, TwoWayEstimator):
