@@ -49,9 +49,9 @@ default=None
         decode.
     tables : list of array-like, each of shape (n_samples, n_features), default=None
         The training data of the models after the first, arrays or frames; one table if there are
-        two models. They are
-        then fitted again, with ``align_to`` and their own parameters. None keeps the maps and moves
-        them as a whole, by an affine map: errors stay the same in every digit but rounding.
+        two models. They are then fitted again, with ``align_to`` and their own parameters. None
+        keeps the maps and moves them as a whole, by an affine map: errors stay the same up to
+        rounding. Maps with circles cannot be moved.
 
     Returns
     -------
