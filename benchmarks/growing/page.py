@@ -21,10 +21,7 @@ def section(parts):
     """Return all tables."""
     if not parts:
         return NOTHING
-    said = " ".join(
-        origin(f'python -m benchmarks.growing --tables "{name}"', record)
-        for name, record in parts.items()
-    )
+    said = " ".join(origin(_command(name, record), record) for name, record in parts.items())
     rows = {}
     for name, record in parts.items():
         runs = record["figures"]["runs"]
@@ -44,6 +41,16 @@ def section(parts):
                 "seeds": len(chosen),
             }
     return "\n\n".join([said, ABOUT, figures_table("table, method", rows)])
+
+
+def _command(name, record):
+    runs = record["figures"]["runs"]
+    methods = " ".join(dict.fromkeys(one["method"] for one in runs))
+    seeds = " ".join(dict.fromkeys(str(one["seed"]) for one in runs))
+    return (
+        f'python -m benchmarks.growing --tables "{name}" --rows {runs[0]["rows"]} '
+        f"--methods {methods} --seeds {seeds}"
+    )
 
 
 def _spread(runs, name, factor=1.0):

@@ -17,8 +17,8 @@ MNIST_SOURCE = (
     "[1] T. Sainburg, L. McInnes and T. Q. Gentner, *Parametric UMAP embeddings for "
     "representation and semisupervised learning*, Neural Computation 33(11), 2021. The authors' "
     "notebooks divide pixels by 255, fit the first 50,000 images and keep 10,000 for validation; "
-    "the test images are the same. The figure of PCA is reproduced here, so the errors are in the "
-    "same units."
+    "the test images are the same. We quote the published range at second hand. The figure of PCA "
+    "is reproduced here, so the errors are in the same units."
 )
 MNIST_WHY = (
     "`UKR` and `AutoTwoWay` encode an image by the nearest point of the manifold, which the "

@@ -103,10 +103,11 @@ def _stretched(
     Regions are placed beyond or beside the map, and everything is scaled to the domain. None if
     there are no regions, or the domain is not a box.
     """
-    domain = model.domain_
+    domain, density = model.domain_, model.density_
+    assert isinstance(density, DomainDensity)
     if not regions or isinstance(domain, Points) or any(domain.wrapped):
         return None
-    unit = model.density_.density_.bandwidth_
+    unit = density.density_.bandwidth_
     Z, taken = model.encoder_.predict(new), known.latents / unit
     for rows in regions:
         found = latents_of_region(

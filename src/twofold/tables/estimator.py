@@ -212,7 +212,17 @@ class TableMap(
 
     @property
     def update_report_(self) -> UpdateReport:
-        """What the last update did: see `twofold.base.UpdateReport`."""
+        """What the last update did: see `twofold.base.UpdateReport`.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> from twofold import UKR, TableMap
+        >>> frame = pd.DataFrame({"a": range(60), "b": ["low"] * 30 + ["top"] * 30})
+        >>> table = TableMap(UKR(1, random_state=0)).fit(frame[::2]).update(frame[1::2])
+        >>> table.update_report_.n_rows
+        60
+        """
         return self.model_.update_report_
 
     def _new_model(self) -> Any:
