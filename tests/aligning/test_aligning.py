@@ -21,7 +21,7 @@ from twofold import (
     TwoWay,
     align,
 )
-from twofold.base.aligning import Move, OldMap, extent_of, placed
+from twofold.base.aligning import Move, OldMap, extent_of, moved_model, placed
 from twofold.datasets import make_s_curve
 from twofold.explaining.derivatives import encoder_derivatives
 from twofold.explaining.reference import FeatureColumns
@@ -288,6 +288,10 @@ class TestBadInput:
         with pytest.raises(ValueError, match=message):
             UKR(random_state=0).fit(tables[1][:220], align_to=old, shared=shared)
 
+    def test_no_table(self, old):
+        with pytest.raises(TypeError, match="Expected sequence or array-like"):
+            clone(ESTIMATORS["ukr"]).fit(3, align_to=old, shared=ROWS)
+
     def test_shared_without_old_model(self, tables):
         with pytest.raises(ValueError, match="shared is given without align_to"):
             UKR().fit(tables[1], shared=ROWS)
@@ -408,6 +412,22 @@ class TestAlign:
             moved.inverse_transform(moved.embedding_), other.inverse_transform(other.embedding_)
         )
 
+    def test_trust_stays(self, tables, old):
+        """Whatever forgets rows finds their latents again, which were moved and moved back."""
+        X = tables[1][:220]
+        other = clone(ESTIMATORS["ukr"]).fit(X)
+        move = Move(np.array([[2.0, 0.7], [-0.3, 0.5]]), np.array([5.0, -3.0]))
+        moved = moved_model(other, move, other.embedding_, move(other.embedding_), 1.0)
+        new = tables[1][220:]
+        np.testing.assert_allclose(
+            moved.outlier_scores(new), other.outlier_scores(new), rtol=1e-6, atol=1e-6
+        )
+        deviations = [
+            model.inverse_transform(model.embedding_[:40], return_std=True)[1]
+            for model in (moved, other)
+        ]
+        np.testing.assert_allclose(*deviations, rtol=1e-6)
+
     def test_arguments_stay(self, tables, old, other):
         before = pickle.dumps(other)
         align([old, other], ROWS)
@@ -439,6 +459,16 @@ class TestAlign:
         pairs = np.stack([np.arange(220)] * 2, axis=1)
         away = align([other, other], pairs)[1]
         np.testing.assert_allclose(away.embedding_, other.embedding_, atol=1e-9)
+
+    @pytest.mark.parametrize("in_table", [False, True])
+    def test_circles_stay_where_they_are(self, in_table):
+        angle = np.random.default_rng(0).uniform(0.0, 2.0 * np.pi, 60)
+        X = np.column_stack([np.cos(angle), np.sin(angle)])
+        circle = PrincipalManifold(1, domain="circle", alpha=1e-2, random_state=0)
+        model = (TableMap(circle) if in_table else circle).fit(pd.DataFrame(X, columns=["x", "y"]))
+        pairs = np.stack([np.arange(60)] * 2, axis=1)
+        with pytest.raises(ValueError, match="cannot be moved onto another map"):
+            align([model, model], pairs)
 
     @pytest.mark.parametrize(
         ("arguments", "error", "message"),

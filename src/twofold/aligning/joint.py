@@ -49,9 +49,9 @@ default=None
         decode.
     tables : list of array-like, each of shape (n_samples, n_features), default=None
         The training data of the models after the first, arrays or frames; one table if there are
-        two models. They are
-        then fitted again, with ``align_to`` and their own parameters. None keeps the maps and moves
-        them as a whole, by an affine map: errors stay the same in every digit but rounding.
+        two models. They are then fitted again, with ``align_to`` and their own parameters. None
+        keeps the maps and moves them as a whole, by an affine map: errors stay the same up to
+        rounding. Maps with circles cannot be moved.
 
     Returns
     -------
@@ -118,6 +118,13 @@ def _known_places(
 
 def _moved(model: Any, before: Array, after: Array, extent: float) -> Any:
     """Return a model whose latents before (m, q) lie nearest to their places after (m, q)."""
+    one = model.model_ if isinstance(model, TableMap) else model
+    domain = getattr(getattr(one, "decoder_", None), "domain", None)
+    if domain is not None and (domain.is_discrete or any(domain.wrapped)):
+        raise ValueError(
+            f"models: {domain!r} of {type(model).__name__} cannot be moved onto another map, as it "
+            "has circles or points. Fit a model with an interval or a box."
+        )
     move = Move.between(before, after)
     if not isinstance(model, TableMap):
         if not isinstance(model, TwoWayEstimator):

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.spatial import cKDTree
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from twofold.base.alignment import Alignment, alignment_of
 from twofold.base.dask_inputs import is_dask
@@ -99,8 +99,7 @@ class OldMap:
         embedding = latents_of_model("align_to", align_to)
         if shared is None:
             return cls._of_shared_features(X, align_to, embedding)
-        n_rows = X.shape[0] if hasattr(X, "shape") else len(X)
-        pairs = check_pairs(shared, n_rows, *embedding.shape)
+        pairs = check_pairs(shared, _num_samples(X), *embedding.shape)
         rows, latents = pairs[:, 0], embedding[pairs[:, 1]]
         places = _places_by(align_to, X)
         if places is not None:

@@ -101,7 +101,7 @@ def _holds_numbers(dtype: Any) -> bool:
 def refuse_cells(X: Any) -> None:
     """Raise an error that names the first cell of a table that is not a number."""
     frame = hasattr(X, "columns")
-    names = list(X.columns) if frame else range(X.shape[1] if np.ndim(X) == 2 else 0)
+    names = list(X.columns) if frame else range(np.shape(X)[1] if np.ndim(X) == 2 else 0)
     remedy = "Leave it out, or map the table with TableMap, which takes columns of all kinds."
     twice = [name for place, name in enumerate(names) if name in names[:place]]
     if twice:
