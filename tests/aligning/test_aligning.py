@@ -205,6 +205,14 @@ class TestGuarantees:
         new = shares(old, model.transform(tables[1][260:]), old.transform(tables[0][260:]))
         assert np.median(new) < 0.08
 
+    @pytest.mark.parametrize("name", ["manifold", "drur"])
+    def test_updated_latents_are_those_of_the_frame(self, tables, aligned, name):
+        model = pickle.loads(pickle.dumps(aligned[name]))
+        model.update(tables[1][220:260])
+        old, new = aligned[name].embedding_, model.embedding_[:220]
+        assert np.median(np.linalg.norm(new - old, axis=1)) < 0.05 * extent_of(old)
+        assert model.update_report_.median_shift < 0.05
+
     def test_page_of_a_moved_domain(self, tables, aligned, tmp_path):
         path = write(aligned["manifold"], tables[1], path=tmp_path / "page.html")
         assert path.stat().st_size > 0
