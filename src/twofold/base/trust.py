@@ -248,15 +248,17 @@ def _new_trust(model: TwoWayEstimator) -> Trust:
             "The numbers of the training rows that the model keeps are out of range, so errors "
             "cannot be calibrated. The file may be damaged: fit the model again."
         )
-    n_rows = len(model.embedding_)
-    if n_rows > int(donors.numbers.max()):
+    n_rows, compression = len(model.embedding_), getattr(model, "compression_", None)
+    # The latents of a compressed model are those of its prototypes, not of rows.
+    if compression is None and n_rows > int(donors.numbers.max()):
         latents = model._latent_units.into(model.embedding_[donors.numbers])
     else:  # the latents were not kept
         n_rows = int(donors.numbers.max()) + 1
         with model._threads():
             latents = model.encoder_.predict(donors.rows.astype(np.float64))
-    density = model.density_
-    return Trust(model.encoder_, model.decoder_, density.log_density, donors, latents, n_rows)
+    maps = model.encoder_, model.decoder_, model.density_.log_density
+    error = 0.0 if compression is None else compression.error * model._variance
+    return Trust(*maps, donors, latents, n_rows, error)
 
 
 def _seen(model: TwoWayEstimator, trust: Trust, rows: Array) -> Rows:
@@ -303,8 +305,10 @@ def _position_deviations(
                 disturbed = units.back(data + sign * noise)
                 moved.append(np.where(np.isnan(given), complete + sign * draw, disturbed))
         center, around = encode(complete), encode(np.concatenate(moved))
-        squares = np.square(around.reshape(len(moved), *center.shape) - center)
-        deviations[some] = np.sqrt(squares.mean(axis=0))
+        squares = np.zeros_like(center)
+        for one in around.reshape(len(moved), *center.shape):  # one by one: as in any other batch
+            squares += np.square(one - center)
+        deviations[some] = np.sqrt(squares / len(moved))
 
     with model._threads():
         for block in row_blocks(len(rows), 8 * 2 * rows.shape[1]):
