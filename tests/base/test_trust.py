@@ -12,6 +12,7 @@ from scipy.sparse import csr_matrix
 from scipy.stats import binom, spearmanr
 from sklearn.base import clone
 from sklearn.datasets import load_wine
+from sklearn.decomposition import PCA
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -185,6 +186,25 @@ class TestOtherInputs:
         Z = model.transform(X_new)
         inside = steps[-1].inverse_transform(Z, return_std=True)[1] * steps[0].scale_
         np.testing.assert_allclose(model.inverse_transform(Z, return_std=True)[1], inside)
+
+    def test_pipelines_with_principal_components(self, X, X_new):
+        steps = make_pipeline(PCA(3), clone(ESTIMATORS["two_way-pca-rbf"])).fit(X)
+        model = twofold.from_pipeline(steps)
+        expected = steps[-1].outlier_scores(steps[0].transform(X_new))
+        np.testing.assert_allclose(model.outlier_scores(X_new), expected, atol=1e-6)
+        names, distances = model._strangeness(X_new)
+        assert distances.shape == (40, len(names)) == (40, 5)
+        assert 0.5 < np.sqrt(np.square(distances[:, :4]).mean()) < 2.0
+        assert (distances[:, 4] == 0.0).all()
+
+    def test_strangest_column_was_constant(self, X, X_new):
+        model = clone(ESTIMATORS["two_way-pca-rbf"]).fit(X)
+        moved = X_new[:3].copy()
+        moved[1, 4] += 1e-3
+        distances = model._strangeness(moved)[1]
+        assert distances[1, 4] == np.inf
+        assert np.isfinite(np.delete(distances.ravel(), 9)).all()
+        assert distances[0, 4] == 0.0
 
     def test_without_training_rows(self, X):
         model = clone(ESTIMATORS["two_way-pca-rbf"]).fit(X)
