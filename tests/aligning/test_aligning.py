@@ -309,6 +309,15 @@ class TestBadInput:
         with pytest.raises(TypeError, match=r"(?s)align_to=.* must be a fitted model"):
             UKR().fit(tables[1], align_to=value, shared=ROWS)
 
+    def test_pairs_with_a_compressed_model(self, tables, old, aligned):
+        small = old.compress(60)
+        for call in (
+            lambda: UKR(2).fit(tables[1], align_to=small, shared=ROWS[:20]),
+            lambda: align([small, aligned["ukr"]], ROWS[:20]),
+        ):
+            with pytest.raises(ValueError, match="is compressed: its embedding_ has prototypes"):
+                call()
+
     def test_other_dimension(self, tables, old):
         with pytest.raises(ValueError, match="n_components=1, but align_to has 2 latent dim"):
             UKR(1).fit(tables[1], align_to=old, shared=ROWS)
