@@ -309,6 +309,13 @@ class TestBadInput:
         with pytest.raises(TypeError, match=r"(?s)align_to=.* must be a fitted model"):
             UKR().fit(tables[1], align_to=value, shared=ROWS)
 
+    def test_outlier_scores_do_not_depend_on_the_frame(self, tables, old, aligned):
+        """Maps forget rows by their latents, which the way into a frame and back has rounded."""
+        model = aligned["ukr"]
+        moved = align([old, model], ROWS)[1]
+        new = tables[1][220:]
+        np.testing.assert_allclose(moved.outlier_scores(new), model.outlier_scores(new), atol=1e-4)
+
     def test_pairs_with_a_compressed_model(self, tables, old, aligned):
         small = old.compress(60)
         for call in (
