@@ -205,6 +205,14 @@ class TestGuarantees:
         new = shares(old, model.transform(tables[1][260:]), old.transform(tables[0][260:]))
         assert np.median(new) < 0.08
 
+    @pytest.mark.parametrize("name", ["manifold", "drur"])
+    def test_updated_latents_are_those_of_the_frame(self, tables, aligned, name):
+        model = pickle.loads(pickle.dumps(aligned[name]))
+        model.update(tables[1][220:260])
+        old, new = aligned[name].embedding_, model.embedding_[:220]
+        assert np.median(np.linalg.norm(new - old, axis=1)) < 0.05 * extent_of(old)
+        assert model.update_report_.median_shift < 0.05
+
     def test_page_of_a_moved_domain(self, tables, aligned, tmp_path):
         path = write(aligned["manifold"], tables[1], path=tmp_path / "page.html")
         assert path.stat().st_size > 0
@@ -304,6 +312,22 @@ class TestBadInput:
     def test_old_model_of_another_type(self, tables, value):
         with pytest.raises(TypeError, match=r"(?s)align_to=.* must be a fitted model"):
             UKR().fit(tables[1], align_to=value, shared=ROWS)
+
+    def test_outlier_scores_do_not_depend_on_the_frame(self, tables, old, aligned):
+        """Maps forget rows by their latents, which the way into a frame and back has rounded."""
+        model = aligned["ukr"]
+        moved = align([old, model], ROWS)[1]
+        new = tables[1][220:]
+        np.testing.assert_allclose(moved.outlier_scores(new), model.outlier_scores(new), atol=1e-4)
+
+    def test_pairs_with_a_compressed_model(self, tables, old, aligned):
+        small = old.compress(60)
+        for call in (
+            lambda: UKR(2).fit(tables[1], align_to=small, shared=ROWS[:20]),
+            lambda: align([small, aligned["ukr"]], ROWS[:20]),
+        ):
+            with pytest.raises(ValueError, match="is compressed: its embedding_ has prototypes"):
+                call()
 
     def test_other_dimension(self, tables, old):
         with pytest.raises(ValueError, match="n_components=1, but align_to has 2 latent dim"):

@@ -77,14 +77,15 @@ default=None
     if len(models) < 2:
         raise ValueError(f"models has {len(models)} models; at least two are needed.")
     first, *others = models
-    embedding = latents_of_model("models[0]", first)
+    by_rows = shared is not None
+    embedding = latents_of_model("models[0]", first, of_rows=by_rows)
     all_pairs = _for_each("shared", shared, others, one_alone=_is_pairs)
     all_tables = _for_each("tables", tables, others, one_alone=_is_table)
     found = [first]
     for number, (model, pairs, table) in enumerate(
         zip(others, all_pairs, all_tables, strict=True), start=1
     ):
-        latents = latents_of_model(f"models[{number}]", model)
+        latents = latents_of_model(f"models[{number}]", model, of_rows=by_rows)
         if latents.shape[1] != embedding.shape[1]:
             raise ValueError(
                 f"models[{number}] has {latents.shape[1]} latent dimensions, models[0] has "
