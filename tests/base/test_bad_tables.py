@@ -69,6 +69,12 @@ def test_lists_of_text(rows, message):
         fitted.transform(rows)
 
 
+@pytest.mark.parametrize("kind", [list, tuple])
+def test_rows_of_lists_are_named(kind):
+    with pytest.raises(ValueError, match="Column '1' of X has 'three' in row 0"):
+        model().fit(X).transform(kind([[1.0, "three", 2.0], [1.0, 2.0, 3.0]]))
+
+
 def test_numbers_among_objects_are_numbers():
     found = model().fit(X.astype(object)).embedding_
     np.testing.assert_array_equal(found, model().fit(X).embedding_)

@@ -56,3 +56,17 @@ def test_bad_levels(model, odd):
     path, _ = odd
     for level in ("0", "nan"):
         assert "level" in run("outliers", model, path, "--level", level, code=2).stderr
+
+
+def test_a_column_that_was_constant(tmp_path):
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"a": rng.normal(size=60), "b": rng.normal(size=60), "unit": 1.0})
+    twofold.TwoWay("pca", n_components=1, up="nw", down="nw").fit(table).save(
+        tmp_path / "m.twofold"
+    )
+    table.loc[7, "unit"] = 2.0
+    table.to_csv(tmp_path / "t.csv", index=False)
+    run("outliers", tmp_path / "m.twofold", tmp_path / "t.csv", "-o", tmp_path / "o.csv")
+    found = pd.read_csv(tmp_path / "o.csv").set_index("row")
+    assert found.outlier[7]
+    assert found.strangest[7].startswith("unit (was constant)")

@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.exceptions import NotFittedError
 
 from twofold import TableMap, TwoWay
 from twofold.explaining.paths import smoothed_images
@@ -147,6 +148,17 @@ def test_one_hot_columns_are_one_feature():
     apart = table.explain_difference(frame[kind == 0], frame[kind == 2])
     assert apart.mean_a[1] == "red"
     assert apart.mean_b[1] == "blue"
+
+
+def test_tables_that_are_not_fitted():
+    frame, unfitted = pd.DataFrame({"a": range(9)}), TableMap(FLAT)
+    for call in (
+        lambda: unfitted.explain(frame),
+        lambda: unfitted.explain_path(np.zeros((2, 2))),
+        lambda: unfitted.explain_difference(frame, frame),
+    ):
+        with pytest.raises(NotFittedError, match="not fitted yet"):
+            call()
 
 
 def test_errors(fitted, data):

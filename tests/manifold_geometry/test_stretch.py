@@ -117,6 +117,16 @@ def test_prints_frames_and_wrong_input():
     assert table.stretch(table.embedding_, ROLL[:90]).overlap.shape == (90,)
 
 
+@pytest.mark.filterwarnings("error")
+def test_places_far_away_are_finite():
+    X = make_s_curve(60, random_state=0)[0]
+    model = TwoWay("pca", up="nw", down="nw").fit(X)
+    found = model.stretch(np.array([[1e300, 1e300], [-1e150, 0.0], [1e20, -1.0]]))
+    for values in (found.singular_values, found.pull, found.gap, found.area, found.anisotropy):
+        assert np.isfinite(values).all()
+    assert "nan" not in str(found)
+
+
 def test_gaps_and_equal_rows():
     X = make_s_curve(60, random_state=0)[0]
     X[::5, 1] = np.nan

@@ -133,6 +133,7 @@ class ExplainTableMixin:
         >>> found.mean_a[1], found.mean_b[1]
         ('low', 'top')
         """
+        check_is_fitted(self)
         level = check_real("level", level, below=1.0)
         pair = (self.model_._rows(self._encoded(A))[0], self.model_._rows(self._encoded(B))[0])
         for name, rows in zip("AB", pair, strict=True):

@@ -146,9 +146,10 @@ def _difference(model: Model, selection: Selection, named: tuple[str, str]) -> A
                 f"--difference: no row has the label {name!r}; {did_you_mean(name, known)}"
             )
         if rows.sum() < 2:
+            enough = listed(one for one in known if (labels == one).sum() > 1)
             raise click.UsageError(
                 f"--difference: {name!r} has 1 row; labels with two rows or more are "
-                f"{listed(one for one in known if (labels == one).sum() > 1)}"
+                f"{enough or 'missing'}"
             )
         chosen.append(rows)
     features = selection.features

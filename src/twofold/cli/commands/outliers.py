@@ -95,4 +95,9 @@ def _named(names: list[str], distances: Array) -> str:
     """Return the strangest columns of a row with their distances, as text."""
     order = np.argsort(-distances, kind="stable")[:MOST_NAMED]
     kept = [place for place in order if distances[place] >= FEWEST_DEVIATIONS] or [order[0]]
-    return ", ".join(f"{names[place]} ({distances[place]:.1f})" for place in kept)
+    return ", ".join(f"{names[place]} ({_told(distances[place])})" for place in kept)
+
+
+def _told(distance: float) -> str:
+    """Return a distance as text; it is infinite in columns that were constant in the fit."""
+    return f"{distance:.1f}" if np.isfinite(distance) else "was constant"
