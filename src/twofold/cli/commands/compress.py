@@ -34,7 +34,7 @@ from twofold.numerics.validation import check_real
 def compress(
     model: Path, output: Path, prototypes: int | None, max_error: float, messages: Messages
 ) -> None:
-    """Write a smaller model with prototypes in place of the training rows.
+    """Write a smaller model: prototypes in place of rows.
 
     For models that keep their rows: UKR, and others with a Nadaraya-Watson decoder. The error that
     it costs is measured on training rows that are left out, and printed.
