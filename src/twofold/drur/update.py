@@ -58,7 +58,7 @@ N_TURNS = 2
 """More turns follow the noise: on growing rolls the errors after 2, 3 and 5 turns were 1.03, 1.04
 and 1.17 times those of one fit."""
 
-MOST_REPLAYED = 10_000
+MOST_REPLAYED = 5_000
 """Old latents whose images stand for rows that the model does not keep."""
 
 KEPT_SHARE = 0.5
@@ -134,7 +134,9 @@ def updated(
     Z, k = np.concatenate([known.latents, Z]), len(kept)
     weights = np.repeat([known.weight, 1.0], [k, len(data)])
     factor = _factor(settings, inside, Z, weights)
-    images = decoder.predict(old.stored)
+    # Only the last regression needs all columns: projections are in coordinates.
+    images = up.predict(old.stored)
+    targets = (inside, images[old.replayed])
     sizes = [
         _sizes(settings, len(one.centers_), regions, known.n, len(data)) for one in (decoder, down)
     ]
@@ -151,19 +153,21 @@ def updated(
                 basis_down = Basis.of(inside, Z, size, alphas[1], seed)
             else:
                 basis = basis.moved(Z, inside, alphas[0])
+            if turn == N_TURNS - 1:
+                targets = (rows, decoder.predict(old.stored[old.replayed]))
             lessons = [
-                Lesson(Z[:k], rows[:k], weight),
-                Lesson(Z[k:], rows[k:]),
-                Lesson(stored[old.replayed], images[old.replayed], weight_replayed),
+                Lesson(Z[:k], targets[0][:k], weight),
+                Lesson(Z[k:], targets[0][k:]),
+                Lesson(stored[old.replayed], targets[1], weight_replayed),
             ]
-            decoder = basis.network(lessons, share)
-            up = _in_coordinates(decoder, coordinates)
+            up = basis.network(lessons, share)
+            if turn == N_TURNS - 1:
+                decoder, up = up, _in_coordinates(up, coordinates)
             lessons = [Lesson(inside[:k], Z[:k], known.weight), Lesson(inside[k:], Z[k:])]
             down = basis_down.network(lessons, share)
-            Z, _ = project_rows(up, inside, down.predict(inside), Z, settings.projection)
+            Z = _projected(up, down, inside, Z, k, settings)
     with progress.phase("maps"):
         if len(old.numbers) < len(stored):
-            images = coordinates.into(images)
             stored, _ = project_rows(up, images, down.predict(images), stored, settings.projection)
         stored[old.numbers] = Z[: len(old.numbers)]
         everyone = np.concatenate([stored if len(stored) else Z[:k], Z[k:]]) / factor
@@ -203,6 +207,24 @@ def _with_regions(
         )
         Z[rows] = found * unit
         places = np.concatenate([places, found])
+    return Z
+
+
+def _projected(
+    up: RBFNetwork, down: RBFNetwork, inside: Array, Z: Array, k: int, settings: DRURSettings
+) -> Array:
+    """Return the latents (k + m, q) of old and new rows, projected from the present ones.
+
+    A new row whose present latent is wrong starts elsewhere, where the energy is lower: a noisy row
+    between two turns of a roll may be on the wrong side of its region.
+    """
+    pulls = down.predict(inside)
+    Z, energies = project_rows(up, inside, pulls, Z, settings.projection)
+    codewords = Z[some_rows(len(Z), N_REPRESENTATIVES)]
+    others = Sweep(Affine(), up, down, codewords).latents_of(inside[k:])
+    others, found = project_rows(up, inside[k:], pulls[k:], others, settings.projection)
+    lower = found < energies[k:]
+    Z[k:][lower] = others[lower]
     return Z
 
 
