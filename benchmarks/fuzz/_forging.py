@@ -14,7 +14,7 @@ from contextlib import suppress
 import numpy as np
 
 from twofold.export.array_forms import Allowance, Packed, Unpacking
-from twofold.export.documents import as_npy
+from twofold.export.documents import as_npy, from_npy
 from twofold.export.object_graph import CLASSES
 
 PLAIN = [None, True, False, 0, 1, -1, 2, 7, 10**9, 10**12, 2**31, 2**63, -(2**63), 10**30]
@@ -266,7 +266,11 @@ def _archive(forged, rng):
 
 def _form(forged, rng):
     """Write all arrays in their smallest forms, and change what describes them, or their bytes."""
-    packed = Packed.of([forged.array(number) for number in range(len(forged.payloads))])
+    try:
+        arrays = [from_npy(payload) for payload in forged.payloads]
+    except ValueError:  # another change has damaged them
+        return "nothing: an array is damaged already"
+    packed = Packed.of(arrays)
     document = {**forged.document, "arrays": packed.listed, "format": _one_of([4, 5, 5, 5], rng)}
     entries = {name: bytearray(payload) for name, payload, _ in packed.entries}
     described = [one for one in _mappings(packed.listed) if one]

@@ -21,7 +21,7 @@ from twofold import (
     TwoWay,
     align,
 )
-from twofold.base.aligning import Move, OldMap, extent_of, placed
+from twofold.base.aligning import Move, OldMap, extent_of, moved_model, placed
 from twofold.datasets import make_s_curve
 from twofold.explaining.derivatives import encoder_derivatives
 from twofold.explaining.reference import FeatureColumns
@@ -205,6 +205,14 @@ class TestGuarantees:
         new = shares(old, model.transform(tables[1][260:]), old.transform(tables[0][260:]))
         assert np.median(new) < 0.08
 
+    @pytest.mark.parametrize("name", ["manifold", "drur"])
+    def test_updated_latents_are_those_of_the_frame(self, tables, aligned, name):
+        model = pickle.loads(pickle.dumps(aligned[name]))
+        model.update(tables[1][220:260])
+        old, new = aligned[name].embedding_, model.embedding_[:220]
+        assert np.median(np.linalg.norm(new - old, axis=1)) < 0.05 * extent_of(old)
+        assert model.update_report_.median_shift < 0.05
+
     def test_page_of_a_moved_domain(self, tables, aligned, tmp_path):
         path = write(aligned["manifold"], tables[1], path=tmp_path / "page.html")
         assert path.stat().st_size > 0
@@ -288,6 +296,10 @@ class TestBadInput:
         with pytest.raises(ValueError, match=message):
             UKR(random_state=0).fit(tables[1][:220], align_to=old, shared=shared)
 
+    def test_no_table(self, old):
+        with pytest.raises(TypeError, match="Expected sequence or array-like"):
+            clone(ESTIMATORS["ukr"]).fit(3, align_to=old, shared=ROWS)
+
     def test_shared_without_old_model(self, tables):
         with pytest.raises(ValueError, match="shared is given without align_to"):
             UKR().fit(tables[1], shared=ROWS)
@@ -300,6 +312,22 @@ class TestBadInput:
     def test_old_model_of_another_type(self, tables, value):
         with pytest.raises(TypeError, match=r"(?s)align_to=.* must be a fitted model"):
             UKR().fit(tables[1], align_to=value, shared=ROWS)
+
+    def test_outlier_scores_do_not_depend_on_the_frame(self, tables, old, aligned):
+        """Maps forget rows by their latents, which the way into a frame and back has rounded."""
+        model = aligned["ukr"]
+        moved = align([old, model], ROWS)[1]
+        new = tables[1][220:]
+        np.testing.assert_allclose(moved.outlier_scores(new), model.outlier_scores(new), atol=1e-4)
+
+    def test_pairs_with_a_compressed_model(self, tables, old, aligned):
+        small = old.compress(60)
+        for call in (
+            lambda: UKR(2).fit(tables[1], align_to=small, shared=ROWS[:20]),
+            lambda: align([small, aligned["ukr"]], ROWS[:20]),
+        ):
+            with pytest.raises(ValueError, match="is compressed: its embedding_ has prototypes"):
+                call()
 
     def test_other_dimension(self, tables, old):
         with pytest.raises(ValueError, match="n_components=1, but align_to has 2 latent dim"):
@@ -361,6 +389,13 @@ class TestTables:
         decoded = found.inverse_transform(table.transform(frame[220:]))
         assert (decoded.d == frame.d[220:].reset_index(drop=True)).mean() > 0.9
 
+    def test_columns_of_numbers_in_another_order(self, frame):
+        numbers = frame[["a", "b", "c"]]
+        model = UKR(init="pca", homotopy=False, random_state=0)
+        old = clone(model).fit(numbers[:220])
+        found = model.fit(numbers[["c", "a", "b"]][60:], align_to=old)
+        assert found.alignment_.median < 0.05
+
     def test_partly_shared_columns(self, frame, table):
         later = frame[["a", "b", "d"]][60:].assign(e=lambda one: one.a**2)
         found = TableMap(UKR(init="pca", homotopy=False, random_state=0)).fit(later, align_to=table)
@@ -408,6 +443,22 @@ class TestAlign:
             moved.inverse_transform(moved.embedding_), other.inverse_transform(other.embedding_)
         )
 
+    def test_trust_stays(self, tables, old):
+        """Whatever forgets rows finds their latents again, which were moved and moved back."""
+        X = tables[1][:220]
+        other = clone(ESTIMATORS["ukr"]).fit(X)
+        move = Move(np.array([[2.0, 0.7], [-0.3, 0.5]]), np.array([5.0, -3.0]))
+        moved = moved_model(other, move, other.embedding_, move(other.embedding_), 1.0)
+        new = tables[1][220:]
+        np.testing.assert_allclose(
+            moved.outlier_scores(new), other.outlier_scores(new), rtol=1e-6, atol=1e-6
+        )
+        deviations = [
+            model.inverse_transform(model.embedding_[:40], return_std=True)[1]
+            for model in (moved, other)
+        ]
+        np.testing.assert_allclose(*deviations, rtol=1e-6)
+
     def test_arguments_stay(self, tables, old, other):
         before = pickle.dumps(other)
         align([old, other], ROWS)
@@ -439,6 +490,16 @@ class TestAlign:
         pairs = np.stack([np.arange(220)] * 2, axis=1)
         away = align([other, other], pairs)[1]
         np.testing.assert_allclose(away.embedding_, other.embedding_, atol=1e-9)
+
+    @pytest.mark.parametrize("in_table", [False, True])
+    def test_circles_stay_where_they_are(self, in_table):
+        angle = np.random.default_rng(0).uniform(0.0, 2.0 * np.pi, 60)
+        X = np.column_stack([np.cos(angle), np.sin(angle)])
+        circle = PrincipalManifold(1, domain="circle", alpha=1e-2, random_state=0)
+        model = (TableMap(circle) if in_table else circle).fit(pd.DataFrame(X, columns=["x", "y"]))
+        pairs = np.stack([np.arange(60)] * 2, axis=1)
+        with pytest.raises(ValueError, match="cannot be moved onto another map"):
+            align([model, model], pairs)
 
     @pytest.mark.parametrize(
         ("arguments", "error", "message"),

@@ -53,6 +53,28 @@ def test_objects_are_named():
         model().fit(data)
 
 
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        ([["a", "b", "c"]], "Column '0' of X has 'a' in row 0"),
+        ([[1, "b", 2]], "Column '1' of X has 'b' in row 0"),
+        (["a", "b"], "could not convert string to float"),
+        ([[1, 2], [3]], "inhomogeneous"),
+    ],
+    ids=["text", "numbers and text", "no table", "ragged"],
+)
+def test_lists_of_text(rows, message):
+    fitted = model().fit(X)
+    with pytest.raises(ValueError, match=message):
+        fitted.transform(rows)
+
+
+@pytest.mark.parametrize("kind", [list, tuple])
+def test_rows_of_lists_are_named(kind):
+    with pytest.raises(ValueError, match="Column '1' of X has 'three' in row 0"):
+        model().fit(X).transform(kind([[1.0, "three", 2.0], [1.0, 2.0, 3.0]]))
+
+
 def test_numbers_among_objects_are_numbers():
     found = model().fit(X.astype(object)).embedding_
     np.testing.assert_array_equal(found, model().fit(X).embedding_)
@@ -98,6 +120,12 @@ class TestCounts:
             found = fitted.inverse_transform(fitted.transform(X), library_size=size)
             assert np.isfinite(found).all()
             assert (found[X == 0.0] == 0.0).all()
+
+    def test_numbers_far_beyond_those_of_the_fit(self):
+        table = TableMap(model()).fit(frame("pandas"))
+        with pytest.warns(UserWarning, match="lie far"):
+            found = table.transform(frame("pandas") * 1e300)
+        assert np.isfinite(found).all()
 
     def test_text_is_refused(self):
         with pytest.raises(ValueError, match="could not convert to numbers without guessing"):

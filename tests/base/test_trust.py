@@ -12,6 +12,7 @@ from scipy.sparse import csr_matrix
 from scipy.stats import binom, spearmanr
 from sklearn.base import clone
 from sklearn.datasets import load_wine
+from sklearn.decomposition import PCA
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -185,6 +186,25 @@ class TestOtherInputs:
         Z = model.transform(X_new)
         inside = steps[-1].inverse_transform(Z, return_std=True)[1] * steps[0].scale_
         np.testing.assert_allclose(model.inverse_transform(Z, return_std=True)[1], inside)
+
+    def test_pipelines_with_principal_components(self, X, X_new):
+        steps = make_pipeline(PCA(3), clone(ESTIMATORS["two_way-pca-rbf"])).fit(X)
+        model = twofold.from_pipeline(steps)
+        expected = steps[-1].outlier_scores(steps[0].transform(X_new))
+        np.testing.assert_allclose(model.outlier_scores(X_new), expected, atol=1e-6)
+        names, distances = model._strangeness(X_new)
+        assert distances.shape == (40, len(names)) == (40, 5)
+        assert 0.5 < np.sqrt(np.square(distances[:, :4]).mean()) < 2.0
+        assert (distances[:, 4] == 0.0).all()
+
+    def test_strangest_column_was_constant(self, X, X_new):
+        model = clone(ESTIMATORS["two_way-pca-rbf"]).fit(X)
+        moved = X_new[:3].copy()
+        moved[1, 4] += 1e-3
+        distances = model._strangeness(moved)[1]
+        assert distances[1, 4] == np.inf
+        assert np.isfinite(np.delete(distances.ravel(), 9)).all()
+        assert distances[0, 4] == 0.0
 
     def test_without_training_rows(self, X):
         model = clone(ESTIMATORS["two_way-pca-rbf"]).fit(X)
@@ -379,3 +399,45 @@ def test_false_alarms_over_splits_are_binomial():
     for count, level in zip(flagged, (0.05, 0.1), strict=True):
         low, high = binom.ppf([0.001, 0.999], 2000, level)
         assert low <= count <= high
+
+
+def test_positions_on_a_line_in_any_batch():
+    """Sums over disturbances are taken in one order, also of a single row with one latent."""
+    X = rows_of(120, 0)[:, :4]
+    model = TwoWay("pca", n_components=1, up="nw", down="nw").fit(X[:90])
+    together = model.transform(X[90:], return_std=True)[1]
+    alone = [model.transform(row[None], return_std=True)[1] for row in X[90:]]
+    np.testing.assert_array_equal(np.concatenate(alone), together)
+
+
+@pytest.fixture(scope="module")
+def rows():
+    return rows_of(300, 0)[:, :4], rows_of(300, 1)[:, :4]
+
+
+@pytest.fixture(scope="module")
+def whole(rows):
+    return UKR(init="isomap", random_state=0).fit(rows[0])
+
+
+class TestCompressed:
+    """Prototypes cannot forget rows, so residuals are scaled to the error of left-out rows."""
+
+    @pytest.mark.parametrize("n_prototypes", [20, 150, 300])
+    def test_calibrated(self, n_prototypes, rows, whole):
+        small, new = whole.compress(n_prototypes), rows[1]
+        assert small.predict_outlier(new).mean() < 0.11
+        decoded, std = small.inverse_transform(small.transform(new), return_std=True)
+        assert (np.abs(new - decoded) <= 1.645 * std).mean() > 0.84
+
+    def test_latents_are_those_of_rows(self, whole):
+        """As many prototypes as rows are not the rows, in their order."""
+        trust = trust_of(whole.compress(300))
+        latents = trust.encoder.predict(trust.donors.rows.astype(np.float64))
+        np.testing.assert_array_equal(trust.latents, latents)
+
+    def test_files(self, rows, whole, tmp_path):
+        small = whole.compress(150)
+        small.save(tmp_path / "small.twofold")
+        again = twofold.load(tmp_path / "small.twofold").outlier_scores(rows[1][:20])
+        np.testing.assert_array_equal(again, small.outlier_scores(rows[1][:20]))

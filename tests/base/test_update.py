@@ -130,6 +130,16 @@ def test_bad_rows_are_refused(saved, curve):
         equal.update(curve)
 
 
+@pytest.mark.parametrize("far", [1e8, 1e20, 1e150])
+@pytest.mark.parametrize("name", ["ukr", "drur", "manifold"])
+def test_rows_far_from_all_others(name, far, saved, curve):
+    model = twofold.load(saved / name)
+    with pytest.warns(UserWarning, match="other units"):
+        model.update(curve[300:330] * 1e-9 * far + far)
+    assert np.isfinite(model.embedding_).all()
+    assert np.isfinite(model.inverse_transform(model.transform(curve[:5]))).all()
+
+
 def test_a_fit_after_an_update_forgets_it(saved, curve):
     model = twofold.load(saved / "ukr").update(curve[300:])
     model.fit(curve[:300])

@@ -39,6 +39,15 @@ def test_labels_and_paths(model, data, tmp_path):
     assert set(document["features"][0]) == {"feature", "effect", "net", "variation", "steepest"}
 
 
+def test_labels_of_single_rows(model, data, tmp_path):
+    rows = pd.read_csv(data)
+    few = rows.drop_duplicates(rows.columns[-1])
+    few.to_csv(tmp_path / "few.csv", index=False)
+    names = few[few.columns[-1]].astype(str).tolist()
+    result = run("explain", model, tmp_path / "few.csv", "--difference", *names[:2], code=2)
+    assert "has 1 row; labels with two rows or more are missing" in result.stderr
+
+
 @pytest.mark.parametrize(
     ("options", "said"),
     [

@@ -26,13 +26,13 @@ def test_the_strangest_row_comes_first(model, odd, tmp_path):
     run("outliers", model, path, "-o", tmp_path / "o.csv")
     found = pd.read_csv(tmp_path / "o.csv")
     assert {"row", "score", "p_value", "outlier", "strangest"} <= set(found.columns)
-    assert found.row[0] == 5
+    assert found.row[0] == 4
     assert found.score.is_monotonic_decreasing
     assert bool(found.outlier[0])
     assert found.strangest[0].startswith(f"{column} (")
     assert found.strangest[~found.outlier].isna().all()
     np.testing.assert_allclose(found.p_value, 10.0**-found.score)
-    assert sorted(found.row) == list(range(1, len(found) + 1))
+    assert sorted(found.row) == list(range(len(found)))
 
 
 def test_order_and_level(model, odd, tmp_path):
@@ -49,9 +49,24 @@ def test_order_and_level(model, odd, tmp_path):
 def test_json(model, odd):
     path, _ = odd
     document = json.loads(run("outliers", model, path, "--json").stdout)
-    assert document["table"]["row"][0] == 5
+    assert document["table"]["row"][0] == 4
 
 
 def test_bad_levels(model, odd):
     path, _ = odd
-    assert "level" in run("outliers", model, path, "--level", "0", code=2).stderr
+    for level in ("0", "nan"):
+        assert "level" in run("outliers", model, path, "--level", level, code=2).stderr
+
+
+def test_a_column_that_was_constant(tmp_path):
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"a": rng.normal(size=60), "b": rng.normal(size=60), "unit": 1.0})
+    twofold.TwoWay("pca", n_components=1, up="nw", down="nw").fit(table).save(
+        tmp_path / "m.twofold"
+    )
+    table.loc[7, "unit"] = 2.0
+    table.to_csv(tmp_path / "t.csv", index=False)
+    run("outliers", tmp_path / "m.twofold", tmp_path / "t.csv", "-o", tmp_path / "o.csv")
+    found = pd.read_csv(tmp_path / "o.csv").set_index("row")
+    assert found.outlier[7]
+    assert found.strangest[7].startswith("unit (was constant)")

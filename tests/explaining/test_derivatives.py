@@ -61,6 +61,17 @@ def test_moves_are_derivatives_times_spreads(data):
     np.testing.assert_allclose(found.effects, np.linalg.norm(whitened, axis=2), rtol=1e-9)
 
 
+def test_moves_of_updated_models_are_in_the_units_of_their_latents(data):
+    model = UKR(init="pca", homotopy=False, max_iter=30, random_state=0).fit(data)
+    model.update(data[:20] + np.array([0.1, 0.1, 0.0, 0.0, 0.0]))
+    factors = model._latent_units.factors
+    assert np.abs(factors - 1.0).max() > 0.01  # or the test shows nothing
+    X = data[is_settled(model, data)][:5]
+    found = model.explain(X, scale=0.0)
+    numeric = by_differences(model, X, 1e-5) * found.spreads
+    np.testing.assert_allclose(found.moves, numeric.transpose(0, 2, 1), rtol=1e-3, atol=1e-4)
+
+
 def test_units_of_columns_and_images_of_data(data):
     """Scaled columns and chains of affine maps enter the derivative."""
     scaled = TwoWay("pca", up="krr", down="krr", scale="standard").fit(data * [1, 10, 100, 1e-3, 1])

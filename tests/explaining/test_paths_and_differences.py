@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.exceptions import NotFittedError
 
 from twofold import TableMap, TwoWay
 from twofold.explaining.paths import smoothed_images
@@ -149,6 +150,17 @@ def test_one_hot_columns_are_one_feature():
     assert apart.mean_b[1] == "blue"
 
 
+def test_tables_that_are_not_fitted():
+    frame, unfitted = pd.DataFrame({"a": range(9)}), TableMap(FLAT)
+    for call in (
+        lambda: unfitted.explain(frame),
+        lambda: unfitted.explain_path(np.zeros((2, 2))),
+        lambda: unfitted.explain_difference(frame, frame),
+    ):
+        with pytest.raises(NotFittedError, match="not fitted yet"):
+            call()
+
+
 def test_errors(fitted, data):
     model = fitted["ukr"]
     with pytest.raises(ValueError, match=r"Z has 1 row: a path needs at least 2 places"):
@@ -160,3 +172,25 @@ def test_errors(fitted, data):
     for level in (0.0, 1.0, -1.0):
         with pytest.raises(ValueError, match="level="):
             model.explain_difference(data, data, level=level)
+
+
+@pytest.mark.parametrize("n_columns", [2, 8])  # the inner model halves the units of wide tables
+def test_spreads_of_tables_are_in_encoded_units(n_columns):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.standard_normal((60, n_columns))).rename(columns=str)
+    frame["kind"] = np.where(rng.random(60) < 0.5, "a", "b")
+    table = TableMap(TwoWay("pca", up="nw", down="nw")).fit(frame)
+    encoded = np.asarray(table.layout_.into(frame))
+    spreads = table.explain(frame).spreads
+    np.testing.assert_allclose(spreads[:-1], encoded[:, :n_columns].std(axis=0), rtol=1e-5)
+    total = np.sqrt(encoded[:, n_columns:].var(axis=0).sum())
+    np.testing.assert_allclose(spreads[-1], total, rtol=1e-5)
+
+
+def test_means_of_dates_are_days():
+    days = pd.date_range("2020-01-01", periods=40)
+    frame = pd.DataFrame({"day": days, "size": np.arange(40.0)})
+    table = TableMap(TwoWay("pca", n_components=1, up="nw", down="nw")).fit(frame)
+    found = table.explain_difference(frame[:20], frame[20:])
+    first, second = found.mean_a[0], found.mean_b[0]
+    assert "2020-01-01" < first < "2020-01-21" <= second < "2020-02-10"

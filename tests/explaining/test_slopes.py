@@ -174,6 +174,16 @@ def test_latents_that_were_not_kept(fitted, data):
     np.testing.assert_array_equal(model.explain(data).effects, effects)
 
 
+def test_prototypes_stand_for_different_numbers_of_rows():
+    """The explained share is that of rows, not that of the prototypes of a compressed model."""
+    rng = np.random.default_rng(0)
+    dense = 0.3 * rng.standard_normal((170, 3))
+    data = np.vstack([dense, dense[:10] + np.array([9.0, 0.0, 0.0])])
+    small = TwoWay("pca", up="nw", down="nw").fit(data).compress(20)
+    expected = small.reconstruct(data).var(axis=0) / data.var(axis=0)
+    np.testing.assert_allclose(small.explain(data).explained, expected, atol=0.03)
+
+
 def test_errors(fitted, data):
     model = fitted["ukr"]
     with pytest.raises(NotFittedError):

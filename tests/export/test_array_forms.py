@@ -288,6 +288,22 @@ class TestBombs:
         document["arrays"].append(form)
         refused(entries, document, tmp_path, "unpack to more than", {f"{n}-2.npy"})
 
+    @pytest.mark.parametrize("shape", [(10**15, 0), (0, 3)])
+    def test_levels_without_values(self, shape, content, tmp_path):
+        """Any number of rows takes no bytes if there are no columns, but time to go through."""
+        entries, document = entries_of(content)
+        n, (rows, columns) = len(document["arrays"]), shape
+        parts = [np.ones(columns, dtype=np.int32), np.zeros(columns)]
+        parts += [np.zeros(shape, dtype=np.uint8), np.zeros((rows, 0), dtype=np.uint16)]
+        parts.append(np.zeros((rows, 0)))
+        listed = []
+        for place, part in enumerate(parts):
+            entries[f"{n}-{place}.npy"], facts = plain(part)
+            listed.append(facts)
+        form = {"form": "levels", "shape": list(shape), "order": "C", "parts": listed}
+        document["arrays"].append(form)
+        refused(entries, document, tmp_path, "without values")
+
     def test_other_compressions(self, content, tmp_path):
         entries, document = entries_of(content)
         text = json.dumps(document).encode()

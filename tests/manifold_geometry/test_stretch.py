@@ -111,10 +111,20 @@ def test_prints_frames_and_wrong_input():
     assert isinstance(model.stretch(stretch.latents[:1]), Stretch)
     with pytest.raises(ValueError, match="at least 11 rows"):
         model.stretch(stretch.latents[:5], ROLL[:5])
-    with pytest.raises(ValueError, match="inconsistent numbers"):
+    with pytest.raises(ValueError, match="X has 40 rows, but Z has 50"):
         model.stretch(stretch.latents[:50], ROLL[:40])
     table = TableMap(TwoWay("pca", up="nw", down="nw")).fit(ROLL[:90])
     assert table.stretch(table.embedding_, ROLL[:90]).overlap.shape == (90,)
+
+
+@pytest.mark.filterwarnings("error")
+def test_places_far_away_are_finite():
+    X = make_s_curve(60, random_state=0)[0]
+    model = TwoWay("pca", up="nw", down="nw").fit(X)
+    found = model.stretch(np.array([[1e300, 1e300], [-1e150, 0.0], [1e20, -1.0]]))
+    for values in (found.singular_values, found.pull, found.gap, found.area, found.anisotropy):
+        assert np.isfinite(values).all()
+    assert "nan" not in str(found)
 
 
 def test_gaps_and_equal_rows():

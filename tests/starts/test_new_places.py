@@ -84,3 +84,13 @@ def test_points_that_do_not_fit_are_left_out():
     assert Similarity.both(E, wrong)[0].fit < 0.5
     noise = rng.standard_normal((40, 2))  # nothing fits: the fit stays low
     assert Similarity.of_most(E, noise)[0].fit < 0.6
+
+
+def test_repeated_rows_get_finite_places():
+    rng = np.random.default_rng(0)
+    old = rng.standard_normal((60, 4))
+    Z = 6.0 * old[:, :2]
+    few = 1e8 + 20.0 * rng.standard_normal((2, 4))
+    placed = latents_of_region(few.repeat((29, 1), axis=0), old, Z, "isomap", rng, taken=Z)
+    assert np.isfinite(placed).all()
+    assert np.ptp(placed, axis=0).max() < 1e5

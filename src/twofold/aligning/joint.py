@@ -49,9 +49,9 @@ default=None
         decode.
     tables : list of array-like, each of shape (n_samples, n_features), default=None
         The training data of the models after the first, arrays or frames; one table if there are
-        two models. They are
-        then fitted again, with ``align_to`` and their own parameters. None keeps the maps and moves
-        them as a whole, by an affine map: errors stay the same in every digit but rounding.
+        two models. They are then fitted again, with ``align_to`` and their own parameters. None
+        keeps the maps and moves them as a whole, by an affine map: errors stay the same up to
+        rounding. Maps with circles cannot be moved.
 
     Returns
     -------
@@ -77,14 +77,15 @@ default=None
     if len(models) < 2:
         raise ValueError(f"models has {len(models)} models; at least two are needed.")
     first, *others = models
-    embedding = latents_of_model("models[0]", first)
+    by_rows = shared is not None
+    embedding = latents_of_model("models[0]", first, of_rows=by_rows)
     all_pairs = _for_each("shared", shared, others, one_alone=_is_pairs)
     all_tables = _for_each("tables", tables, others, one_alone=_is_table)
     found = [first]
     for number, (model, pairs, table) in enumerate(
         zip(others, all_pairs, all_tables, strict=True), start=1
     ):
-        latents = latents_of_model(f"models[{number}]", model)
+        latents = latents_of_model(f"models[{number}]", model, of_rows=by_rows)
         if latents.shape[1] != embedding.shape[1]:
             raise ValueError(
                 f"models[{number}] has {latents.shape[1]} latent dimensions, models[0] has "
@@ -118,6 +119,13 @@ def _known_places(
 
 def _moved(model: Any, before: Array, after: Array, extent: float) -> Any:
     """Return a model whose latents before (m, q) lie nearest to their places after (m, q)."""
+    one = model.model_ if isinstance(model, TableMap) else model
+    domain = getattr(getattr(one, "decoder_", None), "domain", None)
+    if domain is not None and (domain.is_discrete or any(domain.wrapped)):
+        raise ValueError(
+            f"models: {domain!r} of {type(model).__name__} cannot be moved onto another map, as it "
+            "has circles or points. Fit a model with an interval or a box."
+        )
     move = Move.between(before, after)
     if not isinstance(model, TableMap):
         if not isinstance(model, TwoWayEstimator):

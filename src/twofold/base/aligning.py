@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.spatial import cKDTree
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from twofold.base.alignment import Alignment, alignment_of
 from twofold.base.dask_inputs import is_dask
@@ -96,11 +96,10 @@ class OldMap:
             raise TypeError(
                 "align_to is not supported for Dask collections. Fit arrays in memory: X.compute()."
             )
-        embedding = latents_of_model("align_to", align_to)
+        embedding = latents_of_model("align_to", align_to, of_rows=shared is not None)
         if shared is None:
             return cls._of_shared_features(X, align_to, embedding)
-        n_rows = X.shape[0] if hasattr(X, "shape") else len(X)
-        pairs = check_pairs(shared, n_rows, *embedding.shape)
+        pairs = check_pairs(shared, _num_samples(X), *embedding.shape)
         rows, latents = pairs[:, 0], embedding[pairs[:, 1]]
         places = _places_by(align_to, X)
         if places is not None:
@@ -147,12 +146,20 @@ class OldMap:
         return cls(anchors.extent, anchors.rows, anchors.latents, anchors.start)
 
 
-def latents_of_model(name: str, model: Any) -> Array:
-    """Return the latents (n, q) of a fitted model, or raise an error that names the argument."""
+def latents_of_model(name: str, model: Any, *, of_rows: bool = False) -> Array:
+    """Return the latents (n, q) of a fitted model, or raise an error that names the argument.
+
+    Those of a compressed model are not ``of_rows``.
+    """
     if not (hasattr(model, "transform") and hasattr(model, "inverse_transform")):
         raise TypeError(f"{name}={model!r} must be a fitted model of twofold.")
     check_is_fitted(model)
     embedding = np.asarray(model.embedding_, dtype=np.float64)
+    if of_rows and hasattr(model, "compression_"):
+        raise ValueError(
+            f"{name} is compressed: its embedding_ has prototypes, so shared cannot name its rows. "
+            "Use the model that was compressed."
+        )
     if not len(embedding):
         raise ValueError(f"{name} keeps no latents of its rows. Fit it with store_embedding=True.")
     if not extent_of(embedding) > 0.0:
@@ -220,7 +227,7 @@ def known_columns(model: Any, X: Any) -> Any:
     if names is None or not hasattr(X, "reindex"):
         return X
     n_common = len(set(names) & set(X.columns))
-    if n_common == len(names) == X.shape[1] or n_common < LEAST_COMMON * len(names):
+    if list(X.columns) == list(names) or n_common < LEAST_COMMON * len(names):
         return X
     return X.reindex(columns=list(names))
 

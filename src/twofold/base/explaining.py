@@ -200,10 +200,8 @@ def explained_rows(
     else:
         Z = model._on_rows("transform", rows, model._encode)
         own, effects = moves_and_effects(reference, Z, scale)
-    spreads = reference.spreads
-    if features is None:
-        spreads = np.zeros(columns.n_features)
-        spreads[columns.features] = _in_own_units(columns, reference.spreads[columns.features])
+    spreads = np.zeros(columns.n_features)
+    spreads[columns.features] = _in_own_units(columns, reference.spreads[columns.features])
     return Explanation(
         feature_names=names,
         effects=effects,

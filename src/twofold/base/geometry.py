@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from scipy.sparse import issparse
-from sklearn.utils.validation import check_consistent_length, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
 from twofold.base.dask_inputs import is_dask
 from twofold.base.gaps import without_gaps
@@ -99,7 +99,7 @@ class GeometryMixin:
         if X is None:
             return found
         rows, _ = self._rows(X)
-        check_consistent_length(rows, latents)
+        _check_pairs("X", rows.shape[0], "Z", len(latents))
         units = self._data_units
         if not issparse(rows):
             rows = without_gaps(cast("TwoWayEstimator", self), rows)
@@ -141,7 +141,7 @@ class GeometryMixin:
         end, _ = self._checked_latents(Zb, "geodesic", "Zb")
         n_points = check_int("n_points", n_points, low=2)
         if 1 not in (len(start), len(end)):
-            check_consistent_length(start, end)
+            _check_pairs("Za", len(start), "Zb", len(end))
         start, end = np.broadcast_arrays(start, end)
         return cast_back(Roads.of(self).paths(start, end, n_points), dtype)
 
@@ -154,3 +154,12 @@ class GeometryMixin:
                 f"{name}.compute(), or its blocks one by one."
             )
         return check_latents(Z, self._n_features_out, owner=type(self).__name__)
+
+
+def _check_pairs(first: str, n_first: int, second: str, n_second: int) -> None:
+    """Raise an error if two arguments have different numbers of rows."""
+    if n_first != n_second:
+        raise ValueError(
+            f"{first} has {n_first} rows, but {second} has {n_second}: each row of {first} belongs "
+            f"to the same row of {second}. Pass equally many."
+        )

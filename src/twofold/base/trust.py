@@ -34,6 +34,10 @@ MOST_ROWS = 10**9
 """Training rows that a model can have; a damaged file may claim more."""
 
 
+LEAST_CHANGE = 1e-9
+"""Changes of constant columns up to this, in centered units, are rounding."""
+
+
 class _Memo:
     """What was computed last, and the parts of the model that it was computed from."""
 
@@ -131,7 +135,8 @@ class TrustMixin:
     def _whitened(self, X: Any) -> Array:
         """Return what the manifold leaves of each cell (n, D), in usual deviations at its place.
 
-        It is signed, and 0 for gaps and for columns that never change.
+        It is signed, and 0 for gaps. In columns that are constant in the training rows it is 0, or
+        infinite for other values.
         """
         rows, _ = self._rows(X)
         model = self._unwrapped
@@ -140,8 +145,14 @@ class TrustMixin:
             rows = rows.toarray()
         units = model._data_units
         with model._threads():
-            inside = trust.unusual.whitened(_seen(model, trust, rows)) / trust.spread.factor
-        whitened = np.zeros((len(rows), self._data_units.n_features))
+            seen = _seen(model, trust, rows)
+            if isinstance(units, AffineUnits):
+                return _whitened_columns(units, seen.residuals, trust.found.residuals)
+            inside = trust.unusual.whitened(seen) / trust.spread.factor
+        with np.errstate(over="ignore"):
+            changes = np.abs(rows - units.constants) / units.column_factors()
+            changes = np.ldexp(changes, -units.exponent)
+        whitened = np.where(changes > LEAST_CHANGE, np.inf, 0.0)
         whitened[:, units.varying] = inside
         return whitened
 
@@ -248,15 +259,17 @@ def _new_trust(model: TwoWayEstimator) -> Trust:
             "The numbers of the training rows that the model keeps are out of range, so errors "
             "cannot be calibrated. The file may be damaged: fit the model again."
         )
-    n_rows = len(model.embedding_)
-    if n_rows > int(donors.numbers.max()):
+    n_rows, compression = len(model.embedding_), getattr(model, "compression_", None)
+    # The latents of a compressed model are those of its prototypes, not of rows.
+    if compression is None and n_rows > int(donors.numbers.max()):
         latents = model._latent_units.into(model.embedding_[donors.numbers])
     else:  # the latents were not kept
         n_rows = int(donors.numbers.max()) + 1
         with model._threads():
             latents = model.encoder_.predict(donors.rows.astype(np.float64))
-    density = model.density_
-    return Trust(model.encoder_, model.decoder_, density.log_density, donors, latents, n_rows)
+    maps = model.encoder_, model.decoder_, model.density_.log_density
+    error = 0.0 if compression is None else compression.error * model._variance
+    return Trust(*maps, donors, latents, n_rows, error)
 
 
 def _seen(model: TwoWayEstimator, trust: Trust, rows: Array) -> Rows:
@@ -278,10 +291,25 @@ def _scores(model: TwoWayEstimator, trust: Trust, rows: Array) -> Array:
     with model._threads():
         for block in row_blocks(len(rows), 8 * 8 * rows.shape[1]):
             seen = _seen(model, trust, rows[block])
-            known = np.where(np.isnan(rows[block]), units.constants, rows[block])
+            known, gaps = rows[block], np.isnan(rows[block])
+            if gaps.any():
+                known = np.where(gaps, units.constants, known)
             changes = units.changes(known)
-            scores[block] = trust.unusual.scores(seen, np.where(changes > 1e-9, changes, 0.0))
+            changes = np.where(changes > LEAST_CHANGE, changes, 0.0)
+            scores[block] = trust.unusual.scores(seen, changes)
     return scores
+
+
+def _whitened_columns(units: AffineUnits, residuals: Array, usual: Array) -> Array:
+    """Return residuals of images (n, r) in all columns (n, D).
+
+    They are in units of the root mean square of usual ones (m, r).
+    """
+    origin = units.back(np.zeros((1, residuals.shape[1])))
+    scales = np.sqrt(np.square(units.back(usual) - origin).mean(axis=0))
+    varies = scales > LEAST_CHANGE * scales.max(initial=0.0)
+    columns: Array = units.back(residuals) - origin
+    return np.where(varies, columns / np.where(varies, scales, 1.0), 0.0)
 
 
 def _position_deviations(
@@ -303,8 +331,10 @@ def _position_deviations(
                 disturbed = units.back(data + sign * noise)
                 moved.append(np.where(np.isnan(given), complete + sign * draw, disturbed))
         center, around = encode(complete), encode(np.concatenate(moved))
-        squares = np.square(around.reshape(len(moved), *center.shape) - center)
-        deviations[some] = np.sqrt(squares.mean(axis=0))
+        squares = np.zeros_like(center)
+        for one in around.reshape(len(moved), *center.shape):  # one by one: as in any other batch
+            squares += np.square(one - center)
+        deviations[some] = np.sqrt(squares / len(moved))
 
     with model._threads():
         for block in row_blocks(len(rows), 8 * 2 * rows.shape[1]):

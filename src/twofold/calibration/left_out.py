@@ -113,8 +113,7 @@ class ForgetfulMaps:
         made.decoder = self.lowered(projection.decoder, known.latents, data, fold)
         if projection.guess is not None:
             made.guess = self.lowered(projection.guess, data, known.latents, fold)
-        gone = {row.tobytes() for row in known.latents[known.own_folds == fold]}
-        kept = np.array([row.tobytes() not in gone for row in projection.latents_])
+        kept = _apart(projection.latents_, known.latents[known.own_folds == fold])
         if kept.any() and not kept.all():
             made.latents_, made.images_ = projection.latents_[kept], projection.images_[kept]
         return made
@@ -142,13 +141,7 @@ class ForgetfulMaps:
         if known.in_order and len(stored) == len(known.folds):
             other: BoolArray = known.folds != fold
             return other
-        own = inputs[known.own_folds == fold]
-        if not len(own):
-            return np.ones(len(stored), dtype=np.bool_)
-        distances, _ = cKDTree(own).query(stored)
-        scale = float(np.abs(stored).max(initial=0.0))
-        apart: BoolArray = distances > SAME * scale
-        return apart
+        return _apart(stored, inputs[known.own_folds == fold])
 
     def _with_other_weights(self, one: Any, inputs: Array, targets: Array, fold: int) -> Any:
         """Return a map linear in features with the weights of the other rows."""
@@ -186,6 +179,19 @@ class ForgetfulMaps:
                 features, np.zeros((len(inputs), 1)), gram, intercept=bool(np.any(one.intercept_))
             )
         return self._paths[id(one)]
+
+
+def _apart(stored: Array, own: Array) -> BoolArray:
+    """Return which of the inputs that a map has stored (n, p) are none of some others (m, p).
+
+    Latents that were moved into another frame and back are the same up to rounding.
+    """
+    if not len(own):
+        return np.ones(len(stored), dtype=np.bool_)
+    distances, _ = cKDTree(own).query(stored)
+    scale = float(np.abs(stored).max(initial=0.0))
+    apart: BoolArray = distances > SAME * scale
+    return apart
 
 
 def _emptied(one: Any) -> Any:

@@ -52,7 +52,7 @@ class Tail:
         if m < 2:
             return np.zeros(m)
         reaching = m - np.searchsorted(self._ascending, values, side="left")  # with itself
-        found: Array = -np.log10(reaching / m)
+        found: Array = np.log10(m / reaching)
         for place in np.argsort(-values, kind="stable")[: N_LARGEST + 1]:
             others = Tail(np.delete(values, place))
             found[place] = others.log_p(values[place : place + 1])[0]
@@ -62,7 +62,7 @@ class Tail:
         """Return ``-log10`` of the p-values (n,) of values; larger for less usual ones."""
         ascending, m = self._ascending, len(self.values)
         exceeding = m - np.searchsorted(ascending, values, side="left")
-        found: Array = -np.log10((1.0 + exceeding) / (m + 1.0))
+        found: Array = np.log10((m + 1.0) / (1.0 + exceeding))
         if m <= N_LARGEST:
             return found
         bound = ascending[m - N_LARGEST]

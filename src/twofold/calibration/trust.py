@@ -47,6 +47,9 @@ class Trust:
         Their latents.
     n_rows : int
         The number of training rows.
+    left_out_error : float, default=0.0
+        The mean squared reconstruction error of left-out rows, if it is known and the maps cannot
+        forget rows. Residuals are scaled to it if theirs is smaller.
     """
 
     encoder: Predictor
@@ -55,6 +58,7 @@ class Trust:
     donors: Donors
     latents: Array
     n_rows: int
+    left_out_error: float = 0.0
 
     @cached_property
     def found(self) -> CrossFit:
@@ -62,7 +66,8 @@ class Trust:
         data = self.donors.rows.astype(np.float64)
         folds = drawn_folds(self.n_rows)
         known = KnownRows(data, self.latents, folds, self.donors.numbers)
-        return CrossFit.of(self.encoder, self.decoder, known, self.donors.observed)
+        found = CrossFit.of(self.encoder, self.decoder, known, self.donors.observed)
+        return found.scaled_up_to(self.left_out_error)
 
     @cached_property
     def spread(self) -> Spread:

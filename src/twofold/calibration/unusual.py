@@ -245,11 +245,12 @@ def _mahalanobis(model: FactorModel, whitened: Array, observed: BoolArray) -> Ar
     """Return the log of mean squared Mahalanobis distances (n,) over the observed cells."""
     largest = 1e100
     cells = np.where(observed, np.clip(whitened, -largest, largest) - model.mean, 0.0)
-    effects = row_product(cells, model.loadings / model.noise[:, None])
-    squares = row_product(np.square(cells), (1.0 / model.noise)[:, None])[:, 0]
+    noise = np.maximum(model.noise, 1.0 / largest)
+    effects = row_product(cells, model.loadings / noise[:, None])
+    squares = row_product(np.square(cells), (1.0 / noise)[:, None])[:, 0]
     complete, rank = observed.all(axis=1), model.loadings.shape[1]
     explained = np.empty(len(cells))
-    system = np.eye(rank) + (model.loadings.T / model.noise) @ model.loadings
+    system = np.eye(rank) + (model.loadings.T / noise) @ model.loadings
     explained[complete] = _quadratic(
         effects[complete], np.asarray(np.linalg.inv(system), dtype=np.float64)
     )

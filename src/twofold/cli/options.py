@@ -25,6 +25,19 @@ TABLE_FORMATS = click.Choice(list(dict.fromkeys(FORMATS.values())))
 OUTPUT_FORMATS = click.Choice(list(dict.fromkeys(WRITTEN.values())))
 
 model_argument = click.argument("model", metavar="MODEL", type=click.Path(path_type=Path))
+
+
+class RealRange(click.FloatRange):
+    """A range of numbers; NaN, which is in no range, is refused."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the number."""
+        number = super().convert(value, param, ctx)
+        if math.isnan(number):
+            self.fail(f"{value} is not a number.", param, ctx)
+        return number
+
+
 seed_option = click.option("--seed", type=click.IntRange(min=0), default=0, help="Random seed.")
 
 

@@ -65,7 +65,8 @@ def encoder_derivatives(model: Fitted, columns: FeatureColumns, X: Array) -> Arr
     if by_columns is not None:
         found = np.stack([row_product(found[:, a], by_columns) for a in range(found.shape[1])], 1)
     derivatives = np.zeros((len(X), len(units.varying), len(columns.numbers)))
-    derivatives[:, kept] = found * units.unit()
+    scales = units.unit() if units.factors is None else units.unit() * units.factors[kept, None]
+    derivatives[:, kept] = found * scales  # the latents of an updated model have factors
     if isinstance(units, AffineUnits):  # latents that were moved into another frame
         derivatives = units.inverse.T @ derivatives
     return np.nan_to_num(derivatives, nan=0.0)

@@ -240,9 +240,18 @@ def in_own_units(values: Array, exponent: int) -> Array:
 
 
 def _training_latents(model: Fitted, n_columns: int) -> Array:
-    """Return training latents, or draws from their density if the model has not kept them."""
+    """Return training latents, or draws from their density if the model has not kept them.
+
+    Prototypes of a compressed model stand for different numbers of rows, so the rows that the model
+    keeps are placed by its encoder instead.
+    """
     most = max(50, min(MOST_LATENTS, MOST_VALUES // max(1, n_columns)))
     latents = np.asarray(model.embedding_, dtype=np.float64)
+    donors = getattr(getattr(model, "_gap_filling", None), "donors", None)
+    if donors is not None and len(donors.rows) and int(donors.numbers.max()) >= len(latents) > 0:
+        rows = donors.rows[some_rows(len(donors.rows), most)].astype(np.float64)
+        with model._threads():
+            return model._latent_units.back(model.encoder_.predict(rows))
     if len(latents):
         return latents[some_rows(len(latents), most)]
     drawn: Array = model.density_.sample(most, 0)

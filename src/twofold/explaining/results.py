@@ -228,7 +228,8 @@ class DifferenceExplanation(Printed):
     off_manifold : ndarray of shape (n_features,)
         The part of the difference of the data that the reconstructions leave out, in spreads.
     mean_a, mean_b : ndarray of shape (n_features,)
-        The mean reconstructions, in units of the data; of categories the levels.
+        The mean reconstructions, in units of the data; of categories the levels, of dates the day
+        as text.
     n_a, n_b : int
         Numbers of rows.
     level : float

@@ -318,6 +318,8 @@ def _from_levels(
     if order not in ("C", "F"):
         raise ValueError(f"its order is {str(order)[:40]}")
     n_rows, n_columns = shape[0], math.prod(shape[1:])
+    if not n_rows or not n_columns:  # without values any number of rows would take no bytes
+        raise ValueError(f"its shape is {str(shape)[:80]}, without values")
     if levels.dtype.kind != "f" or levels.ndim != 1 or rest.dtype != levels.dtype:
         raise ValueError("its levels are not floats")
     if counts.dtype != np.int32 or counts.shape != (n_columns,) or (counts < 0).any():

@@ -277,10 +277,12 @@ def gaps(surface: Surface, latents: Array) -> Array:
         closest = np.argsort(squares, axis=1, kind="stable")[:, :count]
         apart = (landmarks[closest] - places[:, None]).reshape(-1, places.shape[1])
         steps = surface.shortest(apart).reshape(len(places), count, -1)
+        size = np.maximum(np.abs(steps).max(axis=(1, 2)), 1e-300)  # squares of far steps overflow
+        steps = steps / size[:, None, None]
         between = 0.5 * (surface.metric(places)[:, None] + surface.landmark_metric[closest])
         by_metric = np.sqrt(np.maximum(np.einsum("nki,nkij,nkj->nk", steps, between, steps), 0.0))
         direct = np.sqrt(np.take_along_axis(squares, closest, axis=1))
-        ratios = by_metric / np.maximum(direct, radius)
+        ratios = size[:, None] * by_metric / np.maximum(direct, radius)
         found[rows] = np.maximum(np.quantile(ratios, 0.75, axis=1), 1.0)
     return found
 

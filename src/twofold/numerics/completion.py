@@ -29,7 +29,7 @@ from scipy.optimize import nnls
 
 from twofold.numerics.caches import ComputedAgain
 from twofold.numerics.factor_model import BoolArray, FactorModel
-from twofold.numerics.linalg import row_norms_sq
+from twofold.numerics.linalg import row_norms_sq, single
 from twofold.numerics.row_products import row_product
 from twofold.numerics.threads import map_blocks, row_blocks, some_rows
 from twofold.protocols import AnyArray, Array, IntArray
@@ -96,7 +96,7 @@ class Donors:
         cls, rows: Array, gaps: BoolArray, numbers: IntArray, width: float = WIDTHS[0]
     ) -> Donors:
         """Keep rows in single precision, and their gaps if there are any."""
-        return cls(rows.astype(np.float32), gaps if gaps.any() else gaps[:0], numbers, width)
+        return cls(single(rows), gaps if gaps.any() else gaps[:0], numbers, width)
 
     @property
     def observed(self) -> BoolArray:

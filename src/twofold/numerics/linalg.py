@@ -12,7 +12,7 @@ import numpy as np
 from scipy import linalg
 
 from twofold.numerics.row_products import row_product
-from twofold.protocols import Array, IntArray
+from twofold.protocols import AnyArray, Array, IntArray
 
 FEW_COLUMNS = 4
 
@@ -22,6 +22,14 @@ VARIANCE_SHARE = 0.99
 
 NEGLIGIBLE = -40.0
 """Weights below ``exp`` of this vanish in rounding beside a weight of one."""
+
+LARGEST = 1e16
+"""Larger values count as this in single precision."""
+
+
+def single(rows: AnyArray) -> AnyArray:
+    """Return rows in single precision, with values whose squares are finite there."""
+    return np.ascontiguousarray(np.clip(rows, -LARGEST, LARGEST), dtype=np.float32)
 
 
 def row_norms_sq(A: Array) -> Array:

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
-from twofold.numerics.linalg import row_norms_sq
+from twofold.numerics.linalg import row_norms_sq, single
 from twofold.numerics.neighbors import nearest
 from twofold.numerics.threads import map_blocks, row_blocks
 from twofold.protocols import AnyArray, Array, IntArray
@@ -66,7 +66,7 @@ def new_regions(
     n_each = min(len(old), len(new))
     if n_each < FEWEST:
         return []
-    old, new = (np.ascontiguousarray(one, dtype=np.float32) for one in (old, new))
+    old, new = single(old), single(new)
     some_old = old[_drawn(len(old), n_each, rng)]
     drawn = _drawn(len(new), n_each, rng)
     k = min(N_NEAREST, n_each - 1)

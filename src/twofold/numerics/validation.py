@@ -101,7 +101,12 @@ def _holds_numbers(dtype: Any) -> bool:
 def refuse_cells(X: Any) -> None:
     """Raise an error that names the first cell of a table that is not a number."""
     frame = hasattr(X, "columns")
-    names = list(X.columns) if frame else range(X.shape[1] if np.ndim(X) == 2 else 0)
+    if not frame:
+        try:
+            X = np.asarray(X)
+        except ValueError:  # a list whose rows differ in length has no columns
+            return
+    names = list(X.columns) if frame else range(X.shape[1] if X.ndim == 2 else 0)
     remedy = "Leave it out, or map the table with TableMap, which takes columns of all kinds."
     twice = [name for place, name in enumerate(names) if name in names[:place]]
     if twice:
@@ -110,7 +115,7 @@ def refuse_cells(X: Any) -> None:
             "columns must be unique. Rename them."
         )
     for name in names:
-        cells = np.asarray(X[name] if frame else np.asarray(X)[:, name])
+        cells = np.asarray(X[name] if frame else X[:, name])
         called = f"Column {str(name)[:80]!r} of X"
         if cells.dtype.kind in "Mm":
             raise ValueError(f"{called} has dates or times ({cells.dtype}). {remedy}")

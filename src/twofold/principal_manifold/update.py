@@ -81,7 +81,7 @@ def updated(
         "encoder_": found,
         "decoder_": ManifoldDecoder(encoder.frame, fitted.up, decoder.domain),
         "density_": density,
-        "embedding_": latents,
+        "embedding_": model._latent_units.back(latents),
         "nodes_": fitted.up.nodes,
         "weights_": fitted.up.weights_,
         "intercept_": fitted.up.intercept_,

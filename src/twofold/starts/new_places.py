@@ -31,7 +31,7 @@ from scipy.ndimage import binary_dilation
 from scipy.signal import fftconvolve
 from scipy.spatial import cKDTree
 
-from twofold.numerics.linalg import row_norms_sq
+from twofold.numerics.linalg import row_norms_sq, single
 from twofold.numerics.neighbors import nearest
 from twofold.numerics.quiet import quiet
 from twofold.numerics.threads import some_rows
@@ -72,6 +72,9 @@ MOST_FACTOR = 3.0
 
 GAP = 5.0
 """Distance of islands from other latents, in widths of the kernel: out of its reach."""
+
+NARROWEST = 1e-3
+"""Spacing of an island at least, as a share of its radius: that of repeated rows is 0."""
 
 MOST_CELLS = 10**6
 MOST_RASTER = 3
@@ -153,14 +156,14 @@ def latents_of_region(
     places that are ``taken`` (k, q). Old rows may stand for several rows each, by their ``weight``.
     """
     some = some_rows(len(region), MOST_EMBEDDED)
-    tree, rows = cKDTree(Z), _single(region[some])
+    tree, rows = cKDTree(Z), single(region[some])
     spacing = _spacing(Z[some_rows(len(Z), MOST_EMBEDDED)], tree) / weight ** (1.0 / Z.shape[1])
-    placed = _beyond_the_edge(rows, _single(old), Z, tree, spacing, rng)
+    placed = _beyond_the_edge(rows, single(old), Z, tree, spacing, rng)
     if placed is None:
-        placed = _island(rows, _single(old), Z, taken, spacing, init, rng)
+        placed = _island(rows, single(old), Z, taken, spacing, init, rng)
     if len(some) == len(region):
         return placed
-    beside, _ = nearest(rows, _single(region), min(N_BESIDE, len(some)))
+    beside, _ = nearest(rows, single(region), min(N_BESIDE, len(some)))
     everyone: Array = np.median(placed[beside], axis=1)
     everyone += 0.3 * _spacing(placed) / N_IN_REACH**0.5 * rng.standard_normal(everyone.shape)
     return everyone
@@ -220,13 +223,11 @@ def _island(
     E = _embedded(np.concatenate([rows, old[anchors]]), init, Z.shape[1], rng)
     E, at = E[: len(rows)], E[len(rows) :]
     similarity = Similarity.both(at, Z[anchors])[0]
-    island = spacing / max(_spacing(E), 1e-300) * (E - E.mean(axis=0)) @ similarity.rotation
+    E = E - E.mean(axis=0)
+    least = NARROWEST * float(np.sqrt(row_norms_sq(E).mean()))
+    island = spacing / max(_spacing(E), least, 1e-300) * E @ similarity.rotation
     placed: Array = island + _free_shift(island, taken, np.median(Z[anchors], axis=0))
     return placed
-
-
-def _single(rows: AnyArray) -> AnyArray:
-    return np.ascontiguousarray(rows, dtype=np.float32)
 
 
 def _embedded(rows: AnyArray, init: str, q: int, rng: np.random.Generator) -> Array:

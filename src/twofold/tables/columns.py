@@ -158,7 +158,8 @@ class NumberColumn(Column):
             values = np.log(np.maximum(values + self.offset, self.floor))
         encoded = (values - self.center) / self.scale
         fine = np.abs(encoded) < PLACES  # further out there are no digits to round
-        return np.where(fine, np.rint(encoded * PLACES) / PLACES, encoded)[:, None]
+        with np.errstate(over="ignore"):
+            return np.where(fine, np.rint(encoded * PLACES) / PLACES, encoded)[:, None]
 
     def decode(self, encoded: Array) -> Array:
         """Return the numbers."""

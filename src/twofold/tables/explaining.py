@@ -21,6 +21,7 @@ from twofold.explaining.reference import SCALE
 from twofold.explaining.results import DifferenceExplanation, Explanation, PathExplanation
 from twofold.numerics.validation import check_real
 from twofold.protocols import AnyArray, Array, IntArray
+from twofold.tables.cells import from_days
 from twofold.tables.columns import CategoryColumn, OrderedColumn
 
 if TYPE_CHECKING:
@@ -132,6 +133,7 @@ class ExplainTableMixin:
         >>> found.mean_a[1], found.mean_b[1]
         ('low', 'top')
         """
+        check_is_fitted(self)
         level = check_real("level", level, below=1.0)
         pair = (self.model_._rows(self._encoded(A))[0], self.model_._rows(self._encoded(B))[0])
         for name, rows in zip("AB", pair, strict=True):
@@ -177,4 +179,6 @@ def _values(layout: TableLayout, encoded: Array) -> AnyArray:
         if isinstance(column, CategoryColumn | OrderedColumn):
             place = int(np.flatnonzero(column.points == decoded)[0])
             found[column.name] = column.labels[place]
+        elif column.kind == "date":
+            found[column.name] = str(from_days(np.array([decoded]), "datetime64[s]")[0])[:10]
     return np.array([found[name] for name in _features(layout)[0]], dtype=object)

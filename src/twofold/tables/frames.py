@@ -174,8 +174,9 @@ def _array(X: Any) -> AnyArray:
             )
     except (TypeError, ValueError) as error:
         raise type(error)(
-            f"X must be a data frame, or an array of numbers with two dimensions: {error}. Put "
-            "columns of several kinds into a data frame of pandas or polars."
+            "X must be a data frame, or an array of numbers with two dimensions: "
+            f"{str(error).rstrip('.')}. Put columns of several kinds into a data frame of pandas "
+            "or polars."
         ) from error
     return array
 

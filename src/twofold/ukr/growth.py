@@ -33,7 +33,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.spatial import cKDTree
 
-from twofold.numerics.linalg import row_norms_sq
+from twofold.numerics.linalg import row_norms_sq, single
 from twofold.numerics.neighbors import nearest
 from twofold.numerics.new_regions import new_regions
 from twofold.numerics.sums.cells import sorted_into_columns
@@ -128,7 +128,7 @@ def grow(
     )
     diagonal = float(np.linalg.norm(np.ptp(Z, axis=0))) or 1.0
     images = before.images(Z)
-    near, _ = nearest(_single(old), _single(new), min(N_PLACES, n), rng=rng, n_jobs=scheme.n_jobs)
+    near, _ = nearest(single(old), single(new), min(N_PLACES, n), rng=rng, n_jobs=scheme.n_jobs)
     places, errors = _best_places(images, new, near)
     share_off = float((errors > _usual_error(before, Z, rng)).mean())
     density_change = _density_change(before, Z, places)
@@ -146,10 +146,6 @@ def grow(
     ended, _ = rescue(scheme, moved)
     ended[:n] = moved[:n]
     return Grown(ended, dilation, share_off, density_change, regions)
-
-
-def _single(data: AnyArray) -> AnyArray:
-    return np.ascontiguousarray(data, dtype=np.float32)
 
 
 def _best_places(images: AnyArray, rows: AnyArray, near: IntArray) -> tuple[IntArray, Array]:
@@ -173,7 +169,7 @@ def _usual_error(scheme: KernelRegression, Z: Array, rng: np.random.Generator) -
     if k < 1:
         return np.inf
     judged, data = some_rows(n, N_JUDGED), scheme.data
-    found, _ = nearest(_single(data), _single(data[judged]), k + 1, rng=rng, n_jobs=scheme.n_jobs)
+    found, _ = nearest(single(data), single(data[judged]), k + 1, rng=rng, n_jobs=scheme.n_jobs)
     left_out = found == judged[:, None]
     left_out[~left_out.any(axis=1), -1] = True
     near = found[~left_out].reshape(len(judged), k)

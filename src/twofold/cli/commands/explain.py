@@ -11,6 +11,7 @@ import numpy as np
 from twofold.cli.inputs import InputTable, Model, load_model
 from twofold.cli.messages import Messages, did_you_mean, listed
 from twofold.cli.options import (
+    RealRange,
     command,
     message_options,
     model_argument,
@@ -41,7 +42,7 @@ PLACES = 50
 )
 @click.option(
     "--scale",
-    type=click.FloatRange(min=0.0),
+    type=RealRange(min=0.0),
     default=SCALE,
     help="Width of the neighborhood, in standard deviations of the map; 0 is a single place.",
 )
@@ -145,9 +146,10 @@ def _difference(model: Model, selection: Selection, named: tuple[str, str]) -> A
                 f"--difference: no row has the label {name!r}; {did_you_mean(name, known)}"
             )
         if rows.sum() < 2:
+            enough = listed(one for one in known if (labels == one).sum() > 1)
             raise click.UsageError(
                 f"--difference: {name!r} has 1 row; labels with two rows or more are "
-                f"{listed(one for one in known if (labels == one).sum() > 1)}"
+                f"{enough or 'missing'}"
             )
         chosen.append(rows)
     features = selection.features

@@ -13,6 +13,7 @@ from twofold.cli.inputs import InputTable
 from twofold.cli.messages import Messages, counted
 from twofold.cli.methods import AUTO, METHODS, complete_setting, parse_settings
 from twofold.cli.options import (
+    RealRange,
     check_model_file,
     command,
     effort_option,
@@ -74,7 +75,7 @@ def _number_of_dimensions(_: click.Context, __: click.Parameter, value: str) -> 
 @click.option("--embedding", metavar="FILE", help="Table of latents to write, or '-'.")
 @click.option(
     "--hold-out",
-    type=click.FloatRange(0.0, 1.0, max_open=True),
+    type=RealRange(0.0, 1.0, max_open=True),
     default=0.0,
     help="Share of the rows to hold out and score, such as 0.1.",
 )

@@ -11,6 +11,7 @@ import numpy as np
 from twofold.cli.inputs import InputTable, load_model
 from twofold.cli.messages import Messages, counted
 from twofold.cli.options import (
+    RealRange,
     command,
     message_options,
     model_argument,
@@ -35,7 +36,7 @@ FEWEST_DEVIATIONS = 2.0
 @model_argument
 @click.option(
     "--level",
-    type=click.FloatRange(0.0, 1.0, min_open=True, max_open=True),
+    type=RealRange(0.0, 1.0, min_open=True, max_open=True),
     default=0.05,
     help="Share of usual rows that may be flagged: false alarms.",
 )
@@ -55,7 +56,8 @@ def outliers(
 
     The score is minus the decimal logarithm of the p-value: of usual rows, one in a hundred has a
     score of 2 or more. Flagged rows get the columns that are strangest given the others, with their
-    distances from the manifold in usual deviations.
+    distances from the manifold in usual deviations. Rows are numbered from 0, as for the --path of
+    explain.
     """
     import pandas as pd
 
@@ -72,7 +74,7 @@ def outliers(
         strangest[places] = [_named(names, row) for row in distances]
     values = pd.DataFrame(
         {
-            "row": np.asarray(selection.rows) + 1,
+            "row": np.asarray(selection.rows),
             "score": scores,
             "p_value": np.power(10.0, -scores),
             "outlier": flagged,
@@ -93,4 +95,9 @@ def _named(names: list[str], distances: Array) -> str:
     """Return the strangest columns of a row with their distances, as text."""
     order = np.argsort(-distances, kind="stable")[:MOST_NAMED]
     kept = [place for place in order if distances[place] >= FEWEST_DEVIATIONS] or [order[0]]
-    return ", ".join(f"{names[place]} ({distances[place]:.1f})" for place in kept)
+    return ", ".join(f"{names[place]} ({_told(distances[place])})" for place in kept)
+
+
+def _told(distance: float) -> str:
+    """Return a distance as text; it is infinite in columns that were constant in the fit."""
+    return f"{distance:.1f}" if np.isfinite(distance) else "was constant"
