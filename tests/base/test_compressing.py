@@ -176,3 +176,8 @@ def test_bad_requests(model, small, X, monkeypatch):
 def test_bytes_count_arrays_once():
     one = np.zeros(10)
     assert n_bytes_of({"a": [one, one], "b": (np.zeros(1),), "c": "text"}) == 88
+
+
+def test_too_few_prototypes_are_said_to_be_too_few(model):
+    with pytest.warns(UserWarning, match="n_prototypes=2 is too few: the held-out error is"):
+        model.compress(2)

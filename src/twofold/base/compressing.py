@@ -20,10 +20,13 @@ from twofold.maps.prototypes import MOST_PROTOTYPES, rounded
 from twofold.numerics.completion import GapFilling
 from twofold.numerics.density import LatentDensity
 from twofold.numerics.threads import some_rows
-from twofold.numerics.validation import check_int, check_real, is_auto
+from twofold.numerics.validation import check_int, check_real, is_auto, warn_user
 
 FEWEST_ROWS: Final = 20
 FEWEST_PROTOTYPES: Final = 8
+MUCH_WORSE: Final = 10.0
+"""Ratio of errors above which compression warns."""
+
 SHARES: Final = (64, 32, 16, 8, 4, 2)
 """Rows for each prototype that are tried one after the other."""
 
@@ -152,6 +155,13 @@ class CompressMixin:
                 _enough(trial, n, ratio) if fixed is None else (fixed, trial.error(fixed))
             )
             made = maps.compressed(found)
+        if error > MUCH_WORSE * trial.error_before:
+            warn_user(
+                f"n_prototypes={found} is too few: the held-out error is "
+                f"{error / max(trial.error_before, 1e-300):.3g} times that of the model. Use more "
+                'prototypes, or n_prototypes="auto".',
+                UserWarning,
+            )
         small: Self = _with(
             self,
             embedding_=model._latent_units.back(made.decoder.inputs_),
