@@ -25,31 +25,28 @@ def section(parts):
     rows = {}
     for name, record in parts.items():
         runs = record["figures"]["runs"]
-        for method in dict.fromkeys(one["method"] for one in runs):
-            chosen = [one for one in runs if one["method"] == method]
-            label = f"{name}, {chosen[0]['rows']:,} rows, `{method}`"
-            rows[label] = {
-                "error": _spread(chosen, "error"),
-                "one fit": _spread(chosen, "error_once"),
-                "ratio": _spread(chosen, "ratio"),
-                "shift, %": _spread(chosen, "median_shift", 100.0),
-                "of first rows, %": _spread(chosen, "shift_of_first", 100.0),
-                "cost": _spread(chosen, "share_of_refit"),
-                "largest cost": _spread(chosen, "largest_share_of_refit"),
-                "off": _spread(chosen, "off_known"),
-                "off, new regions": _spread(chosen, "off_late"),
-                "seeds": len(chosen),
-            }
+        table, _, method = name.rpartition(", ")
+        rows[f"{table}, {runs[0]['rows']:,} rows, `{method}`"] = {
+            "error": _spread(runs, "error"),
+            "one fit": _spread(runs, "error_once"),
+            "ratio": _spread(runs, "ratio"),
+            "shift, %": _spread(runs, "median_shift", 100.0),
+            "of first rows, %": _spread(runs, "shift_of_first", 100.0),
+            "cost": _spread(runs, "share_of_refit"),
+            "largest cost": _spread(runs, "largest_share_of_refit"),
+            "off": _spread(runs, "off_known"),
+            "off, new regions": _spread(runs, "off_late"),
+            "seeds": len(runs),
+        }
     return "\n\n".join([said, ABOUT, figures_table("table, method", rows)])
 
 
 def _command(name, record):
-    runs = record["figures"]["runs"]
-    methods = " ".join(dict.fromkeys(one["method"] for one in runs))
-    seeds = " ".join(dict.fromkeys(str(one["seed"]) for one in runs))
+    runs, (table, _, method) = record["figures"]["runs"], name.rpartition(", ")
+    seeds = " ".join(str(one["seed"]) for one in runs)
     return (
-        f'python -m benchmarks.growing --tables "{name}" --rows {runs[0]["rows"]} '
-        f"--methods {methods} --seeds {seeds}"
+        f'python -m benchmarks.growing --tables "{table}" --rows {runs[0]["rows"]} '
+        f"--methods {method} --seeds {seeds}"
     )
 
 

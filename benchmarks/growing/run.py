@@ -17,18 +17,23 @@ METHODS = {
 WARM_UP = 400
 
 
+def part(name, method):
+    """Return the name under which the runs of a table and a method are kept."""
+    return f"{name}, {method}"
+
+
 def run(names, methods, rows, seeds, say):
-    """Return the records of the tables by name."""
+    """Return the records of tables and methods, by `part`."""
     found = {}
     for name in names:
-        records = []
         for method in methods:
             _warm_up(method)
+            records = []
             for seed in seeds:
                 one = measured(TABLES[name](rows[name], seed), METHODS[method], seed)
                 records.append({"method": method, "seed": seed, "rows": rows[name]} | one)
                 say(f"{name}, {method}, seed {seed}: {_line(one)}")
-        found[name] = recorded({"runs": records})
+            found[part(name, method)] = recorded({"runs": records})
     return found
 
 

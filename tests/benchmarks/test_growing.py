@@ -17,7 +17,7 @@ def test_a_small_run_is_measured(tmp_path, monkeypatch, capsys):
     arguments = ["--tables", "late clusters", "--methods", "UKR", "--rows", "320", "--seeds", "0"]
     assert program.main([*arguments, "--json", str(path)]) == 0
     found = json.loads(path.read_text(encoding="utf-8"))
-    (one,) = found["late clusters"]["figures"]["runs"]
+    (one,) = found["late clusters, UKR"]["figures"]["runs"]
     assert one["rows"] == 320
     assert one["largest_shift"] <= 0.01 + 1e-9
     assert len(one["updates"]) == 4

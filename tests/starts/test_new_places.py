@@ -74,6 +74,18 @@ def test_many_rows_are_placed_beside_some():
     assert cKDTree(Z).query(placed)[0].min() > 0.5 * GAP
 
 
+def test_points_that_do_not_fit_are_left_out():
+    rng = np.random.default_rng(0)
+    E = rng.standard_normal((40, 2))
+    Z = 2.0 * E + [1.0, 0.0]
+    wrong = Z.copy()
+    wrong[::10] += 20.0
+    assert_allclose(Similarity.of_most(E, wrong)[0](E), Z, atol=1e-9)
+    assert Similarity.both(E, wrong)[0].fit < 0.5
+    noise = rng.standard_normal((40, 2))  # nothing fits: the fit stays low
+    assert Similarity.of_most(E, noise)[0].fit < 0.6
+
+
 def test_repeated_rows_get_finite_places():
     rng = np.random.default_rng(0)
     old = rng.standard_normal((60, 4))

@@ -14,6 +14,7 @@ import numpy as np
 
 from twofold.numerics.linalg import row_norms_sq
 from twofold.numerics.new_regions import new_regions
+from twofold.numerics.threads import some_rows
 from twofold.protocols import Array, IntArray
 
 if TYPE_CHECKING:
@@ -21,6 +22,9 @@ if TYPE_CHECKING:
 
 USUAL = 0.95
 """Share of the old rows whose errors count as usual."""
+
+MOST_JUDGED = 500
+"""Old rows whose errors are measured."""
 
 
 @dataclass(frozen=True)
@@ -53,10 +57,17 @@ class Rehearsal:
         """How many rows each of these stands for."""
         return self.n / len(self.rows)
 
-    def drift(self, model: TwoWayEstimator, new: Array) -> tuple[float, float]:
-        """Return the share of new rows off the manifold, and the change of the log density."""
-        old_error, old_density = _error_and_density(model, self.rows)
-        new_error, new_density = _error_and_density(model, new)
+    def drift(
+        self, model: TwoWayEstimator, new: Array, latents: Array | None = None
+    ) -> tuple[float, float]:
+        """Return the share of new rows off the manifold, and the change of the log density.
+
+        Latents of the new rows by the encoder are computed unless they are given.
+        """
+        some = some_rows(len(self.rows), MOST_JUDGED)
+        known = None if latents is None else self.latents[some]
+        old_error, old_density = _error_and_density(model, self.rows[some], known)
+        new_error, new_density = _error_and_density(model, new, latents)
         share_off = float((new_error > np.quantile(old_error, USUAL)).mean())
         return share_off, float(new_density.mean() - old_density.mean())
 
@@ -72,8 +83,10 @@ class Rehearsal:
         return new_regions(self.rows, new, rng)
 
 
-def _error_and_density(model: TwoWayEstimator, rows: Array) -> tuple[Array, Array]:
+def _error_and_density(
+    model: TwoWayEstimator, rows: Array, latents: Array | None = None
+) -> tuple[Array, Array]:
     """Return the squared error and the log density of each row (n, D')."""
-    latents = model.encoder_.predict(rows)
+    latents = model.encoder_.predict(rows) if latents is None else latents
     residuals = rows - model.decoder_.predict(latents)
     return row_norms_sq(residuals), model.density_.log_density(latents)

@@ -168,12 +168,13 @@ class RadialRegression:
         """
         if self.exact:
             pairs = product(self.widths, alphas)
-            return min(pairs, key=lambda pair: self._held_out_error(targets, *pair))
+            return min(pairs, key=lambda pair: self.held_out_error(targets, *pair))
         return chosen_width_and_alpha(
-            self.widths, alphas, lambda *pair: self._held_out_error(targets, *pair), near
+            self.widths, alphas, lambda *pair: self.held_out_error(targets, *pair), near
         )
 
-    def _held_out_error(self, targets: Array, width: float, alpha: float) -> float:
+    def held_out_error(self, targets: Array, width: float, alpha: float) -> float:
+        """Return the mean squared error of rows that take no part."""
         train, test = self._split
         if self._trial is None or self._trial.width != width:
             self._trial = _Trial.of(self, width)

@@ -60,7 +60,12 @@ FITS = 0.85
 """Share of the variance of the anchors' latents that a similarity explains if the map goes on."""
 
 MOST_OVERLAP = 0.15
-"""Share of a region that may fall on old latents if the map goes on."""
+"""Share of a region that may fall on old latents if the map goes on, among rows that are not near
+old rows themselves."""
+
+N_TRIMS, TRIMMED, MOST_TRIMMED = 3, 2.5, 0.3
+"""Anchors whose errors are so many times the median are left out, so many times, if they are at
+most this share: some latents are wrong, as those of a row between two turns of a roll."""
 
 MOST_FACTOR = 3.0
 """Ratio of the densities of the region and of the map, per dimension, if the map goes on."""
@@ -115,6 +120,20 @@ class Similarity:
             found.append(cls(factor, rotation, shift, max(cross, 0.0) ** 2 / (size * total)))
         return found
 
+    @classmethod
+    def of_most(cls, E: Array, Z: Array) -> list[Similarity]:
+        """Return the same for most of the points, without those that do not fit."""
+        found = cls.both(E, Z)
+        for number in range(len(found)):
+            for _ in range(N_TRIMS):
+                errors = row_norms_sq(Z - found[number](E))
+                kept = errors <= TRIMMED**2 * np.median(errors)
+                if kept.mean() < 1.0 - MOST_TRIMMED:
+                    break
+                trimmed = cls.both(E[kept], Z[kept])
+                found[number] = trimmed[min(number, len(trimmed) - 1)]
+        return found
+
     def __call__(self, E: Array) -> Array:
         """Return the images of points."""
         return self.factor * E @ self.rotation + self.shift
@@ -163,6 +182,7 @@ def _beyond_the_edge(
     typical = float(np.median(within[:, -1]))
     _, squares = nearest(rows, old, 1)
     order = np.argsort(squares[:, 0], kind="stable")[:MOST_ANCHORS]
+    from_old = nearest(old, rows, 1)[1][:, 0]
     n_tried = 0
     for touch in TOUCHES:
         anchors = np.sort(order[squares[order, 0] <= touch * touch * typical])
@@ -174,12 +194,15 @@ def _beyond_the_edge(
         E = _embedded(np.concatenate([rows, old[anchors]]), FALL_BACK[0], Z.shape[1], rng)
         E, at = E[: len(rows)], E[len(rows) :]
         factor = spacing / max(_spacing(E), 1e-300)
-        for similarity in Similarity.both(at, Z[anchors]):
+        near = max(touch, 1.0 / spacing) if spacing else touch
+        apart = from_old > near * near * typical
+        for similarity in Similarity.of_most(at, Z[anchors]):
             ratio = similarity.factor / factor if factor else 0.0
             if similarity.fit < FITS or not 1.0 / MOST_FACTOR < ratio < MOST_FACTOR:
                 continue
             placed = similarity(E)
-            if (np.asarray(tree.query(placed)[0]) < 1.0).mean() <= MOST_OVERLAP:
+            overlaps = np.asarray(tree.query(placed[apart])[0]) < 1.0
+            if not apart.any() or overlaps.mean() <= MOST_OVERLAP:
                 return placed
     return None
 
