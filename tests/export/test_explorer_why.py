@@ -96,7 +96,10 @@ def test_support_is_a_gauge_that_agrees_with_the_word(page):
 def test_the_expected_error_is_that_of_the_rows_nearby(page, bent):
     model, X, _ = bent
     page.page.mouse.move(*page.place_of(70))
-    state = page.state()
+    before, state = None, page.state()
+    while state != before:  # what the page computes follows the pointer
+        page.page.wait_for_timeout(100)
+        before, state = state, page.state()
     errors = model.reconstruction_error(X)
     squares = np.square(model.transform(X) - state["here"]).sum(axis=1)
     near = np.argsort(squares)[:20]

@@ -24,8 +24,8 @@ from twofold.numerics.validation import check_int, check_real, is_auto, warn_use
 
 FEWEST_ROWS: Final = 20
 FEWEST_PROTOTYPES: Final = 8
-MUCH_WORSE: Final = 10.0
-"""Ratio of errors above which compression warns."""
+MUCH_WORSE, NOTABLE = 10.0, 0.01
+"""The ratio of errors, and the share of the variance, above which compression warns."""
 
 SHARES: Final = (64, 32, 16, 8, 4, 2)
 """Rows for each prototype that are tried one after the other."""
@@ -155,7 +155,7 @@ class CompressMixin:
                 _enough(trial, n, ratio) if fixed is None else (fixed, trial.error(fixed))
             )
             made = maps.compressed(found)
-        if error > MUCH_WORSE * trial.error_before:
+        if error > max(MUCH_WORSE * trial.error_before, NOTABLE * model._variance):
             warn_user(
                 f"n_prototypes={found} is too few: the held-out error is "
                 f"{error / max(trial.error_before, 1e-300):.3g} times that of the model. Use more "
