@@ -377,7 +377,9 @@ def test_few_rows_for_a_number_of_dimensions(sheet):
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")
-@pytest.mark.parametrize("n_rows", [2, 3, 5, 10, 19, 20, 25, 40])
+@pytest.mark.parametrize(
+    "n_rows", [2, 3, 5, 10, 19, 20, *(pytest.param(n, marks=pytest.mark.slow) for n in (25, 40))]
+)
 def test_few_rows(n_rows):
     X = np.random.default_rng(0).standard_normal((n_rows, 4))
     model = AutoTwoWay(1, random_state=0).fit(X)

@@ -44,9 +44,29 @@ OF_FEW = (
 """The tests that defaults run in every run, with few rows, for speed; slow runs do the others."""
 
 
+RELATIVES = (
+    "two_way-pca-rbf",
+    "two_way-krr",
+    "two_way-function",
+    "ukr-quartic",
+    "drur-all",
+    "manifold-norm",
+    "isomap-grnn",
+)
+"""Estimators whose fits run the same threads, processes and phases as those of another one."""
+
+OF_PROCESSES = ("test_26", "test_27", "test_28")
+"""The rows that relatives run in slow runs only: they start processes, or fit several times."""
+
+
 def pytest_generate_tests(metafunc):
-    names = [*ESTIMATORS, *(pytest.param(name, marks=pytest.mark.slow) for name in DEFAULTS)]
-    if metafunc.definition.originalname in OF_FEW:
+    slow = list(DEFAULTS)
+    test = metafunc.definition.originalname
+    if test.startswith(OF_PROCESSES):
+        slow += RELATIVES
+    names = [name for name in ESTIMATORS if name not in slow]
+    names += [pytest.param(name, marks=pytest.mark.slow) for name in slow]
+    if test in OF_FEW:
         names += [name + FEW for name in DEFAULTS]
     metafunc.parametrize("name", names)
 
