@@ -208,6 +208,8 @@ def test_the_error_of_some_rows_is_that_of_all():
     assert columns is not None
     assert_allclose(scheme.cv_error_of_some(Z, 5_000, columns), scheme.cv_error(Z))
     assert_allclose(scheme.cv_error_of_some(Z, 1_000, None), scheme.cv_error(Z))
+    if not columns.is_available:
+        pytest.skip("without compiled loops it is the error of all rows")
     mass, sums = scheme.weigh_plain(Z).mass_and_apply(scheme.data)
     images = sums / np.maximum(mass, 1e-12)[:, None]
     rows = some_rows(len(Z), 1_000)
