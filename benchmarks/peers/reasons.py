@@ -29,7 +29,7 @@ OTHER_WORDS = "expects an error with the peer's words: an error is raised here t
 ALWAYS_BACK = "expects an error of `inverse_transform`: every model has a way back here."
 FLOAT64 = "expects float32 from float64 data too: latents have the type of the data here."
 OWN_LOG = "reads lines that the peer prints: here `verbose` writes to `logging`."
-PERPLEXITY_ONE = "uses a perplexity of 1, that is no neighbor at all: `SNE` demands more than one."
+PERPLEXITY_ONE = "uses a perplexity of 1; `SNE` needs more than 1."
 NOT_KERNEL_PCA = (
     "demands the result of kernel PCA: `UKR` starts from it and then lowers the error of a "
     "nonlinear map."

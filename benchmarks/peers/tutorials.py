@@ -297,7 +297,7 @@ EXAMPLES = (
         UMAP,
         "inverse transforms",
         "`inverse_transform(grid)`",
-        "`inverse_transform(grid)`; rows of zero support are told by `log_density(grid)`",
+        "`inverse_transform(grid)`; `log_density(grid)` is low where there is no support",
         **_both(lambda quick: _way_back(_ukr(), quick), lambda quick: _way_back(_umap(), quick)),
     ),
     Example(
