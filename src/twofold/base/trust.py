@@ -12,6 +12,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from scipy.sparse import issparse
 from sklearn.utils._set_output import _wrap_data_with_container
 from sklearn.utils.validation import check_is_fitted
 
@@ -91,10 +92,8 @@ class TrustMixin:
         if is_dask(X):
             lazy: Array = lazily(self, "outlier_scores", X)  # type: ignore[arg-type]
             return lazy
-        rows, dtype = self._rows(X)
+        rows, dtype = self._dense_rows(X)
         trust = trust_of(self._unwrapped)
-        if hasattr(rows, "toarray"):
-            rows = rows.toarray()
         return cast_back(_scores(self._unwrapped, trust, rows), dtype)
 
     def predict_outlier(self, X: Any, level: float = 0.05) -> AnyArray:
@@ -132,17 +131,20 @@ class TrustMixin:
         scores = np.asarray(self.outlier_scores(X), dtype=np.float64)
         return np.asarray(scores >= bound - 1e-6)
 
+    def _dense_rows(self, X: Any) -> tuple[Array, np.dtype[Any]]:
+        """Return new rows, checked and dense, and the type that results should have."""
+        rows, dtype = self._rows(X)
+        return (rows.toarray() if issparse(rows) else rows), dtype
+
     def _whitened(self, X: Any) -> Array:
         """Return what the manifold leaves of each cell (n, D), in usual deviations at its place.
 
         It is signed, and 0 for gaps. In columns that are constant in the training rows it is 0, or
         infinite for other values.
         """
-        rows, _ = self._rows(X)
+        rows, _ = self._dense_rows(X)
         model = self._unwrapped
         trust = trust_of(model)
-        if hasattr(rows, "toarray"):
-            rows = rows.toarray()
         units = model._data_units
         with model._threads():
             seen = _seen(model, trust, rows)
@@ -171,11 +173,9 @@ class TrustMixin:
         """Return latents of rows (n, q) and their standard deviations; see `transform`."""
         if is_dask(X):
             _refuse_dask("transform", "X")
-        rows, dtype = self._rows(X)
+        rows, dtype = self._dense_rows(X)
         model = self._unwrapped
         trust = trust_of(model)
-        if hasattr(rows, "toarray"):
-            rows = rows.toarray()
         deviations = cast_back(_position_deviations(model, trust, rows, encode), dtype)
         return latents, _wrap_data_with_container("transform", deviations, X, self)
 

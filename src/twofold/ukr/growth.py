@@ -33,6 +33,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.spatial import cKDTree
 
+from twofold.base.rehearsal import USUAL
 from twofold.numerics.linalg import row_norms_sq, single
 from twofold.numerics.neighbors import nearest
 from twofold.numerics.new_regions import new_regions
@@ -54,8 +55,6 @@ JITTER = 0.3
 """Of rows placed at the latent of an old row, in widths of the kernel."""
 
 N_FACTORS = 5
-USUAL = 0.95
-"""Share of the old rows whose errors count as usual."""
 
 
 @dataclass(frozen=True)
